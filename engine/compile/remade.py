@@ -1,4 +1,4 @@
-"""Compiled functions that came from another process, as pickles: each is compiled once in a process."""
+"""Compiled functions that are asked for again, as those of other processes are: each is compiled once in a process."""
 
 from __future__ import annotations
 

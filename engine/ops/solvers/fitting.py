@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.implicit import newton
-from agrad.engine.ops.solvers.sums import CONDITION, Ask, Factor, Pieces, Sums, summed
+from agrad.engine.ops.solvers.sums import Ask, Pieces, Sums, summed
 from agrad.engine.text import align
 from agrad.engine.values import Array, format_number, format_uncertain, np
 
 Total = Callable[[Ask], Sums]  # over all points
 
-_FINE = 1e3  # condition of J, up to which the uncertainties are computed from sums of products
 _MOST = 2000  # evaluations
 _CLOSE = 3e-13  # relative step at which the last search ends
 _NEAR = 0.1  # relative distance that it may go
@@ -102,33 +101,30 @@ def _or_none(number: float) -> float | None:
 
 
 class _Passes:
-    """The sums for one set of parameters after another; the last are kept."""
+    """The sums for one set of parameters after another; the last are kept, with their R of [J | r]."""
 
     def __init__(self, total: Total) -> None:
         self.total = total
-        self.moments: Any = None  # the sums of the first pass, which have those of what was measured
         self.by_pieces = False  # since the sums of products were not accurate enough
         self.count = 0
         self.p: Any = None
-        self.last: Any = None
+        self.sums: Any = None
+        self.factor: Any = None
 
-    def at(self, p: Array, condition: float = CONDITION) -> Factor:
-        """The sums for some parameters, as accurate as a J with a larger condition needs them."""
+    def at(self, p: Array) -> Array:
+        """The R for some parameters."""
         if self.p is None or not np.array_equal(self.p, p):
-            self.last = self._next(p)
-        poor = self.last.condition >= condition or (self.count == 1 and np.isnan(self.last.condition))
-        if poor and not self.by_pieces:
+            self.p, self.factor = p.copy(), self._next(p)
+        if self.factor is None:
             self.by_pieces = True
-            self.last = self._next(p)
-        found: Factor = self.last
+            self.factor = self._next(p)
+        found: Array = self.factor
         return found
 
-    def _next(self, p: Array) -> Factor:
-        is_first, self.p = self.p is None, p.copy()
+    def _next(self, p: Array) -> Array | None:
         self.count += 1
-        sums = self.total(Ask(self.p, self.by_pieces, is_first))
-        self.moments = sums if is_first else self.moments
-        return sums.solved()
+        sums = self.sums = self.total(Ask(p.copy(), self.by_pieces))
+        return sums.factor()
 
 
 def in_one(pieces: Pieces) -> Total:
@@ -137,64 +133,43 @@ def in_one(pieces: Pieces) -> Total:
 
 
 def fit(total: Total, names: Sequence[str], start: Sequence[float], sample: Total | None = None) -> Fit:
-    """The parameters with the least sum of squares, which are first searched by a `sample` of the data, if it is given.
+    """The parameters with the least sum of squares: near those of a `sample` of the data, if it is given and they are.
 
     Raises AgradError of kind `domain` where there is no such sum.
     """
     passes, first, size = _Passes(total), np.array(start, dtype=float), len(start)
-    p = first if sample is None else _by_sample(sample, names, first)
-    if p is not first and not np.isfinite(passes.at(p).factor).all():
-        p = first
-    at_start = passes.at(p)
-    if passes.moments.count <= size:
-        points = f"{passes.moments.count} points for {size} parameters"
-        raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
-    if not np.isfinite(at_start.factor).all():
-        where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, first.tolist(), strict=True))
-        raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint(_ELSEWHERE)])
-    sizes = _sizes(at_start, first)
-    is_found = False
-    if p is not first:
-        p, is_found = _settled(passes, p)
-    if not is_found:
-        p, is_found = _searched(passes, p)
-        p, _ = _settled(passes, p)
-    return _result(passes, p, is_found, list(names), sizes)
+    for search in (passes,) if sample is None else (_Passes(sample), passes):
+        factor = search.at(first)
+        if search.sums.count <= size:
+            points = f"{search.sums.count} points for {size} parameters"
+            raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
+        if not np.isfinite(factor).all():
+            where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, start, strict=True))
+            raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint(_ELSEWHERE)])
+        *lengths, residual = np.linalg.norm(factor, axis=0)
+        is_zero = (first == 0) & (np.array(lengths) > 0)  # of which the size is what would explain the residuals
+        sizes = np.divide(residual, lengths, out=np.abs(first), where=is_zero)
+        p, is_found = _searched(search, first)
+        p, is_settled = _settled(passes, p)
+        result = _result(passes, p, is_settled or (is_found and search is passes), list(names), sizes)
+        if not result.problem:
+            break
+    return result
 
 
-def _sizes(at_start: Factor, start: Array) -> Array:
-    """The sizes of the parameters that were begun with; for 0, the size that would explain the residuals there."""
-    lengths = np.linalg.norm(at_start.factor, axis=0)
-    with np.errstate(all="ignore"):
-        found: Array = np.where((start == 0) & (lengths[:-1] > 0), lengths[-1] / lengths[:-1], np.abs(start))
-    return found
-
-
-def _by_sample(sample: Total, names: Sequence[str], start: Array) -> Array:
-    """Where the search in a sample ends; the start where that does not determine the parameters."""
-    passes = _Passes(sample)
-    sizes = _sizes(passes.at(start), start)
-    p, is_found = _searched(passes, start, 1e-9)
-    passes.at(p)
-    return start if _result(passes, p, is_found, list(names), sizes).problem else p
-
-
-def _searched(passes: _Passes, start: Array, least: float = _LEAST) -> tuple[Array, bool]:
-    """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged."""
+def _searched(passes: _Passes, start: Array) -> tuple[Array, bool]:
+    """The parameters at which SciPy's search ends, and whether it has converged."""
     optimize = extra("scipy.optimize", "fit", "SciPy", "science")
-    size = len(start)
-    if not np.isfinite(passes.at(start).factor).all():
-        return start, False
     with np.errstate(all="ignore"):
         found = optimize.least_squares(
-            lambda p: np.nan_to_num(passes.at(p).factor[:, size], nan=_LARGE),
+            lambda p: np.nan_to_num(passes.at(p)[:, -1], nan=_LARGE),
             start,
-            jac=lambda p: np.nan_to_num(passes.at(p).factor[:, :size]),
+            jac=lambda p: np.nan_to_num(passes.at(p)[:, :-1]),
             method="lm",
             x_scale="jac",
-            xtol=least,
-            ftol=least,
-            gtol=least,
+            xtol=_LEAST,
+            ftol=_LEAST,
+            gtol=_LEAST,
             max_nfev=_MOST,
         )
     return found.x, found.status > 0
@@ -205,21 +180,19 @@ def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
 
     By steps of Gauss and Newton, which are those of Newton's method for R'r = 0 while the model is a plane.
     """
-    sizes, size = np.where(p != 0.0, np.abs(p), 1.0), len(p)
+    sizes = np.where(p != 0.0, np.abs(p), 1.0)
     found, step = newton(
-        lambda q: passes.at(q * sizes).factor[:size, size],
-        lambda q: passes.at(q * sizes).factor[:size, :size] * sizes,
-        p / sizes,
-        _CLOSE,
+        lambda q: passes.at(q * sizes)[:-1, -1], lambda q: passes.at(q * sizes)[:-1, :-1] * sizes, p / sizes, _CLOSE
     )
     if not np.max(np.abs(found - p / sizes)) <= _NEAR:
+        passes.at(p)
         return p, False
     return found * sizes, bool(np.max(np.abs(step)) <= _CLOSE)
 
 
-def _is_level(at: Factor) -> bool:
+def _is_level(factor: Array) -> bool:
     """Whether the residuals are at right angles to the Jacobian, as at a minimum of the sum of their squares."""
-    slopes, residuals = at.factor[:, :-1], at.factor[:, -1]
+    slopes, residuals = factor[:, :-1], factor[:, -1]
     lengths = np.linalg.norm(slopes, axis=0) * np.linalg.norm(residuals)
     return bool(np.all(np.abs(slopes.T @ residuals) <= _ANGLE * np.where(lengths > 0, lengths, 1.0)))
 
@@ -232,25 +205,24 @@ def _undetermined(factor: Array, names: Sequence[str]) -> str:
 
 
 def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
-    at = passes.at(passes.p, _FINE)  # the last pass was at p, or so near that nothing else changes
-    size, moments = len(names), passes.moments
-    factor, residuals = at.factor[:size, :size], at.factor[:, size]
-    chi2 = float(residuals @ residuals)
-    dof = moments.count - size
+    """The fit at p, where the last pass was, or so near that nothing else changes."""
+    size, sums, factor = len(names), passes.sums, passes.factor
+    chi2, dof = float(np.sum(factor[:, -1] ** 2)), sums.count - size
     problem = "" if is_found else f"no minimum after {passes.count} passes over the data"
     try:
-        inverse = np.linalg.inv(factor)
+        inverse = np.linalg.inv(factor[:-1, :-1])
     except np.linalg.LinAlgError:
         inverse = np.full((size, size), np.inf)
-    scale = 1.0 if at.is_weighted else chi2 / dof
+    scale = 1.0 if sums.is_weighted else chi2 / dof
     covariance = inverse @ inverse.T * scale if np.isfinite(inverse).all() else np.full((size, size), np.inf)
     is_doubtful = ~(np.sqrt(np.diag(covariance)) <= 1e3 * (np.abs(p) + sizes))
     if not problem and is_doubtful.any():
         which = " and ".join(name for name, one in zip(names, is_doubtful, strict=True) if one)
-        which = which if np.isfinite(inverse).all() or not np.isfinite(factor).all() else _undetermined(factor, names)
+        is_singular = np.isfinite(factor).all() and not np.isfinite(inverse).all()
+        which = _undetermined(factor[:-1, :-1], names) if is_singular else which
         problem = f"the data do not determine {which}: very different values fit as well"
-    is_exact = chi2 <= 1e-24 * (moments.spread + moments.mean**2 * moments.count)
-    if not problem and not is_exact and not _is_level(at):
+    is_exact = chi2 <= 1e-24 * (sums.spread + sums.mean**2 * sums.count)
+    if not problem and not is_exact and not _is_level(factor):
         problem = "the search ended where the sum of squares still falls"
-    r2 = 1.0 - at.rss / moments.spread if moments.spread > 0 and isfinite(at.rss) else float("nan")
-    return Fit(names, p, covariance, at.rss, chi2, dof, r2, at.is_weighted, passes.count, problem)
+    r2 = 1.0 - sums.rss / sums.spread if sums.spread > 0 and isfinite(sums.rss) else float("nan")
+    return Fit(names, p, covariance, sums.rss, chi2, dof, r2, sums.is_weighted, passes.count, problem)

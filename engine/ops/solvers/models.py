@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from agrad.engine.autodiff.transforms import jvp
-from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.function import Compiled
+from agrad.engine.compile.lower.derive import row
 from agrad.engine.compile.python_backend import Compiled as Replayed
-from agrad.engine.core.graph import reachable
+from agrad.engine.compile.registry import AUTO
+from agrad.engine.compile.remade import again
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.fitting import Fit, fit, in_one
@@ -24,14 +25,11 @@ from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import as_graph, inlined, trace
-from agrad.engine.values import Array, format_number, format_shape, np, shape_of, spread
+from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 
 _PIECE = 131_072  # points at once: their table is some megabytes
 _MANY = 20_000  # points, from which on the search begins with a sample of them
 _SAMPLE = 2_000  # points
-_KEPT = 16  # compiled models
-
-_compiled: dict[object, Compiled] = {}  # by what they compute: the same model is often fitted to other data
 
 
 def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Fit:
@@ -47,43 +45,27 @@ def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], 
     if columns is None:
         return fit(in_one(_as_a_whole(program, start, y, sigma)), names, start)
     model = _by_points(program, columns, start, y, sigma)
-    return fit(in_one(model), names, start, in_one(model.sample()) if len(y) >= _MANY else None)
+    whole = in_one(partial(model, [slice(begin, begin + _PIECE) for begin in range(0, len(y), _PIECE)]))
+    if len(y) < _MANY or len(names) >= _SAMPLE:
+        return fit(whole, names, start)
+    sample = np.sort(np.random.default_rng(0).integers(0, len(y), _SAMPLE))
+    return fit(whole, names, start, in_one(partial(model, [sample])))
 
 
 def _columns(program: Program, count: int) -> list[int] | None:
     """The constants that have a number for each point; None where the points are not computed one by one."""
     shapes = [program.shape(slot) for slot in range(program.first + len(program.steps))]
-    if any(shape not in ((), (count,)) for shape in shapes):
+    if not count or any(shape not in ((), (count,)) for shape in shapes):
         return None
     if any(step.op.reach != "pointwise" or "axis" in step.attrs for step in program.steps):
         return None
     return [slot for slot in range(len(program.inputs), program.first) if shapes[slot]]
 
 
-class _Points:
-    """A model of numbers, and the columns that it is mapped over: what `fit` calls."""
-
-    def __init__(self, code: Compiled, data: Sequence[Array], y: Array, sigma: Any) -> None:
-        self.code, self.data, self.y, self.sigma = code, data, y, sigma
-
-    def __call__(self, p: Array) -> Iterator[tuple[Array, Array, Any]]:
-        """The tables of the pieces."""
-        for begin in range(0, len(self.y), _PIECE):
-            here = slice(begin, begin + _PIECE)
-            y = self.y[here]
-            table = np.empty((len(p) + 1, len(y)))
-            columns = [*[np.broadcast_to(x, len(y)) for x in p], *[column[here] for column in self.data]]
-            self.code.map(*columns, out=(table[-1], list(table[:-1])))
-            yield table, y, self.sigma[here] if np.shape(self.sigma) else self.sigma
-
-    def sample(self) -> _Points:
-        """The same at some of the points, which are drawn at random, and always the same."""
-        places = np.sort(np.random.default_rng(0).integers(0, len(self.y), _SAMPLE))
-        sigma = self.sigma[places] if np.shape(self.sigma) else self.sigma
-        return _Points(self.code, [column[places] for column in self.data], self.y[places], sigma)
-
-
-def _by_points(program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any) -> _Points:
+def _by_points(
+    program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any
+) -> Callable[[Sequence[Any], Array], Iterator[tuple[Array, Array, Any]]]:
+    """A model of numbers, mapped over columns: the tables of some pieces, each of which is the places of its points."""
     size = len(program.inputs)
     data: list[Any] = [program.constants[slot - size] for slot in columns]
 
@@ -94,22 +76,25 @@ def _by_points(program: Program, columns: Sequence[int], start: Sequence[float],
         return inlined(replace(program, constants=tuple(constants)), xs[:size])[0]
 
     numbers = [0.0 if shape_of(x) else x for x in program.constants]
-    same = key(replace(program, constants=tuple(numbers))), tuple(columns)
+    same = key(replace(program, constants=tuple(numbers))), tuple(columns)  # a model is often fitted to other data
     examples = [*start, *[float(column[0]) for column in data]]
-    code = _compiled.pop(same, None) or compiled(point, *examples, wrt=tuple(range(size)))
-    _compiled[same] = code
-    while len(_compiled) > _KEPT:
-        _compiled.pop(next(iter(_compiled)), None)
-    return _Points(code, data, y, sigma)
+    code = again(Compiled, f"fit {same}", None, point, examples, tuple(range(size)), AUTO, {})
+
+    def pieces(places: Sequence[Any], p: Array) -> Iterator[tuple[Array, Array, Any]]:
+        for here in places:
+            measured = y[here]
+            table = np.empty((size + 1, len(measured)))
+            given = [*[np.broadcast_to(x, len(measured)) for x in p], *[column[here] for column in data]]
+            code.map(*given, out=(table[-1], list(table[:-1])))
+            yield table, measured, sigma[here] if np.shape(sigma) else sigma
+
+    return pieces
 
 
 def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) -> Pieces:
     with as_graph(program, list(start), range(len(start))) as (results, xs):
         (value,) = results
-        behind = reachable(value.node) if value.requires_grad else set()
-        zero = tensor(spread(0.0, value.shape))
-        slopes = [jvp(value, x, 1.0, create_graph=True) if x.node in behind else zero for x in xs]
-        code = Replayed(optimised(extract([*slopes, value], xs)))
+        code = Replayed(optimised(extract([*row(value, xs), value], xs)))
 
     def pieces(p: Array) -> Iterator[tuple[Array, Array, Any]]:
         yield np.stack([np.broadcast_to(x, y.shape) for x in code.call(*p.tolist())]), y, sigma

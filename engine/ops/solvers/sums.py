@@ -19,37 +19,29 @@ from agrad.engine.values import Array, np
 Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
 
 GROUP = 16  # parts whose sums may be joined by themselves: a power of 2, so that they are a node of the tree
-CONDITION = 1e4  # of J, its columns scaled to length 1, up to which R follows from sums of products
+_CONDITION = 1e3  # of J, its columns scaled to length 1, up to which R follows from sums of products
+_TINY = 1e-140  # length of a column, from which on its products are above the smallest numbers
 _PRODUCTS = 200_000  # of entries of two matrices, for the same
 _ENTRIES = 8192  # of a vector or matrix, up to which BLAS starts no threads: their number would show in the last digits
 
 
 class Ask(NamedTuple):
-    """What is to be summed: at the parameters p; R piece by piece, or the products; and what was measured."""
+    """What is to be summed: at the parameters p, R piece by piece, or the products."""
 
     p: Array
     by_pieces: bool
-    moments: bool
-
-
-class Factor(NamedTuple):
-    """R of [J | r], the condition of J (inf where the sums do not give it), the sum of the squares of r, unweighted."""
-
-    factor: Array
-    condition: float
-    rss: float
-    is_weighted: bool
 
 
 class Sums:
     """The sums over some points: products of the columns of [J | r], or R of a QR decomposition of that.
 
-    `count`, `mean`, `spread`: of what was measured, its number, its mean and the squares of the differences from that.
+    `count`, `mean`, `spread`: of what was measured, its number, its mean and the squares of the differences from that;
+    `rss`: the sum of the squares of r, unweighted.
     """
 
     def __init__(self, ask: Ask) -> None:
         size = len(ask.p) + 1
-        self.by_pieces, self.moments = ask.by_pieces, ask.moments
+        self.by_pieces = ask.by_pieces
         self.table = np.zeros((size, size))  # R, or the products, without those of r with J
         self.rss = 0.0
         self.is_weighted = False
@@ -59,9 +51,8 @@ class Sums:
         """Add a piece of the data, whose table is written over. Raises AgradError of kind `domain`."""
         if not len(y):
             return
-        if self.moments:
-            mean = float(np.mean(y))
-            self._take_moments(len(y), mean, _square(y - mean))
+        mean = float(np.mean(y))
+        self._take_moments(len(y), mean, _square(y - mean))
         table[-1] -= y
         self.rss += _square(table[-1])
         if sigma is not None:
@@ -118,10 +109,9 @@ class Sums:
             self.table[:-1] += part[:-1] @ part.T
             self.table[-1, -1] += part[-1] @ part[-1]
 
-    def solved(self) -> Factor:
-        """R, and the condition of J."""
-        factor, condition = (self.table, np.inf) if self.by_pieces else _from_products(self.table)
-        return Factor(factor, condition, self.rss, self.is_weighted)
+    def factor(self) -> Array | None:
+        """R of [J | r]: None where the products do not give it to ten digits, nan where something is not finite."""
+        return self.table if self.by_pieces else _from_products(self.table)
 
 
 def _square(x: Array) -> float:
@@ -129,28 +119,20 @@ def _square(x: Array) -> float:
     return float(np.einsum("i,i", x, x))
 
 
-def _from_products(gram: Array) -> tuple[Array, float]:
-    """R of [J | r] from the products of the columns of J with it, and of r with r; and the condition of J.
-
-    That is infinite where there is no such R, and nan where a product is not finite.
-    """
-    size = len(gram) - 1
-    if not np.isfinite(gram).all():
-        return np.full_like(gram, np.nan), np.nan
-    scale = np.sqrt(np.diag(gram)[:size])
-    with np.errstate(all="ignore"):
-        try:
-            left = np.linalg.cholesky(gram[:size, :size] / np.outer(scale, scale))
-        except np.linalg.LinAlgError:
-            return gram, np.inf
-        condition = float(np.linalg.cond(left)) if np.isfinite(left).all() else np.inf
-        if not condition < CONDITION:
-            return gram, np.inf
-        factor = np.zeros_like(gram)
-        factor[:size, :size] = left.T * scale
-        factor[:size, size] = np.linalg.solve(left, gram[:size, size] / scale)
-        factor[size, size] = sqrt(max(gram[size, size] - float(np.sum(factor[:size, size] ** 2)), 0.0))
-    return factor, condition
+def _from_products(gram: Array) -> Array | None:
+    """R of [J | r] from the products of the columns of J with it, and of r with r; None where that loses digits."""
+    scale = np.sqrt(np.diag(gram)[:-1])
+    if not np.isfinite(gram).all() or not np.all(scale > _TINY):
+        return None
+    normed = gram[:-1, :-1] / np.outer(scale, scale)
+    if np.linalg.cond(normed) > _CONDITION**2:
+        return None
+    left = np.linalg.cholesky(normed)
+    factor = np.zeros_like(gram)
+    factor[:-1, :-1] = left.T * scale
+    factor[:-1, -1] = np.linalg.solve(left, gram[:-1, -1] / scale)
+    factor[-1, -1] = sqrt(max(gram[-1, -1] - float(np.sum(factor[:-1, -1] ** 2)), 0.0))
+    return factor
 
 
 class Tree:

@@ -107,7 +107,7 @@ def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkey
     parts = [part for of_file in in_files(work.files, 1000) for part in of_file]
     assert len(parts) == 63
     bench.find_example(parts)
-    ask = Ask(np.array([480.0, 0.2, 3.0]), by_pieces, True)
+    ask = Ask(np.array([480.0, 0.2, 3.0]), by_pieces)
     expected = joined(bench.sums(part, ask) for part in parts)
     client = Client()
     found = Cluster(client, Done(work), "run", parts, None)(ask)

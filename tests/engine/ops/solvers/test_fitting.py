@@ -99,6 +99,12 @@ def test_a_model_that_cannot_be_fitted_is_refused(model, start, message):
     assert caught.value.message == message
 
 
+def test_points_must_be_more_than_parameters():
+    for count in range(3):
+        with pytest.raises(ag.AgradError, match=f"fit: {count} points for 2 parameters: more points than parameters"):
+            fitted(lambda a, b, n=count: a + b * np.arange(n), ["a", "b"], [1.0, 1.0], np.ones(count), None)
+
+
 def test_a_start_without_any_slope_is_refused_or_said():
     x = np.arange(6.0) * 1000
     far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [400.0, 30.0], 500 * np.exp(-1e-4 * x), None)
