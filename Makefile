@@ -137,8 +137,9 @@ $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
 	@$(BIN)/python -m compileall -q cli grammar engine
 	@touch $@
 
+# Not compiled here, which takes as long as the rest: of the many modules of all extras, the tests import a third.
 $(TESTS)/.test $(TESTS)/.dev $(TESTS)/.site: $(TESTS)/.%: pyproject.toml | $(TESTS)/.made
-	@$(TESTS)/$(INSTALL) $(BOUNDS) --editable '.[$*]'
+	@$(TESTS)/$(INSTALL) --no-compile $(BOUNDS) --editable '.[$*]'
 	@touch $@
 
 $(DIST)/.tools: pyproject.toml | $(DIST)/.made

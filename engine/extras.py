@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -23,8 +22,7 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
     if module not in sys.modules and LOADING.refused:
         raise NotLoaded
     try:
-        with LOADING:
-            return import_module(module)
+        return LOADING.load(module)
     except (MemoryError, AgradError):  # such as a limit of time
         raise
     except Exception as problem:  # a broken library raises anything

@@ -43,6 +43,37 @@ class _Loading:
         if not self._depth:
             self._taken, self._since = self.seconds, None
 
+    def load(self, name: str) -> Any:
+        """A module. It is imported in a thread, which Ctrl-C does not interrupt: half an import cannot be repeated.
+
+        Raises what the import raises.
+        """
+        from importlib import import_module
+
+        problems: list[Exception] = []
+
+        def load() -> None:
+            try:
+                import_module(name)
+            except Exception as problem:
+                problems.append(problem)
+
+        with self:
+            if name in sys.modules:
+                return import_module(name)  # which waits where an import goes on after a Ctrl-C
+            from threading import Thread
+
+            thread = Thread(target=load)
+            try:
+                thread.start()
+            except RuntimeError:  # there is no memory for a thread, or there are none
+                load()
+            else:
+                thread.join()
+        if problems:
+            raise problems[0]
+        return sys.modules[name]
+
 
 LOADING = _Loading()
 
@@ -61,18 +92,10 @@ else:
         """numpy, imported when its first attribute is used."""
 
         def __getattr__(self, name: str) -> Any:
-            if (
-                "numpy" not in sys.modules
-            ):  # in a thread, which Ctrl-C does not interrupt: half an import could not be repeated
+            if "numpy" not in sys.modules:
                 if LOADING.refused:
                     raise NotLoaded
-                from importlib import import_module
-                from threading import Thread
-
-                with LOADING:
-                    thread = Thread(target=import_module, args=("numpy",))
-                    thread.start()
-                    thread.join()
+                LOADING.load("numpy")
             import numpy
 
             for told in WHEN_NUMPY_LOADS:

@@ -1,6 +1,7 @@
 """Extras that are missing, broken or too old: named, with what to install, and no traceback."""
 
 import importlib.abc
+import signal
 import sys
 from importlib.metadata import version
 
@@ -139,3 +140,20 @@ def test_running_out_of_memory_is_not_taken_for_a_broken_library(without):
     without("scipy", MemoryError)
     with pytest.raises(MemoryError):
         extra("scipy.special", "this", "SciPy", "science")
+
+
+def test_a_library_can_be_used_that_was_interrupted_while_it_loaded(monkeypatch, tmp_path):
+    (tmp_path / "interrupted").mkdir()
+    (tmp_path / "interrupted" / "part.py").write_text("x = 1\n")
+    (tmp_path / "interrupted" / "__init__.py").write_text(
+        "import interrupted.part, signal\n"
+        "if not signal.called:\n"
+        "    signal.called = True\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "y = interrupted.part.x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(signal, "called", False, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        extra("interrupted", "this", "it", "none")
+    assert extra("interrupted", "this", "it", "none").y == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -203,12 +204,17 @@ def alarm() -> Iterator[None]:
 
 
 class _Guard:
-    """Refuses every file but Python's own while it is on: a random text may name any."""
+    """Refuses every file but Python's own while it is on: a random text may name any.
+
+    Libraries, which read files of their own, are loaded in other threads.
+    """
 
     on = False
 
     def __call__(self, event: str, args: tuple[Any, ...]) -> None:
-        if self.on and event == "open" and Path(str(args[0])).suffix not in (".py", ".pyc", ".so", ".table", ".lark"):
+        if not self.on or event != "open" or threading.current_thread() is not threading.main_thread():
+            return
+        if Path(str(args[0])).suffix not in (".py", ".pyc", ".so", ".table", ".lark"):
             raise PermissionError(13, "a random text opens no files")
 
 
