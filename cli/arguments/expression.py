@@ -304,6 +304,11 @@ def wrt_option(text: str) -> Callable[[_F], _F]:
     return click.option("--wrt", multiple=True, metavar="NAME,...", shell_complete=named_completions, help=text)
 
 
+constants_option = click.option(
+    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row."
+)
+
+
 def _names(context: click.Context) -> list[str]:
     """The names in the expressions of a command line that have no value, in order."""
     words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from agrad.cli.arguments.cluster import On, cluster_options, where
-from agrad.cli.arguments.expression import Formula, texts_by_name
+from agrad.cli.arguments.expression import Formula, constants_option, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
-from agrad.cli.arguments.tables import TABLE_OPTIONS, TYPED, TableCommand, aliases_of, form_of, table_options
+from agrad.cli.arguments.tables import TABLE_OPTIONS, TYPED, TableCommand, aliases_of, form_of, split, table_options
 from agrad.cli.base import file_completions, json_option
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import note
@@ -30,9 +30,7 @@ from agrad.grammar.results import Estimated
     help="The parameters, with values to start from.",
 )
 @click.option("--sigma", metavar="EXPR", help="The standard uncertainty of what was measured: a number, or a column.")
-@click.option(
-    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name with the same value in every row."
-)
+@constants_option
 @table_options
 @part_size_option("Sum larger Parquet files in parts of about this size, between row groups.")
 @cluster_options
@@ -58,8 +56,8 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     model, path = words
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
-    parts = [part for text in options["start"] for part in text.split(",") if part.strip()]
-    texts = texts_by_name("--over", parts, "--over takes NAME=VALUE, and {} is not one")
+    start = split(",".join(options["start"]))
+    texts = texts_by_name("--over", start, "--over takes NAME=VALUE, and {} is not one")
     constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
     form_of(options), aliases_of(options)  # so that wrong ones are refused before anything is read
     on = where(options["on"], options["workers"])
@@ -67,22 +65,20 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     from agrad.cli.data.advice import divided  # here and below, so that --help loads no numpy
     from agrad.cli.data.fit_work import FitBench, FitWork
     from agrad.cli.data.parts.plan import inputs
+    from agrad.cli.data.request import Asked
 
     as_json = options["as_json"]
     ends = partial(end_in, seconds=options["timeout"], as_json=as_json)
     reading = {name: options[name] for name in TABLE_OPTIONS}
+    formulas = {"model": model, "--y": options["measured"], "--sigma": options["sigma"]}
+    ask = Asked({title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts])
     with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
-        asked = options["measured"], options["sigma"], constants, texts
-        bench = FitBench(FitWork(model, *asked, reading, path, inputs(path)), os.cpu_count() or 1, ends)
+        bench = FitBench(FitWork(ask, reading, path, inputs(path), texts), os.cpu_count() or 1, ends)
         found = _found(bench, options["most"], on)
-    result = Estimated(found)
-    if as_json or not found.problem:
-        printer(bench.session.settings, "json" if as_json else "text")(result)
-    if found.problem:
-        if as_json:
-            return 1
+    if found.problem and not as_json:
         raise found.failure("--over with other values starts elsewhere")
-    return 0
+    printer(bench.sessions.first.settings, "json" if as_json else "text")(Estimated(found))
+    return 1 if found.problem else 0
 
 
 def _found(bench: Any, most: float, on: On | None) -> Any:

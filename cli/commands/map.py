@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NoReturn
 import click
 
 from agrad.cli.arguments.cluster import cluster_options, where
-from agrad.cli.arguments.expression import Formula, binding, listed, texts_by_name, wrt_option
+from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.tables import (
     TABLE_OPTIONS,
@@ -40,9 +40,7 @@ _ROOM = 2**30  # bytes of addresses
 @click.command("map", cls=TableCommand)
 @click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
 @wrt_option("Columns to differentiate with respect to, separated by commas.")
-@click.option(
-    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row."
-)
+@constants_option
 @click.option(
     "-o",
     "out",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -24,11 +24,11 @@ class Asked:
     named: bool
     constants: dict[str, str]
     wrt: list[str]
-    uncertain: dict[str, str]
-    order: int
-    full: bool
-    where: str | None
-    whole: tuple[str, ...]
+    uncertain: dict[str, str] = field(default_factory=dict)
+    order: int = 1
+    full: bool = False
+    where: str | None = None
+    whole: tuple[str, ...] = ()
     jacobian: bool = False  # whether all values come before all derivatives
 
     def require(self) -> None:

@@ -21,7 +21,7 @@ from agrad.cli.data.cluster.connection import connect, failure
 from agrad.cli.data.job import Reading
 from agrad.cli.data.parts.plan import Part
 from agrad.cli.data.parts.record import RECORD, Record
-from agrad.cli.data.parts.work import Bench, Work
+from agrad.cli.data.parts.work import MapBench, MapWork
 from agrad.cli.data.tally import Tally
 from agrad.engine.errors import AgradError, Hint
 
@@ -31,7 +31,7 @@ _SHARED = [Hint("let all workers see the files under the same names, on a disk t
 _BENCHES = threading.local()  # in a worker: a bench for each of its threads, for the last run
 
 
-def on_cluster(work: Work, record: Record, todo: Sequence[Part], on: On, line: Reading | None) -> None:
+def on_cluster(work: MapWork, record: Record, todo: Sequence[Part], on: On, line: Reading | None) -> None:
     """Compute parts on a cluster, and note those that are done. Raises AgradError: of the first part that fails."""
     if on.address:  # workers on other machines have other current folders
         work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
@@ -40,7 +40,7 @@ def on_cluster(work: Work, record: Record, todo: Sequence[Part], on: On, line: R
         by_client(client, work, record, todo, line)
 
 
-def by_client(client: Any, work: Work, record: Record, todo: Sequence[Part], line: Reading | None) -> None:
+def by_client(client: Any, work: MapWork, record: Record, todo: Sequence[Part], line: Reading | None) -> None:
     """The same by a client of Dask's."""
     run = f"agrad-part-{secrets.token_hex(8)}"
     # A task and not a scattered object: if all workers that have it end, the scheduler makes it again. By its key it is
@@ -59,15 +59,15 @@ def by_client(client: Any, work: Work, record: Record, todo: Sequence[Part], lin
         client.cancel([shared, *tasks])
 
 
-def _same(work: Work) -> Work:
+def _same(work: MapWork) -> MapWork:
     """What is to be done, as a task."""
     return work
 
 
-def compute(work: Work, run: str, folder: str, part: Part, path: str) -> Tally:
+def compute(work: MapWork, run: str, folder: str, part: Part, path: str) -> Tally:
     """Write the results of a part to a file, in a worker; what there is to tell. Raises AgradError."""
     require_here(work.version, os.path.join(folder, RECORD), part.file)
-    bench: Bench = bench_of(run, lambda: Bench(work, 1))
+    bench: MapBench = bench_of(run, lambda: MapBench(work, 1))
     return bench.run(lambda: bench.compute(part, path))
 
 

@@ -16,7 +16,7 @@ from agrad.cli.arguments.cluster import On
 from agrad.cli.data.job import Reading
 from agrad.cli.data.parts.plan import Part, form_of_input, inputs, planned
 from agrad.cli.data.parts.record import STAGING, Record, recorded
-from agrad.cli.data.parts.work import Bench, Work, certain_backend
+from agrad.cli.data.parts.work import MapBench, MapWork
 from agrad.cli.data.request import Asked, Output
 from agrad.cli.data.tally import Tally
 from agrad.cli.data.writers import form_for
@@ -75,12 +75,11 @@ def into_folder(ask: Asked, data: str, to: Output, reading: Mapping[str, Any], f
     files = inputs(data)
     form = form_for(to.path, to.as_json, to.to) if to.to else "json" if to.as_json else form_of_input(files)
     to.require_text(form)
-    backend, tells = certain_backend(to.backend, files), to.backend == NATIVE
-    seed = secrets.randbits(64)
-    run(Work(ask, reading, data, files, to.kept, form, to.precision, backend, tells, to.tolerant, seed), folder)
+    written = to.kept, form, to.precision, to.backend == NATIVE, to.tolerant
+    run(MapWork(ask, reading, data, files, *written, secrets.randbits(64), backend=to.backend), folder)
 
 
-def run(work: Work, folder: Folder) -> None:
+def run(work: MapWork, folder: Folder) -> None:
     """Compute all parts of the input that are not done yet. Raises AgradError."""
     parts = planned(work.path, work.files, work.form, folder.most)
     _require_outside(work.path, folder.path)
@@ -103,14 +102,14 @@ def run(work: Work, folder: Folder) -> None:
 
 
 def _computed(
-    work: Work, folder: Folder, record: Record, head: dict[str, Any], parts: Sequence[Part], todo: Sequence[Part]
+    work: MapWork, folder: Folder, record: Record, head: dict[str, Any], parts: Sequence[Part], todo: Sequence[Part]
 ) -> Tally:
     """Compute the parts; what there is to tell of all. Raises AgradError."""
-    bench = Bench(work, folder.threads, folder.ends)
+    bench = MapBench(work, folder.threads, folder.ends)
     bench.run(bench.prepare)
     if record.head is None:
-        work.whole, work.example = bench.sessions.whole, bench.run(lambda: bench.example(parts))
-        bench.run(bench.compile)
+        work.whole = bench.sessions.whole
+        bench.run(lambda: bench.find_example(parts))
     record.begin(head | _found(work))
     record.sweep()
     line = on_terminal(partial(Parts, parts, record))
@@ -128,7 +127,7 @@ def _computed(
     return total
 
 
-def _one_after_the_other(bench: Bench, record: Record, todo: Sequence[Part], line: Parts | None) -> None:
+def _one_after_the_other(bench: MapBench, record: Record, todo: Sequence[Part], line: Parts | None) -> None:
     for part in todo:
         record.add(part, bench.compute(part, record.staged(part), line))
 
@@ -177,7 +176,7 @@ def _require_outside(data: str, out: str) -> None:
             raise AgradError("file", message, fixes=[Hint("name a folder elsewhere")])
 
 
-def _head(work: Work, folder: Folder, parts: Sequence[Part]) -> dict[str, Any]:
+def _head(work: MapWork, folder: Folder, parts: Sequence[Part]) -> dict[str, Any]:
     """What the record says of the request, as JSON values."""
     ask = asdict(work.ask)
     request = {name: ask[name] for name in ask if name != "named"}
@@ -197,7 +196,7 @@ def _head(work: Work, folder: Folder, parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def _found(work: Work) -> dict[str, Any]:
+def _found(work: MapWork) -> dict[str, Any]:
     """What has been found out once for all parts. Numbers are written so that they are read back bit for bit."""
     return {
         "seed": work.seed,
@@ -206,7 +205,7 @@ def _found(work: Work) -> dict[str, Any]:
     }
 
 
-def _restore(work: Work, head: dict[str, Any]) -> None:
+def _restore(work: MapWork, head: dict[str, Any]) -> None:
     """Set what an earlier run has found out."""
     work.seed = head["seed"]
     work.whole = {name: float.fromhex(text) for name, text in head["whole"].items()}

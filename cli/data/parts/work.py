@@ -23,31 +23,42 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Work:
-    """The formulas, how the input is read and how the output is written, and what is found out once for all parts.
+    """Formulas, how the input is read, and what is found out once for all parts.
 
     The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
-    the rows are divided. `whole`: the values of functions of whole columns; `example`: a row, for which the
-    expressions are compiled; `seed`: with which random numbers begin.
+    the rows are divided. `example`: a row, for which the expressions are compiled.
     """
 
     ask: Asked
     reading: Mapping[str, Any]
     path: str
     files: Sequence[str]
-    kept: Sequence[str]
-    form: str
-    precision: int | None
-    backend: str
-    tells: bool  # whether to tell where there is no machine code
-    tolerant: bool
-    seed: int
-    whole: dict[str, float] = field(default_factory=dict)
-    example: dict[str, float] = field(default_factory=dict)
-    version: str = __version__
+    backend: str = field(default=AUTO, kw_only=True)
+    example: dict[str, float] = field(default_factory=dict, kw_only=True)
+    version: str = field(default=__version__, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.backend = _certain_backend(self.backend, self.files)
 
     def open(self) -> Any:
         """The whole input. Raises AgradError."""
         return opened(self.path, self.reading, None, self.files)
+
+
+@dataclass(slots=True)
+class MapWork(Work):
+    """How the output of `agrad map` is written, too.
+
+    `whole`: the values of functions of whole columns; `seed`: with which random numbers begin.
+    """
+
+    kept: Sequence[str]
+    form: str
+    precision: int | None
+    tells: bool  # whether to tell where there is no machine code
+    tolerant: bool
+    seed: int
+    whole: dict[str, float] = field(default_factory=dict, kw_only=True)
 
 
 def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
@@ -62,7 +73,7 @@ def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, fl
     return {}
 
 
-def certain_backend(asked: str, files: Sequence[str]) -> str:
+def _certain_backend(asked: str, files: Sequence[str]) -> str:
     """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
     if asked != AUTO:
         return asked
@@ -77,17 +88,47 @@ class Bench:
     """
 
     table: Any
-    job: Job
+    formulas: Sequence[Any]
+    wanted: Wanted
 
-    def __init__(self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+    def __init__(
+        self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None, seed: int | None = None
+    ) -> None:
         self.work, self.threads = work, threads
-        self.sessions = Sessions(work.ask, ends, work.seed)
+        self.sessions = Sessions(work.ask, ends, seed)
 
     def run(self, action: Callable[[], _T]) -> _T:
         """Run an action within the limits of the first session, as one statement."""
         first = self.sessions.first
         found: _T = first.all_at_once(action, first.span)
         return found
+
+    def compile(self) -> None:
+        """Compile the expressions, if there is an example."""
+        if self.work.example:
+            for formula in self.formulas:
+                formula.prepare(self.work.example)
+
+    def find_example(self, parts: Sequence[Part]) -> None:
+        """Take the first row of all as the example, and compile the expressions for it."""
+        self.work.example = first_row(self.table, parts, self.wanted)
+        self.compile()
+
+    def part(self, part: Part) -> Any:
+        """The table of a part, whose results do not depend on the parts before."""
+        for formula in self.formulas:
+            formula.restart()
+        return self.table.part(part.file, part.groups)
+
+
+class MapBench(Bench):
+    """That of `agrad map`."""
+
+    work: MapWork
+    job: Job
+
+    def __init__(self, work: MapWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+        super().__init__(work, threads, ends, work.seed)
 
     def prepare(self) -> None:
         """Open the input, and compile the expressions if there is an example. Raises AgradError."""
@@ -99,23 +140,12 @@ class Bench:
         self.job = Job(self.table, formulas, where, work.kept, work.tolerant, threads)
         self.job.begin(work.form, work.precision, work.backend)
         self.job.is_fast, self.job.is_of_parts = work.tells, True
+        self.formulas, self.wanted = self.job.everything, self.job.wanted
         self.compile()
-
-    def compile(self) -> None:
-        """Compile the expressions for the example."""
-        if self.work.example:
-            for formula in self.job.everything:
-                formula.prepare(self.work.example)
-
-    def example(self, parts: Sequence[Part]) -> dict[str, float]:
-        """See `first_row`."""
-        return first_row(self.table, parts, self.job.wanted)
 
     def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
         """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
-        for formula in self.job.everything:
-            formula.restart()
-        table = self.table.part(part.file, part.groups)
+        table = self.part(part)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with replacing(path, durable=True) as stream:
             return self.job.write(stream, table, line)

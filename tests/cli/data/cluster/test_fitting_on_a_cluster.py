@@ -95,22 +95,24 @@ def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkey
     from agrad.cli.data.cluster.fitting import Cluster
     from agrad.cli.data.fit_work import FitBench, FitWork
     from agrad.cli.data.parts.plan import in_files, inputs
+    from agrad.cli.data.request import Asked
     from agrad.engine.ops.solvers.sums import Ask, joined
 
     monkeypatch.chdir(tmp_path)
     start = {"a": "400", "b": "0.1", "c": "1"}
     context = command.make_context("fit", [*MODEL])
     reading = {name: context.params[name] for name in TABLE_OPTIONS}
-    work = FitWork("a*exp(-b*t) + c", "n", "s", {}, start, reading, "data", inputs("data"))
+    ask = Asked({"model": "a*exp(-b*t) + c", "--y": "n", "--sigma": "s"}, False, {}, [*start])
+    work = FitWork(ask, reading, "data", inputs("data"), start)
     bench = FitBench(work, 1)
     bench.prepare()
     parts = [part for of_file in in_files(work.files, 1000) for part in of_file]
     assert len(parts) == 63
     bench.find_example(parts)
-    ask = Ask(np.array([480.0, 0.2, 3.0]), by_pieces)
-    expected = joined(bench.sums(part, ask) for part in parts)
+    asked = Ask(np.array([480.0, 0.2, 3.0]), by_pieces)
+    expected = joined(bench.sums(part, asked) for part in parts)
     client = Client()
-    found = Cluster(client, Done(work), "run", parts, None)(ask)
+    found = Cluster(client, Done(work), "run", parts, None)(asked)
     assert found.table.tobytes() == expected.table.tobytes()
     assert vars(found) == {**vars(expected), "table": found.table}
     assert found.count == 21 * ROWS

@@ -65,18 +65,18 @@ def address(tmp_path_factory):
 def work(tmp_path):
     """A bench for parts of the folder `data`, and the parts."""
     from agrad.cli.data.parts.plan import planned
-    from agrad.cli.data.parts.work import Bench, Work
+    from agrad.cli.data.parts.work import MapBench, MapWork
     from agrad.cli.data.request import Asked
 
     def made(expression, *, backend, form="parquet"):
         files = sorted(map(str, (tmp_path / "data").iterdir()))
         ask = Asked({"value": expression}, False, {}, ["x", "y"], {}, 1, False, None, ())
         reading = dict.fromkeys(TABLE_OPTIONS) | {"renamed": ()}
-        made = Work(ask, reading, str(tmp_path / "data"), files, [], form, None, backend, False, False, 1)
+        made = MapWork(ask, reading, str(tmp_path / "data"), files, [], form, None, False, False, 1, backend=backend)
         parts = planned(made.path, files, form, 1e9)
-        bench = Bench(made, 1)
+        bench = MapBench(made, 1)
         bench.run(bench.prepare)
-        made.example = bench.run(lambda: bench.example(parts))
+        bench.run(lambda: bench.find_example(parts))
         return made, parts
 
     return made
@@ -84,7 +84,7 @@ def work(tmp_path):
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(work, tmp_path, monkeypatch, backend):
-    from agrad.cli.data.parts.work import Bench
+    from agrad.cli.data.parts.work import MapBench
 
     if backend == "llvm":
         pytest.importorskip("llvmlite")
@@ -98,7 +98,7 @@ def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(w
         monkeypatch.setattr(type(BACKEND), "compile", lambda self, one: compiled.append(one) or make(self, one))
     found = {}
     for order in ("forwards", "backwards", "shuffled"):
-        bench = Bench(request, 1)
+        bench = MapBench(request, 1)
         bench.run(bench.prepare)
         chosen = {"forwards": parts, "backwards": parts[::-1], "shuffled": random.Random(3).sample(parts, len(parts))}
         for part in chosen[order]:
