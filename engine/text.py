@@ -1,4 +1,4 @@
-"""Text for people: cells aligned in columns, long texts truncated, long lines wrapped."""
+"""Text for people: cells aligned in columns, long texts truncated, long lines wrapped; and rows as CSV."""
 
 from __future__ import annotations
 
@@ -91,6 +91,16 @@ def align(
 def _padded(cell: str, width: int, right: bool) -> str:
     blanks = " " * (width - display_width(cell))
     return blanks + cell if right else cell + blanks
+
+
+def csv_lines(rows: Iterable[Iterable[str]]) -> str:
+    """A line for each row, with quotes where a cell needs them."""
+    import csv  # here, since few results are for other programs
+    from io import StringIO
+
+    file = StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
 
 
 def fit(text: str, width: int | None) -> str:

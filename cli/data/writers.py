@@ -18,6 +18,7 @@ import click
 from agrad.engine.data.arrow import WIDE, as_text, pyarrow, require_pyarrow
 from agrad.engine.data.tables import Column
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.text import csv_lines
 from agrad.engine.values import format_number, np
 
 _ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
@@ -173,11 +174,7 @@ def _listed(rows: Rows) -> dict[str, list[Any]]:
 
 def _lines(rows: Any) -> bytes:
     """Rows as CSV."""
-    import csv
-
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    return file.getvalue().encode("utf-8", "surrogateescape")
+    return csv_lines(rows).encode("utf-8", "surrogateescape")
 
 
 def _fast_lines(rows: Rows) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +12,7 @@ import click
 from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain
-from agrad.engine.text import latex_name
+from agrad.engine.text import csv_lines, latex_name
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
@@ -187,22 +187,12 @@ def answer_table(found: Answer, precision: int | None) -> str:
     A vector is a column; an array with more axes has a column for each entry of a row, `d/dx[0]`.
     Raises AgradError of kind `type` for what is not a number.
     """
-    import csv
-    from io import StringIO
-
     columns: dict[str, list[str] | str] = {}
     for name, part in (("value", found.value), *found.parts()):
         columns |= _columns(name, _numbers(part), precision)
     rows = max((len(column) for column in columns.values() if isinstance(column, list)), default=1)
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    for row in range(rows):
-        writer.writerow(
-            column if isinstance(column, str) else column[row] if row < len(column) else ""
-            for column in columns.values()
-        )
-    return file.getvalue().removesuffix("\n")
+    cells = [[column] * rows if isinstance(column, str) else column for column in columns.values()]
+    return csv_lines([columns, *zip_longest(*cells, fillvalue="")]).removesuffix("\n")
 
 
 def _numbers(value: Any) -> Any:

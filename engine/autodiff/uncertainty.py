@@ -240,18 +240,11 @@ def uncertainty(y: Any) -> Value | None:
 
 def of_slopes(slopes: Mapping[Node, float]) -> float | None:
     """The uncertainty of a number with these derivatives by leaves that are numbers; None where none is uncertain."""
-    terms: list[Any] = []
-    for node, slope in slopes.items():
-        known = node.extra
-        if type(known) is Uncertainty:
-            if known.linked:
-                break
-            terms.append(slope * known.u)
-    else:
-        return hypot(*terms) if terms else None
-    found = Sources([node for node in slopes if node.uncertainty is not None])
+    known: list[Any] = [node for node in slopes if type(node.extra) is Uncertainty]
+    if not any(node.extra.linked for node in known):
+        return hypot(*[slopes[node] * node.extra.u for node in known]) if known else None
     with quiet():
-        return float(found.combined(np.array([slopes[node] for node in found.nodes])))
+        return float(Sources(known).combined(np.array([slopes[node] for node in known])))
 
 
 def _of_entries(y: Tensor, found: Sources) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from csv import writer
-from io import StringIO
+from collections.abc import Iterator
 from json import dumps
 from math import floor, hypot, isfinite, log10, sqrt
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.structure import split
 from agrad.engine.program.trace import inlined
-from agrad.engine.text import align
+from agrad.engine.text import align, csv_lines
 from agrad.engine.values import Array, format_number, format_uncertain, np
 
 _MOST = 100_000_000  # samples
@@ -73,9 +71,8 @@ class Budget(NamedTuple):
     coverage: float
     k: float
     expanded: float  # half of the width of the interval with the stated coverage
-    second: Second | None = None
+    second: Second | None
     samples: Sampled | None = None
-    histogram: tuple[Array, Array] | None = None  # of the samples: the edges of intervals, and the densities
 
     def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
@@ -114,9 +111,8 @@ class Budget(NamedTuple):
         ]
 
     def fields(self) -> dict[str, Any]:
-        """The budget for JSON; what is not finite is null."""
-        left_out = {"name", "histogram", *(part for part in ("second", "samples") if getattr(self, part) is None)}
-        return {"budget": {name: objects(part) for name, part in self._asdict().items() if name not in left_out}}
+        """The budget for JSON; what is not finite, or was not asked for, is null."""
+        return {"budget": objects(self)}
 
     def json(self) -> str:
         """One object."""
@@ -126,9 +122,7 @@ class Budget(NamedTuple):
         """A line for each source, and one for the result."""
         result = Source(self.name, "", self.value, self.u, 1.0, self.u, 1.0, self.dof)
         rows = [[row.name, *[format_number(x, None) for x in row[2:]]] for row in (*self.sources, result)]
-        file = StringIO()
-        writer(file, lineterminator="\n").writerows([["source", *Source._fields[2:]], *rows])
-        return file.getvalue().removesuffix("\n")
+        return csv_lines([["source", *Source._fields[2:]], *rows]).removesuffix("\n")
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
@@ -140,20 +134,8 @@ class Budget(NamedTuple):
         lines[-2] += r" \hline"
         return "\n".join([rf"\begin{{tabular}}{{l{'r' * width}}}", *lines, r"\end{tabular}"])
 
-    def curves(self) -> list[tuple[str, list[float], list[float]]]:
-        """The density of the samples, and that of the normal distribution of the linear result."""
-        assert self.histogram is not None
-        edges, heights = self.histogram
-        middles = (edges[1:] + edges[:-1]) / 2
-        curves = {"samples": heights}
-        if self.u > 0:
-            curves["normal"] = np.exp(-(((middles - self.value) / self.u) ** 2) / 2) / (self.u * np.sqrt(2 * np.pi))
-        return [(name, middles.tolist(), heights.tolist()) for name, heights in curves.items()]
 
-
-def budget(
-    y: Any, coverage: float = 0.95, order: int = 1, samples: int = 0, generator: Callable[[], Any] | None = None
-) -> Budget:
+def budget(y: Any, coverage: float = 0.95, order: int = 1) -> Budget:
     """The budget of one number. Raises AgradError of kind `grad` where it depends on no uncertain leaf."""
     y = y if isinstance(y, Tensor) else tensor(y)
     if y.size != 1:
@@ -176,8 +158,7 @@ def budget(
         k = coverage_factor(coverage, dof)
         second = second_order(y, found) if order > 1 else None
         correlated = len(found.groups) < len(rows)
-        made = Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, k * u, second)
-        return _sampled(made, y, found, samples, generator) if samples else made
+        return Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, k * u, second)
 
 
 def _named(found: Sources) -> Iterator[tuple[str, str]]:
@@ -203,21 +184,26 @@ def coverage_factor(coverage: float, dof: float) -> float:
 # Monte Carlo
 
 
-def _sampled(linear: Budget, y: Tensor, found: Sources, count: int, generator: Callable[[], Any] | None) -> Budget:
-    """The budget with what a Monte Carlo run finds."""
+def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[tuple[str, Any, Any]]]:
+    """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
-    rng = generator() if generator is not None else np.random.default_rng()
-    values = _values(y, found, _draws(found, count, rng))
+    with as_recorded(y) as found:
+        assert found is not None
+        values = _values(y, found, _draws(found, count, rng))
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     low, high = np.quantile(values, tails).tolist()
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
     off = max(abs(linear.value - linear.expanded - low), abs(linear.value + linear.expanded - high))
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
+    middles, densities = (edges[1:] + edges[:-1]) / 2, heights / (count * np.diff(edges))
+    curves = [("samples", middles.tolist(), densities.tolist())]
+    if linear.u > 0:
+        normal = np.exp(-(((middles - linear.value) / linear.u) ** 2) / 2) / (linear.u * np.sqrt(2 * np.pi))
+        curves.append(("normal", middles.tolist(), normal.tolist()))
     mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
-    samples = Sampled(count, mean, u, low, high, tolerance, off <= tolerance)
-    return linear._replace(samples=samples, histogram=(edges, heights / (count * np.diff(edges))))
+    return linear._replace(samples=Sampled(count, mean, u, low, high, tolerance, off <= tolerance)), curves
 
 
 def _draws(found: Sources, count: int, rng: Any) -> list[Array]:

@@ -35,17 +35,18 @@ _NUMBER = Operands(expression=True)
     logged=False,
 )
 def _budget(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.budget import budget  # here, since few sessions have one
+    from agrad.engine.inspect.budget import budget, sampled  # here, since few sessions have one
 
     value, options, form = call.values[0], call.options, call.choice("as", "text")
     coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
     order = small("budget", "order", options.get("order", 1))
     samples = small("budget", "samples", options.get("samples", 0))
     value = value if isinstance(value, int | float) else graphed(call, 0)
-    found = budget(value, coverage, order, samples, generator)
+    found = budget(value, coverage, order)
+    found, curves = sampled(found, value, samples, generator()) if samples else (found, [])
     session.emit(Estimated(found, form))
-    if found.samples is not None and form == "text":
-        drawn = [Curve(*curve, style) for curve, style in zip(found.curves(), LINES, strict=False)]
+    if curves and form == "text":
+        drawn = [Curve(*curve, style) for curve, style in zip(curves, LINES, strict=False)]
         session.emit(Plot(tuple(drawn), found.name))
 
 

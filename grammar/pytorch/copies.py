@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import as_leaf
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import describe
 from agrad.grammar.values.lists import List
@@ -76,7 +76,7 @@ def _leaf(x: Tensor) -> Tensor:
     if not x.is_leaf:
         message = f"copy.deepcopy: {x.node.spell()} was computed, and only leaves are copied"
         raise AgradError("type", message, fixes=[Hint("x.detach().clone()   copies the data alone")])
-    made = as_leaf(x.clone()) if x.requires_grad else tensor(x)
+    made: Tensor = FUNCTIONS["tensor"].call(x.clone() if x.requires_grad else x, requires_grad=x.requires_grad)
     made.node.is_parameter = x.node.is_parameter
     if x.grad is not None:
         made.grad = x.grad.detach().clone()

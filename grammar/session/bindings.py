@@ -6,8 +6,8 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import as_leaf as uncertain_leaf
 from agrad.engine.core.graph import reachable
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span
@@ -43,15 +43,11 @@ def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | No
     remark = _remark(names, name, value, wrt, apart=leaf) if computed else ""
     if isinstance(value, Tensor) and value.node.op is None and value.name is None and not leaf:
         value.name = name  # a leaf that the text makes, such as 2.0 ± 0.1
-    names[name] = as_leaf(value, name) if leaf else value
+    if leaf:
+        value = FUNCTIONS["tensor"].call(value, requires_grad=True)
+        value.name = name
+    names[name] = value
     return remark
-
-
-def as_leaf(value: object, name: str) -> Tensor:
-    """A new leaf with the data of a value."""
-    leaf = uncertain_leaf(value)
-    leaf.name = name
-    return leaf
 
 
 def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str] | None, apart: bool) -> str:

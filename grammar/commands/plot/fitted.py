@@ -15,7 +15,7 @@ from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Definition, Do
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import as_array
-from agrad.grammar.syntax.ast import Attribute, Expr, Index, Name, replaced
+from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
 from agrad.grammar.syntax.parser import parse_expression
 
 _PLACES = 200  # of the curve
@@ -48,29 +48,31 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
     """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
     (names,), machine, given = model.scopes, model.machine, model.definition.parameters
     kept: dict[str, Any] = {}
+    bound = {*given}  # names that have another value each time
 
     def function(tree: Expr, parameters: tuple[str, ...]) -> Closure:
         definition = Definition(tree.span.text, parameters, (), compile_expression(tree), tree.span)
         return Closure(definition, (), machine, (kept, names))
 
     def named(node: Any) -> Name | None:
+        if isinstance(node, Each | Lambda):
+            bound.update(_names(node.target) if isinstance(node, Each) else [one.name for one in node.parameters])
         base = node
         while isinstance(base, Attribute | Index):
             base = base.value
-        if base is node or not isinstance(base, Name) or not _names(function(node, ())).isdisjoint(given):
+        if not isinstance(base, Name) or base.id not in names or _names(node) & bound:
             return None
         part = Name(" ".join(node.span.text.split()), node.span)
         kept[part.id] = function(node, ())()
         return part
 
     fitted = function(replaced(parse_expression(Source("model", model.__name__)), named), given)
-    kept.update({one: names[one] for one in _names(fitted) if one in names})
     return LastFit(fitted, parameters, dof, name, y, u)
 
 
-def _names(function: Closure) -> set[str]:
-    """What a function looks up."""
-    return {detail for do, detail, _ in function.definition.code.instructions if do is Do.LOAD}
+def _names(tree: Any) -> set[str]:
+    """What an expression looks up."""
+    return {detail for do, detail, _ in compile_expression(tree).instructions if do is Do.LOAD}
 
 
 def _places(x: Array, log: bool) -> Array:
@@ -94,8 +96,8 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
     axis, x = next(iter(vectors.items())) if len(vectors) == 1 else ("index", np.arange(float(len(fit.y))))
     order = np.argsort(x, kind="stable")
     dense, curve = x[order], value[order]
-    some = fit.at(axis, x[::2]) if axis in vectors else None
-    is_of_points = some is not None and np.allclose(some.value, value.value[::2], rtol=1e-9, atol=0)
+    some = fit.at(axis, dense[::2]) if axis in vectors else None
+    is_of_points = some is not None and np.allclose(some.value, curve.value[::2], rtol=1e-9, atol=0)
     if is_of_points:  # whatever the other points are
         dense = _places(x, log)
         curve = fit.at(axis, dense)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, touch
 from agrad.engine.core.op import FUNCTIONS
@@ -135,7 +134,7 @@ class Names(Core):
     def _variable(self, frame: Frame, name: str, span: Span) -> None:
         value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
         current().origin = span  # where the leaf comes from: computing a number sets no place, or an earlier one
-        self.bind(frame.scopes[0], name, as_leaf(value))
+        self.bind(frame.scopes[0], name, FUNCTIONS["tensor"].call(value, requires_grad=True))
 
     def _delete(self, frame: Frame, name: str, span: Span) -> None:
         if name not in frame.scopes[0]:

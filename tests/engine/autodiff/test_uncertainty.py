@@ -10,7 +10,7 @@ import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
 from agrad.engine.autodiff.uncertainty import as_leaf, as_recorded, correlate, doubtful, parameters, second_order
 from agrad.engine.core.versions import walkable
-from agrad.engine.inspect.budget import budget
+from agrad.engine.inspect.budget import budget, sampled
 
 FUNCTIONS = ["sin", "cos", "exp", "atan", "tanh", "sinh", "sqrt", "log"]
 
@@ -96,7 +96,7 @@ def test_an_uncertainty_survives_a_backward_and_a_second_one_is_refused_all_the_
     before = [ag.uncertainty(one) for one in (y, total, y + x)]
     total.backward()
     assert str([ag.uncertainty(one) for one in (y, total, y + x)]) == str(before)
-    assert budget(total, order=2, samples=1000).u == pytest.approx(float(before[1]))
+    assert sampled(budget(total, order=2), total, 1000, np.random.default_rng())[0].u == pytest.approx(float(before[1]))
     with pytest.raises(ag.AgradError) as error:
         total.backward()
     assert error.value.kind == "freed"
@@ -270,18 +270,19 @@ def test_simulation_agrees_with_the_second_order():
     rng = np.random.default_rng(3)
     x, y = ag.uncertain(1.0, 0.1), ag.uniform(0.0, 1.0)
     z = x * y + x**2
-    found = budget(z, order=2, samples=400_000, generator=lambda: rng)
+    found, _ = sampled(budget(z, order=2), z, 400_000, rng)
     assert found.samples.mean == pytest.approx(found.value + found.second.bias, abs=2e-3)
     assert found.samples.u == pytest.approx(math.hypot(found.u, found.second.u), rel=5e-3)
     assert not found.samples.holds  # a uniform distribution has other ends than a normal one
-    linear = budget(ag.uncertain(1.0, 0.1) + ag.uncertain(2.0, 0.1), samples=1_000_000, generator=lambda: rng)
+    total = ag.uncertain(1.0, 0.1) + ag.uncertain(2.0, 0.1)
+    linear, _ = sampled(budget(total), total, 1_000_000, rng)
     assert linear.samples.holds
 
 
 def test_correlated_values_are_simulated_together():
     rng = np.random.default_rng(4)
     v = ag.correlated([1.0, 2.0], [[4.0, 2.0], [2.0, 9.0]])
-    found = budget(v.sum(), samples=100_000, generator=lambda: rng)
+    found, _ = sampled(budget(v.sum()), v.sum(), 100_000, rng)
     assert found.u == pytest.approx(17**0.5)
     assert found.samples.u == pytest.approx(17**0.5, rel=0.01)
 
@@ -333,7 +334,8 @@ def test_correlated_sources_have_the_fewest_degrees_of_freedom_among_them():
 
 def test_parameters_of_one_fit_are_simulated_with_its_degrees_of_freedom():
     a, b = parameters([1.0, 2.0], np.array([[4.0, 2.0], [2.0, 9.0]]) * 1e-4, 5.0)
-    found = budget(a + 2.0 * b, samples=400_000, generator=lambda: np.random.default_rng(5))
+    total = a + 2.0 * b
+    found, _ = sampled(budget(total), total, 400_000, np.random.default_rng(5))
     assert found.dof == pytest.approx(5.0)
     ends = found.value - found.expanded, found.value + found.expanded
     assert (found.samples.low, found.samples.high) == pytest.approx(ends, abs=3e-3)

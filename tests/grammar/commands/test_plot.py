@@ -575,6 +575,17 @@ def test_a_fit_that_chooses_is_drawn_at_the_data() -> None:
     assert (plot.axis, len(plot.curves[1].x)) == ("index", 4)  # of two vectors
 
 
+@pytest.mark.parametrize("each", ["x[k] for k in 0..2", "x[k]*0 + w[i] for i, (k, _) in enumerate([(3, 0), (3, 0)])"])
+@pytest.mark.parametrize("before", ["", "k = 3; i = 3\n"])
+def test_what_is_taken_for_each_index_is_no_axis(each: str, before: str) -> None:
+    pytest.importorskip("scipy")
+    setup = f"{before}x = [1, 2, 3, 4]; w = [1, 2]; y = [2.1, 3.9, 6.2, 8.1]\n"
+    _, plot = drawn_fit(f"{setup}fit y ~ a*x*sum({each}) over a from a=1\nx = 1; w = 1\nplot fit")
+    assert (plot.axis, list(plot.curves[1].x)) == ("x", [1, 2, 3, 4])  # the sum is of the whole vector
+    assert plot.below is not None
+    assert max(map(abs, plot.below.curves[0].y)) < 0.2
+
+
 def test_a_name_fit_is_drawn_and_no_fit_is_refused() -> None:
     _, plot = drawn_fit("fit = [1, 4, 9]; plot fit")
     assert plot.curves[0].y == [1, 4, 9]
