@@ -464,10 +464,10 @@ def test_a_file_that_cannot_be_written_and_files_that_are_switched_off(session: 
 def test_without_matplotlib_the_message_says_what_to_install(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(name: str, package: str | None = None) -> None:
+    def absent(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("agrad.engine.extras.import_module", absent)
+    monkeypatch.setattr("agrad.engine.values.LOADING.load", absent)
     problem = error(f'plot x to "{tmp_path}/f.svg"', session)
     assert problem.message == "a plot in a file needs matplotlib, which is not installed"
     assert (problem.kind, problem.fixes) == ("extra", ['pip install "agrad[plot]"'])
