@@ -141,8 +141,9 @@ def coerce(value: object, copy: bool = True, truths: bool = False) -> Value:
         found = np.asarray(value)
         check_real(value, found)
         if truths and found.ndim and (found.dtype.kind == "b" or kind is mask_type()):
-            mask: Array = as_mask(found)
-            return mask
+            mask: Any = as_mask(found)
+            mask.mixed = getattr(value, "mixed", False)
+            return mask  # type: ignore[no-any-return]
         fresh = kind is list or kind is tuple
         array = np.array(found, dtype=np.float64) if copy and not fresh else np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -206,7 +207,11 @@ def mask_type() -> Any:
     """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
 
     It is a class, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
-    of masks, selections of them, and masks put together are masks, all other arithmetic gives ordinary arrays.
+    of masks, selections of them, and masks put together are masks.
+
+    What arithmetic makes of masks alone, as `1 - m` and `m + n`, is a mask that is `mixed`: these are numbers like any
+    other, but as an index they are refused. PyTorch has no `1 - m`, and `m + n` is 1 there where both hold. All other
+    arithmetic gives ordinary arrays: in PyTorch, `m*1` are whole numbers, which are places.
     """
     return _MASK_TYPE.setdefault(
         "Mask", _new_mask_type()
@@ -217,21 +222,47 @@ _MASK_TYPE: dict[str, Any] = {}
 
 
 def _new_mask_type() -> Any:
+    choices, sums = (np.multiply, np.maximum, np.minimum), (np.add, np.subtract)
+
     class Mask(np.ndarray):
+        mixed = False
+
+        def __array_finalize__(self, source: Any) -> None:
+            if getattr(source, "mixed", False):
+                self.mixed = True
+
         def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-            keeps = context is not None and context[0] in (np.multiply, np.maximum, np.minimum)
-            if keeps and all(isinstance(x, Mask) for x in context[1][:2]):
-                return array.view(Mask) if array.shape else array[()]
-            return np.asarray(array) if array.shape else array[()]
+            if not array.shape:
+                return array[()]
+            ufunc, given = (context[0], context[1][: context[0].nin]) if context is not None else (None, ())
+            alike = [isinstance(x, Mask) for x in given]
+            if ufunc in choices and all(alike):
+                made = array.view(Mask)
+                made.mixed = any(x.mixed for x in given)
+                return made
+            scalars = [not getattr(x, "shape", ()) for x in given]
+            if (ufunc in sums and all(alike)) or (ufunc is np.subtract and True in scalars) or len(given) == 1:
+                made = array.view(Mask)
+                made.mixed = True
+                return made
+            return np.asarray(array)
 
     return Mask
 
 
+def check_truths(array: Any) -> None:
+    """Take note of what was written into an array: with other numbers than 1 and 0, a mask is no longer one."""
+    if type(array).__name__ == "Mask":
+        array.mixed = array.mixed or not bool(np.all((array == 0.0) | (array == 1.0)))
+
+
 def put_together(made: Any, *parts: Any) -> Any:
     """An array that was made of parts: a mask if all of them are masks, for which numpy makes an ordinary array."""
-    if type(parts[-1]).__name__ != "Mask" or any(type(part) is not mask_type() for part in parts):
+    if type(parts[-1]).__name__ != "Mask" or not shape_of(made) or any(type(part) is not mask_type() for part in parts):
         return made
-    return made.view(mask_type())
+    mask = made.view(mask_type())
+    mask.mixed = any(part.mixed for part in parts)
+    return mask
 
 
 def as_mask(truths: Any) -> Any:

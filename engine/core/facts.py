@@ -70,6 +70,8 @@ class OpFacts(EntryFacts, total=False):
     """What passes, listings and backends know about an operation. See `Op`, which has the same fields."""
 
     operator: Operator | None
+    adapt: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
+    gives_truths: bool
     commutes: bool
     identities: tuple[Identity, ...]
     is_involution: bool

@@ -75,7 +75,9 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     reach: Reach
     prepare: Function | None  # operands and attributes as given -> attributes for forward and rules
     scatter: Function | None  # (buffer, g, fresh, **attributes): adds a gradient into a buffer, in place
+    adapt: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None  # operands as given, some of them truths -> those
     operator: Operator | None = None
+    gives_truths: bool = False  # whether each entry of the result is 1 or 0: whether something holds
     commutes: bool = False  # whether x and y may be exchanged, also in the sign of zero
     identities: tuple[Identity, ...] = ()
     is_involution: bool = False  # whether applied twice it gives the operand

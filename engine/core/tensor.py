@@ -22,6 +22,7 @@ from agrad.engine.values import (
     Array,
     Shape,
     Value,
+    check_truths,
     coerce,
     fits,
     format_shape,
@@ -54,11 +55,12 @@ class Tensor:
     rule reads it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
-    __slots__ = ("array", "bracketed", "node", "view_of", "__weakref__")
+    __slots__ = ("array", "bracketed", "is_truth", "node", "view_of", "__weakref__")
 
     node: Node
     array: Value | None
     bracketed: bool  # set by the language alone: where it was written as a list of numbers
+    is_truth: bool  # set by the language alone: whether it is an entry of a mask
     view_of: tuple[weakref.ref[Any], ...]  # set by the language alone: what PyTorch would share the data with
 
     if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
@@ -389,6 +391,7 @@ class Tensor:
                 before = array.copy()
                 log.remember(id(array), lambda: np.copyto(array, before), before)
             change(array)
+            check_truths(array)
         else:
             for node in together:
                 node.value = scalar

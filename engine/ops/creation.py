@@ -51,10 +51,18 @@ def of_type(x: Tensor, dtype: Any) -> Tensor:
     """x as a type has it: of `bool` a mask of what is not 0, of whole numbers no mask, so that they are places."""
     name = type_name(dtype)
     is_mask = type(x.value).__name__ == "Mask"
-    if not x.shape or is_mask == (name == "bool") or (is_mask and not name.startswith(("int", "long"))):
+    is_mixed = getattr(x.value, "mixed", False)
+    if not x.shape or (is_mask and not name.startswith(("int", "long", "bool"))) or not (is_mask or name == "bool"):
         return x
-    made: Tensor = mul(x, 1.0) if is_mask else not_equal(x, 0.0)
+    if name == "bool" and is_mask and not is_mixed:
+        return x
+    made: Tensor = not_equal(x, 0.0) if name == "bool" else mul(x, 1.0)
     return made
+
+
+def _in_kind(made: Tensor, x: Any) -> Tensor:
+    """A mask, if it was made like a mask."""
+    return of_type(made, "bool") if type(getattr(x, "value", x)).__name__ == "Mask" else made
 
 
 def _sizes(name: str, shape: Any) -> Shape:
@@ -135,7 +143,8 @@ def full(shape: Any, value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.requires_grad and not value.shape:
         result: Tensor = expand(value, _sizes("full", shape))
         return result
-    return _filled("full", shape, number_of("full", "the value", value))
+    made = _filled("full", shape, number_of("full", "the value", value))
+    return of_type(made, "bool") if type(value) is bool else made
 
 
 @maker(
@@ -148,7 +157,7 @@ def full(shape: Any, value: Any) -> Tensor:
 )
 def zeros_like(x: Any) -> Tensor:
     """See the entry."""
-    return _filled("zeros_like", shape_of_any(x), 0.0)
+    return _in_kind(_filled("zeros_like", shape_of_any(x), 0.0), x)
 
 
 @maker(
@@ -161,7 +170,7 @@ def zeros_like(x: Any) -> Tensor:
 )
 def ones_like(x: Any) -> Tensor:
     """See the entry."""
-    return _filled("ones_like", shape_of_any(x), 1.0)
+    return _in_kind(_filled("ones_like", shape_of_any(x), 1.0), x)
 
 
 @maker(

@@ -19,6 +19,11 @@ DIFFERENT = (
         "torch.tensor([7, 2]) / 2 == [3.5, 1]",
     ),
     (
+        "of masks, `m + n` is true where one is, and `1 - m` is an error",
+        "masks are numbers, 1 and 0: `m + n` counts, and as an index both are refused",
+        "x = tensor([1, 2]); sum((x > 0) + (x > 1)) == 3 and sum(1 - (x > 1)) == 1",
+    ),
+    (
         "float32 overflows above 3.4e38",
         "above 1.8e308: an inf or nan that is one of float32 may not arise",
         "isfinite(torch.exp(tensor(100.))) == 1",

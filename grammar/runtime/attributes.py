@@ -26,7 +26,7 @@ from agrad.grammar.pytorch.names import DTYPE, IGNORED, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.values.list_methods import LIST_METHODS
-from agrad.grammar.values.lists import List, in_lists
+from agrad.grammar.values.lists import List, in_lists, settled_entries
 from agrad.grammar.values.texts import TEXT_METHODS
 
 
@@ -164,7 +164,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
     "type": ("dtype=None", _type, _NEVER),
     "item": ("", _item, _NEVER),
-    "tolist": ("", lambda x: in_lists(x.tolist()), _NEVER),
+    "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist()), _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),
     "detach": ("", Tensor.detach, _BY_RULE),
     "size": ("axis=None", _size, _AS_IS),

@@ -18,6 +18,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.syntax import ast
+from agrad.grammar.values.lists import is_mask
 
 # The functions whose results share the data of their first argument in PyTorch, and other names of such methods.
 VIEWERS: frozenset[Callable[..., Any]] = frozenset(entry.call for entry in FUNCTIONS.values() if entry.shares)
@@ -41,6 +42,8 @@ def mark(made: Any, base: Any) -> None:
             for part in made:
                 mark(part, base)
         return
+    if not made.shape and is_mask(base):
+        made.is_truth = True
     bases = [known for known in getattr(base, "view_of", ()) if known() is not None]
     storage = base.node.storage
     shared = tuple(storage.nodes) if storage is not None and base.node.op is None else ()

@@ -13,7 +13,7 @@ from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import describe, format_shape
+from agrad.engine.values import describe, format_shape, np
 
 _MOST_SHOWN = 1000  # parts of a list, in a text
 
@@ -116,8 +116,8 @@ def _is_alive(array: Tensor) -> bool:
 
 def stacked(parts: list[Any]) -> Tensor:
     """Values as an array: numbers, arrays of one shape, and lists of these; of truths, a mask. Raises AgradError."""
-    if parts and all(type(part) is bool for part in parts):
-        return tensor(parts)
+    if parts and all(map(_is_truth, parts)):
+        return tensor(parts) if set(map(type, parts)) == {bool} else _mask_of(parts)
     parts = [float(part) if type(part) is bool else part for part in parts]
     if all(type(part) is float for part in parts):
         return tensor(parts)
@@ -128,6 +128,27 @@ def stacked(parts: list[Any]) -> Tensor:
             known[id(part)] = part.stacked() if isinstance(part, List) else stacked(list(part))
         entries.append(known.get(id(part), part))
     return OPS["stack"].call(_fitting(entries))  # type: ignore[no-any-return]
+
+
+def _is_truth(part: Any) -> bool:
+    """Whether this is True or False, or the result of a comparison, or an entry of a mask."""
+    if type(part) is not Tensor or part.shape:
+        return type(part) is bool
+    op, operands = part.node.op, part.node.inputs
+    if op is not None and op.scatter is not None:  # an entry
+        op = getattr(operands[0], "op", None)
+    return getattr(part, "is_truth", False) or (op is not None and op.gives_truths)
+
+
+def mask_of(parts: Any) -> Tensor | None:
+    """What `stack` makes of truths; None of anything else."""
+    known = type(parts) in (tuple, List) and len(parts) > 0 and all(map(_is_truth, parts))
+    return stacked(list(parts)) if known else None
+
+
+def _mask_of(parts: list[Any]) -> Tensor:
+    entries = OPS["stack"].call([float(part) if type(part) is bool else part for part in parts])
+    return OPS["not_equal"].call(entries, 0.0)  # type: ignore[no-any-return]
 
 
 def _fitting(entries: list[Any]) -> list[Any]:
@@ -179,10 +200,21 @@ def entries_of(value: Any) -> list[Any]:
         return [float(number) for number in value]
     if isinstance(value, Tensor) and value.shape:
         if len(value.shape) == 1 and not value.node.recorded:
-            numbers: list[Any] = value.tolist()
-            return numbers
+            return settled_entries(value)
         return list(value)
     raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
+
+
+def settled_entries(array: Tensor) -> list[Any]:
+    """The entries of an array as (nested lists of) numbers; of a mask, as truths."""
+    found: list[Any] = array.tolist()
+    return np.asarray(found, dtype=bool).tolist() if is_mask(array) else found
+
+
+def is_mask(value: Any) -> bool:
+    """Whether a value selects as an index: it is an array of truths."""
+    array = getattr(value, "value", None)
+    return type(array).__name__ == "Mask" and not array.mixed  # type: ignore[union-attr]
 
 
 def in_lists(value: Any) -> Any:

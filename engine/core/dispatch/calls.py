@@ -308,6 +308,8 @@ def _general(op: Op) -> Function:
         operands, attrs = op.signature.bind(args, attrs)
         if attrs:
             choose_all(attrs.values())
+        if op.adapt is not None:
+            operands = op.adapt(operands)
         if any(type(x) is list or type(x) is tuple or _is_of_objects(x) for x in operands):
             operands = tuple(operand(x) for x in operands)
         if any(isinstance(x, Tensor) for x in operands):

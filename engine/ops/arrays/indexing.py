@@ -12,10 +12,21 @@ from typing import Any, NamedTuple, NoReturn
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, row
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape
-from agrad.engine.values import Shape, broadcast, describe, fits, format_shape, mask_type, np, shape_of, whole
+from agrad.engine.values import (
+    Shape,
+    broadcast,
+    check_truths,
+    describe,
+    fits,
+    format_shape,
+    mask_type,
+    np,
+    shape_of,
+    whole,
+)
 
 
 def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
@@ -74,6 +85,8 @@ def _tidy(part: Any) -> Any:
         return whole(part, "an index")
     try:
         array = np.asanyarray(part)
+        if getattr(array, "mixed", False):
+            raise AgradError("type", _MIXED, fixes=[*map(Hint, _UNMIXED)])
         if array.dtype.kind == "b" or isinstance(array, mask_type()):
             return np.asarray(array, dtype=bool) if array.shape else whole(float(array), "an index")
         numbers = np.asarray(array, dtype=np.float64)
@@ -95,6 +108,14 @@ def tidy_slice(part: slice) -> slice:
     if step == 0:
         raise AgradError("type", "the step of a slice must not be 0")
     return slice(start, stop, step)
+
+
+_MIXED = "an index of numbers that were computed from masks could be a mask, or places"
+_UNMIXED = (
+    "x[m == 0]   where a mask m does not hold",
+    "x[m*n], x[maximum(m, n)]   where both hold, or one of them",
+    "x[(1 - m)*1]   the entries at these places",
+)
 
 
 def _width(part: Any) -> int:
@@ -291,8 +312,9 @@ def _won(shape: Shape, index: tuple[Any, ...], into: Shape) -> Any:
 
 
 def _put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
-    result = np.array(x)
+    result = np.array(x, subok=True)
     result[index] = v
+    check_truths(result)
     return result
 
 

@@ -260,7 +260,7 @@ def diag(x: Any, k: Any) -> Any:
 def _triangle(name: str, x: Any, k: Any, keep: Any) -> Any:
     rows, columns = _matrix_shape(name, x)[-2:]
     offset = np.arange(columns) - np.arange(rows)[:, None]
-    return where(keep(offset, small(name, "k", k)).astype(float), x, 0.0)
+    return where(keep(offset, small(name, "k", k)).astype(float), x, False)  # of a mask, a mask
 
 
 @composed(

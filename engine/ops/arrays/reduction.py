@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, maximum, minimum, not_equal, where
-from agrad.engine.values import Shape, as_mask, format_shape, np, shape_of
+from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, shape_of
 
 FAMILY = "reductions"
 
@@ -177,7 +177,7 @@ def _extreme(name: str, title: str, size: str) -> Function:
         title=title,
         family="internal",
         scalar=itself,
-        array=lambda x, axis, keepdims, wide: getattr(np, name)(x, axis=axis, keepdims=keepdims),
+        array=lambda x, axis, keepdims, wide: put_together(getattr(np, name)(x, axis=axis, keepdims=keepdims), x),
         rules={"x": ("out x", _share)},
         prepare=reducing(title.lower(), needs_entries=True),
         reach="part",

@@ -11,7 +11,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.core.shape_errors import to_expand, to_fill
 from agrad.engine.errors import AgradError
-from agrad.engine.values import Shape, format_shape, np, shape_of, size_of, spread, sum_to
+from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
 FAMILY = "shapes"
 
@@ -38,7 +38,7 @@ expand: Function = row(
     "x; *shape",
     total=True,
     family=FAMILY,
-    array=lambda x, shape, old: np.array(spread(x, shape)),
+    array=lambda x, shape, old: put_together(np.array(spread(x, shape)), x),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
     reach="whole",

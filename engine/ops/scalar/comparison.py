@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.core.facts import Kink, Operator
 from agrad.engine.core.op import Function, composed, row
-from agrad.engine.values import as_mask, np, put_together
+from agrad.engine.values import as_mask, np, put_together, shape_of
 
 FAMILY = "selection"
 
@@ -27,6 +27,7 @@ def _comparison(name: str, symbol: str, compare: Function) -> Function:
         family="comparison",
         scalar=lambda x, y: 1.0 if compare(x, y) else 0.0,
         array=lambda x, y: as_mask(np.asarray(compare(x, y))),
+        gives_truths=True,
         samples=((1.0, 2.0), ([1.0, 2.0], 2.0), ([[1.0], [3.0]], [2.0, 3.0])),
         operator=Operator(symbol, 0, compare.__name__),
         commutes=compare in (operator.eq, operator.ne),
@@ -50,10 +51,21 @@ def _where_array(c: Any, x: Any, y: Any) -> Any:
     return put_together(np.where(c, x, y), x, y)
 
 
+def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`where(c, True, False)`, and a mask beside a truth: with a mask instead of each truth."""
+    c, *choices = operands
+    shape = shape_of(getattr(c, "value", c)) if hasattr(c, "shape") else ()
+    kinds = [type(getattr(x, "value", x)) for x in choices]
+    if not shape or bool not in kinds or any(kind is not bool and kind.__name__ != "Mask" for kind in kinds):
+        return operands
+    return (c, *(as_mask(np.full(shape, x)) if type(x) is bool else x for x in choices))
+
+
 where: Function = row(
     "where",
     "c, x, y",
     family=FAMILY,
+    adapt=_with_masks,
     scalar=lambda c, x, y: x if c else y,
     array=_where_array,
     rules={"x": ("c", lambda g, out, c, x, y: g), "y": ("c", lambda g, out, c, x, y: g)},
@@ -173,6 +185,7 @@ def _test(name: str, scalar: Function, lower: Function, doc: str, example: str) 
         family=FAMILY,
         scalar=lambda x: float(scalar(x)),
         array=lambda x: as_mask(getattr(np, name)(x)),
+        gives_truths=True,
         samples=((1.0,), ([1.0, 2.0],)),
         lower=lower,
         doc=doc,

@@ -40,6 +40,7 @@ MAX_CALLS = 2000
 _OF_OBJECTS = frozenset(NAMESPACES.values())  # the modules whose functions take objects and classes
 # Functions that call the operators of objects, or ask for their attributes.
 FOLDING = {FUNCTIONS[name].call: name for name in ("sum", "max", "min", "abs", "float", "hasattr", "getattr")}
+FOLDING[FUNCTIONS["stack"].call] = "stack"  # of truths
 ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
 DIFFERENTIATE = tuple(FUNCTIONS[name].call for name in DERIVATIVES)
 

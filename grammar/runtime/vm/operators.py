@@ -30,7 +30,7 @@ from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.writes import Writes
 from agrad.grammar.syntax.errors.messages import corrected
-from agrad.grammar.values.lists import List
+from agrad.grammar.values.lists import List, mask_of
 
 _SIGNS = {OPS[name].call: sign for sign, name in BINARY.items()} | {call: sign for sign, call in COMPARE_CALLS.items()}
 # The methods of an operator: of the operand on the left, and of that on the right.
@@ -158,6 +158,9 @@ class Operators(Calls, Expressions, Writes):
             (x, wanted), options = FUNCTIONS[name].signature.bind(args, keywords)
             has_default = len(args) > 2 or "default" in keywords
             return _attribute(name, x, wanted, options["default"] if has_default else MISSING)
+        if name == "stack" and len(args) == 1 and not keywords:
+            made = mask_of(first)
+            return MISSING if made is None else made
         if any(map(is_table, args)):
             return invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
         method = found_method(first, f"__{name}__")
