@@ -1,4 +1,4 @@
-"""Text for people: cells aligned in columns, long texts truncated, long lines wrapped; and rows as CSV."""
+"""Text for people: cells in columns, long texts truncated, long lines wrapped; rows as CSV; parts between brackets."""
 
 from __future__ import annotations
 
@@ -38,6 +38,39 @@ def as_name(text: str) -> str:
     from unicodedata import normalize  # here, since most names are ASCII
 
     return normalize("NFKC", text)
+
+
+def divided(text: str, sign: str = ",") -> list[str]:
+    """The parts of a text in the language between a sign, where that is outside brackets; `*` is not part of `**`."""
+    parts, depth, start, at = [], 0, 0, 0
+    while at < len(text):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if not depth and text.startswith("**", at) and sign != "**":
+            at += 2
+        elif not depth and text.startswith(sign, at):
+            parts.append(text[start:at])
+            start = at = at + len(sign)
+        else:
+            at += 1
+    return [*parts, text[start:]]
+
+
+def is_balanced(text: str) -> bool:
+    """Whether no bracket is closed in a text that was not opened in it, and none is left open."""
+    depth = 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def without_brackets(text: str) -> str:
+    """A text without round brackets around all of it."""
+    text = text.strip()
+    while text.startswith("(") and text.endswith(")") and is_balanced(text[1:-1]):
+        text = text[1:-1].strip()
+    return text
 
 
 _GREEK = frozenset(

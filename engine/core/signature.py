@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct, computed
+from agrad.engine.text import divided
 from agrad.engine.values import describe
 
 # PyTorch's names for attributes with another name in NumPy, and so in agrad.
@@ -45,7 +46,7 @@ class Signature(Struct, eq=False, frozen=False):
         self.operands = tuple(name.strip(" *") for name in operands.split(",") if name.strip())
         self.variadic = "*" in operands
         self.attributes, self.gathers = {}, None
-        for part in filter(None, (part.strip() for part in _split(attributes))):
+        for part in filter(None, (part.strip() for part in divided(attributes))):
             name, _, default = part.partition("=")
             if name.startswith("*"):
                 name = self.gathers = name[1:]
@@ -54,7 +55,7 @@ class Signature(Struct, eq=False, frozen=False):
     @property
     def usage(self) -> str:
         """As it is typed: sum(x, axis=None, keepdims=False)."""
-        parts = [part.strip() for text in self.text.split(";") for part in _split(text) if part.strip()]
+        parts = [part.strip() for text in self.text.split(";") for part in divided(text) if part.strip()]
         return f"{self.name}({', '.join(parts)})"
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -110,15 +111,3 @@ class Signature(Struct, eq=False, frozen=False):
 def as_one(given: Any) -> Any:
     """A tuple that was given as one argument, as a list: a tuple holds arguments that were given one by one."""
     return [*given] if type(given) is tuple and given else given
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas outside brackets."""
-    parts, depth = [""], 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts

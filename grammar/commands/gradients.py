@@ -258,8 +258,8 @@ def _step(session: Session, call: Call) -> None:
 
 
 def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradError:
+    from agrad.grammar.syntax.errors.fixes import corrected
     from agrad.grammar.syntax.errors.foreign import near  # here, since few options are misspelt
-    from agrad.grammar.syntax.errors.messages import corrected
 
     value = call.option(name)
     assert value is not None

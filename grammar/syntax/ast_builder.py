@@ -13,8 +13,8 @@ from typing import Any, get_args
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.calculus import several_values
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected, several_values
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.errors.operands import misread_option, without_parameters
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
 from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SETTABLE, SHAPES, words

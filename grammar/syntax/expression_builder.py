@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import PAPER_PRODUCTS
 from agrad.grammar.syntax.lexer import Token
 
@@ -336,8 +337,9 @@ def _first_sign(text: str, start: int) -> int | None:
     depth = 0
     for place in range(start, len(text)):
         depth += (text[place] in "([{") - (text[place] in ")]}")
+        if depth or text[place] not in "+-":
+            continue
         before = text[start:place].rstrip()
-        is_sign = not depth and text[place] in "+-" and before != "" and before[-1] not in "*/%@+-("
-        if is_sign and not re.search(r"(?<![\w.])[\d.]+[eE]$", before):
+        if before != "" and before[-1] not in "*/%@+-(" and not re.search(r"(?<![\w.])[\d.]+[eE]$", before):
             return place
     return None

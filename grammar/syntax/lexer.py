@@ -18,8 +18,8 @@ import lark.lexer
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.calculus import as_definition, multiplied, primed
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error, whole
+from agrad.grammar.syntax.errors.fixes import as_definition, corrected, multiplied, short
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import (
     ALONE,
     BEFORE_VALUES,
@@ -468,7 +468,7 @@ class _Scanner:
                 problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
             else:
                 fix = corrected(Span(self.source, start, end + len(name)), instead)
-                problem.fixes = whole([fix if re.search("[\"']", fix) else as_definition(multiplied(fix))])
+                problem.fixes = short([fix if re.search("[\"']", fix) else as_definition(multiplied(fix))])
             yield problem
         self.position = end + len(rest)
 
@@ -515,13 +515,15 @@ class _Scanner:
             problem.fixes = [self.in_ascii(start), *problem.fixes]  # the first one if it can be read
             bars = re.compile(r"\|([^|\n#]*[^|\n# ])\|(?!\|)").match(self.text, start)
             if bars is not None and self.previous not in OPERAND_ENDS:
-                problem.fixes = whole([corrected(Span(self.source, start, bars.end()), f"abs({bars[1]})")])
+                problem.fixes = short([corrected(Span(self.source, start, bars.end()), f"abs({bars[1]})")])
             yield problem
         else:
             yield self.wrong("unknown character", start, end, character=character)
 
     def prime(self, place: int) -> AgradError | None:
         """`f'(x)`: the error of a `'` behind a name; None if it begins a text that does not end."""
+        from agrad.grammar.syntax.errors.calculus import primed  # here, since few texts have one
+
         return primed(Span(self.source, place, place + 1))
 
     def read_as(self, end: int) -> Token:

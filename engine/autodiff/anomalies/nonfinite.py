@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from agrad.engine.autodiff.anomalies.remedies import remedies, stripped
+from agrad.engine.autodiff.anomalies.remedies import remedies
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch.arrays import compute
@@ -14,6 +14,7 @@ from agrad.engine.core.graph import Input, Node
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.text import without_brackets
 from agrad.engine.values import Shape, format_number, is_finite, np, shape_of, spread
 
 # A derivative as a value, or of a function: the steps in it have the same text, but other operations.
@@ -264,5 +265,5 @@ def _shown(operand: Input, value: Any, found: Any, index: Any, here: str) -> str
     places = index[len(index) - value.ndim :]  # of an array that is spread
     index = tuple([0 if length == 1 else place for length, place in zip(value.shape, places, strict=True)])
     entry = format_number(float(value[index]))
-    whole = name if _ATOM.match(name) or stripped(name) != name else f"({name})"
+    whole = name if _ATOM.match(name) or without_brackets(name) != name else f"({name})"
     return entry if inside else f"{whole}[{_place(index)}] = {entry}"

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from agrad.engine.core.facts import Remedy
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import Hint
+from agrad.engine.text import divided, is_balanced, without_brackets
 
-_CALL = re.compile(r"\(*([\w.]*?)(\w+)\((.*)\)$", re.DOTALL)
+_CALL = re.compile(r"\(*((?:\w+\.)*)(\w+)\((.*)\)$", re.DOTALL)
 _METHOD = re.compile(r"(.+)\.(\w+)\(\)$", re.DOTALL)
 _NEAR_ZERO = "1e-12"
 _LARGE = 1e100  # beyond what any calculation means to reach
@@ -25,7 +26,7 @@ def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = Fals
 
     `is_array`: whether the numbers are entries of arrays.
     """
-    text = stripped(" ".join(text.split()))
+    text = without_brackets(" ".join(text.split()))
     if len(operands) == 2 and op.operator is not None:
         fixes = _of_two(op.operator.sign, text, *operands)
     elif len(operands) == 1 and op.remedy is not None and op.remedy.holds(operands[0]):
@@ -40,19 +41,19 @@ def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = Fals
 def _of_one(text: str, case: Remedy, is_array: bool) -> list[str]:
     """A function of one number: another function that is the same, or the function of another number."""
     method = _METHOD.match(text)
-    if method is not None and _is_whole(method[1]):
-        changed = case.operand.format(stripped(method[1]))
+    if method is not None and is_balanced(method[1]):
+        changed = case.operand.format(without_brackets(method[1]))
         return [f"{changed if changed.startswith('clip') else f'({changed})'}.{method[2]}()   {case.does}"]
     called = _CALL.match(text)
-    if called is None or not _is_whole(called[3]) or not called[3]:
+    if called is None or not is_balanced(called[3]) or not called[3]:
         return []
     prefix, name, inner = called.groups()
     inside = _CALL.match(inner)
-    if name == "log" and inside is not None and _is_whole(inside[3]) and inside[3]:
+    if name == "log" and inside is not None and is_balanced(inside[3]) and inside[3]:
         op = OPS.get(inside[2])
         if op is not None and op.logarithm:
             return [f"{op.logarithm}({inside[3]})   is the same, and finite"]
-    if len(split(inner, ",")) > 1:
+    if len(divided(inner)) > 1:
         return []
     shifted = [f"{prefix}{name}({inner} - max({inner}))   is the same, where it is divided by its sum"]
     fixes = [f"{prefix}{name}({case.operand.format(inner)})   {case.does}"]
@@ -61,7 +62,7 @@ def _of_one(text: str, case: Remedy, is_array: bool) -> list[str]:
 
 def _of_two(sign: str, text: str, x: float, y: float) -> list[str]:
     """A quotient, a product or a power; of other operators there is none."""
-    parts = split(text, sign)
+    parts = divided(text, sign)
     if len(parts) < 2:
         return []
     left, right = sign.join(parts[:-1]).strip(), parts[-1].strip()
@@ -69,53 +70,20 @@ def _of_two(sign: str, text: str, x: float, y: float) -> list[str]:
         if not (x == 0.0 or (x < 0.0 and y % 1.0)):
             return []
         left, right = parts[0].strip(), sign.join(parts[1:]).strip()
-        return [f"clip({stripped(left)}, {_NEAR_ZERO})**{right}   has a base above 0"]
+        return [f"clip({without_brackets(left)}, {_NEAR_ZERO})**{right}   has a base above 0"]
     if sign == "*":
         for one, other in ((left, right), (right, left)):
-            called = _CALL.match(stripped(other))
-            if called is not None and called[2] == "log" and _is_whole(called[3]) and called[3] and x * y != x * y:
-                return [f"xlogy({stripped(one)}, {called[3]})   is 0 where {stripped(one)} is 0"]
+            called = _CALL.match(without_brackets(other))
+            if called is not None and called[2] == "log" and is_balanced(called[3]) and called[3] and x * y != x * y:
+                return [f"xlogy({without_brackets(one)}, {called[3]})   is 0 where {without_brackets(one)} is 0"]
         return []
     if sign != "/":
         return []
-    above, whole = _CALL.match(stripped(left)), right.replace("torch.", "")
-    if above is not None and above[2] == "exp" and _is_whole(above[3]):
+    above, whole = _CALL.match(without_brackets(left)), right.replace("torch.", "")
+    if above is not None and above[2] == "exp" and is_balanced(above[3]):
         if whole in (f"exp({above[3]}).sum()", f"sum(exp({above[3]}))"):
             return [f"softmax({above[3]})   is the same, without overflow"]
     elif whole.startswith((f"{left}.sum(", f"sum({left}")) and (x != x or x == y):
         return [Hint(f"softmax(z, …), if {left} is exp(z): it does not overflow, and its sum is not 0")]
-    return [] if y else [f"{left}/({stripped(right)} + {_NEAR_ZERO})   is finite where {stripped(right)} is 0"]
-
-
-def stripped(text: str) -> str:
-    """A text without brackets around all of it."""
-    text = text.strip()
-    while text.startswith("(") and text.endswith(")") and _is_whole(text[1:-1]):
-        text = text[1:-1].strip()
-    return text
-
-
-def _is_whole(text: str) -> bool:
-    """Whether no bracket is closed in a text that was not opened in it, and none is left open."""
-    depth = 0
-    for sign in text:
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth < 0:
-            return False
-    return depth == 0
-
-
-def split(text: str, sign: str) -> list[str]:
-    """The parts of a text between a sign, where it is not in brackets."""
-    parts, depth, start, at = [], 0, 0, 0
-    while at < len(text):
-        depth += (text[at] in "([{") - (text[at] in ")]}")
-        if not depth and text.startswith("**", at) and sign != "**":
-            at += 2
-            continue
-        if not depth and text.startswith(sign, at):
-            parts.append(text[start:at])
-            start = at = at + len(sign)
-            continue
-        at += 1
-    return [*parts, text[start:]]
+    right = without_brackets(right)
+    return [] if y else [f"{left}/({right} + {_NEAR_ZERO})   is finite where {right} is 0"]

@@ -6,7 +6,7 @@ import re
 
 from agrad.engine.errors import Hint, Origin, UnknownColumn
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.parser import can_be_read
 
 # What is asked of the data frames of pandas and R, of a table t with a column x: the same of a table of the language.

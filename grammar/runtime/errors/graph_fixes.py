@@ -18,7 +18,7 @@ from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.errors.column_fixes import column_fixes
 from agrad.grammar.runtime.errors.source_lines import again, at, evaluate_again, listed, statement_of
-from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.parser import can_be_read
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
+from agrad.engine.text import divided, is_balanced
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
@@ -17,7 +18,8 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.calculus import primed
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
 from agrad.grammar.values.stand_ins import USUAL, told
@@ -103,10 +105,7 @@ def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> lis
 
 def _without_brackets(text: str) -> str:
     """`(x^2)` and `[x^2]` without the brackets; `(x + 1)*(x - 1)` as it is."""
-    depth = [0]
-    for sign in text:
-        depth.append(depth[-1] + (sign in "([") - (sign in ")]"))
-    return text[1:-1].strip() if 0 not in depth[1:-1] and not depth[-1] else text
+    return text[1:-1].strip() if text[-1] in ")]" and is_balanced(text[1:-1]) else text
 
 
 def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
@@ -166,7 +165,7 @@ def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
         drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), KNOWN_ELSEWHERE[name])
         replacement = drawn if len(places) > KNOWN_ELSEWHERE[name].count(",") else ""
     fixed = corrected(whole, replacement)
-    return [fixed] if replacement and can_be_read(fixed) else []
+    return short([fixed]) if replacement and can_be_read(fixed) else []
 
 
 def _rest(span: Span) -> str:
@@ -188,11 +187,7 @@ def _call(span: Span) -> str:
 
 def arguments(span: Span) -> list[str]:
     """The arguments of a call of the name at a place, as typed."""
-    found, depth = [""], 0
-    for sign in _call(span)[1:-1]:
-        depth += (sign in "([") - (sign in ")]")
-        found = [*found, ""] if sign == "," and not depth else [*found[:-1], found[-1] + sign]
-    return [argument.strip() for argument in found if argument.strip()]
+    return [argument.strip() for argument in divided(_call(span)[1:-1]) if argument.strip()]
 
 
 def _over_a_range(span: Span, name: str) -> list[str]:
@@ -273,13 +268,16 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
         fixes = [corrected(span, f"{name}*{given}")]
     elif given == "()":
         fixes = [corrected(span, name)]
-    fixes = [fix for fix in fixes if can_be_read(typed([fix])[0])]
+    fixes = [fix for fix in short(fixes) if can_be_read(typed([fix])[0])]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
+
+
+_RAISED = re.compile(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?)?$")
 
 
 def _power_of(value: float, given: str, span: Span) -> str:
     """`sin^2(x)`: the line with `sin(x)^2`, and with `asin(x)` for `sin^-1(x)`; else empty."""
-    before = re.search(r"([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(-?)[ \t]*)?$", span.source.text[: span.start])
+    before = _RAISED.search(span.source.text[: span.start])
     if before is None or before[1] not in FUNCTIONS:
         return ""
     inverse = f"a{before[1]}"

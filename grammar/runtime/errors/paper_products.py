@@ -10,7 +10,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.tables import Table
 from agrad.engine.values import Shape, broadcast, shape_of
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.values.lists import List
 
 

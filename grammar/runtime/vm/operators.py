@@ -29,7 +29,7 @@ from agrad.grammar.runtime.vm.calls import ENTERED, Calls, invoke
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.writes import Writes
-from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.values.lists import List, mask_of
 
 _SIGNS = {OPS[name].call: sign for sign, name in BINARY.items()} | {call: sign for sign, call in COMPARE_CALLS.items()}

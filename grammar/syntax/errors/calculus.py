@@ -9,19 +9,15 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, multiplied
+from agrad.grammar.syntax.errors.messages import syntax_error
 
 if TYPE_CHECKING:
     from agrad.grammar.syntax.errors.context import ErrorContext
 
-_PRODUCT = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+))([^\W\d]\w*)")
 _LEIBNIZ = re.compile(r"d/d([^\W\d]\w*)[ \t]*([^#;\n]+)")
 _PRIMED = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?")
 _CALLED = re.compile(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
-_DEFINITION = re.compile(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
-_SEVERAL = re.compile(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
-_POWER = re.compile(r"([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(\d+)|([⁰¹²³⁴⁵⁶⁷⁸⁹]+))[ \t]*$")
-_EXPONENT = re.compile(r"\d+\.?\d*[eE]\d*")
 
 
 def function_named(word: str) -> str:
@@ -32,27 +28,10 @@ def function_named(word: str) -> str:
     return ours.removesuffix("(…)") if ours.endswith("(…)") else ""
 
 
-def multiplied(text: str) -> str:
-    """A text with the operators that are left out in `3x^2 + 2x`; an exponent such as that of 1e5 stays."""
-    return _PRODUCT.sub(lambda found: found[0] if _EXPONENT.fullmatch(found[0]) else f"{found[1]}*{found[2]}", text)
-
-
-def as_definition(line: str) -> str:
-    """`f(x) = 3*x + 1` as the definition that it is; another line as it is."""
-    return f"def {line}" if _DEFINITION.match(line) else line
-
-
-def several_values(place: Span) -> list[str]:
-    """`x = 2, y = 3`, and `var x = 2, y = 3`: the line of a place as two statements; nothing if it is neither."""
-    line = corrected(Span(place.source, place.start, place.start), "")
-    word = found[0] if (found := re.match(r"var[ \t]+", line)) else ""
-    return [re.sub(r",[ \t]*", f"; {word}", line)] if _SEVERAL.fullmatch(line.removeprefix(word)) else []
-
-
 def primed(source_span: Span) -> AgradError | None:
     """`f'(x)`, whose `'` is at a place: the derivative of f. None if what stands there is another quote."""
     text, start = source_span.source.text, source_span.start
-    begin = re.search(r"[^\W\d]\w*'*$", text[:start])
+    begin = re.search(r"(?<!\w)[^\W\d]\w*'*$", text[:start])
     found = _PRIMED.match(text, begin.start()) if begin is not None else None
     if found is None or text[start : start + 1] != "'":
         return None
@@ -92,17 +71,16 @@ def leibniz(context: ErrorContext) -> AgradError | None:
 
 def power(context: ErrorContext) -> AgradError | None:
     """`sin²x` and `sin^2 x`, the square of a sine."""
-    previous, bad = context.previous, context.bad
-    if previous.type != "NUMBER" or bad.type != "NAME":
+    bad, before = context.bad, context.before[-3:]
+    if [*(token.type for token in before), bad.type] != ["NAME", "POWER", "NUMBER", "NAME"]:
         return None
-    found = _POWER.search(context.source.text[: bad.start_pos])
-    name = function_named(found[1]) if found is not None else ""
-    if found is None or not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
+    function, _, exponent = before
+    name = function_named(function)
+    if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
         return None
-    exponent = found[2] or str(previous)
-    place = Span(context.source, found.start(), bad.end_pos)
+    place = Span(context.source, function.start_pos, bad.end_pos)
     fixes = [corrected(place, f"{name}({bad})^{exponent}")]
-    return syntax_error("brackets", context.span(bad), fixes=fixes, name=found[1])
+    return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
 
 
 def arrow(context: ErrorContext) -> AgradError | None:

@@ -13,9 +13,10 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.names import RECIPROCALS
-from agrad.grammar.syntax.errors.calculus import function_named, multiplied
+from agrad.grammar.syntax.errors.calculus import function_named
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, multiplied
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
 
@@ -82,7 +83,7 @@ def _rows(context: ErrorContext) -> AgradError | None:
     return None
 
 
-_TERM = re.compile(r"\d+\.?\d*[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
+_TERM = re.compile(r"\d+(?:\.\d*)?[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
 
 
 def _uncalled(context: ErrorContext) -> AgradError | None:

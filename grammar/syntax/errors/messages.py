@@ -21,17 +21,15 @@ The lexer and the builder of the syntax tree raise the errors that they find the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax.errors.fixes import short
 
 CARET = "‸"
-# The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
-_COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
 
 
 class SyntaxMessage(Struct):
@@ -715,9 +713,6 @@ MESSAGES: dict[str, SyntaxMessage] = {
 }
 
 
-_LONGEST = 200  # characters of a line that is proposed
-
-
 def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words: str) -> AgradError:
     """The error with one message of the table, at a place; `words` fill the braces, `fixes` can be typed."""
     entry = MESSAGES[message]
@@ -728,27 +723,9 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
         "syntax",
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
-        fixes=[*whole(fixes), *([Hint(hint)] if hint else [])],
+        fixes=[*short(fixes), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
-
-
-def whole(fixes: Iterable[str]) -> list[str]:
-    """Those fixes that are short enough to be shown as they are typed."""
-    return [fix for fix in fixes if fix.isprintable() and len(fix) <= _LONGEST]
-
-
-def corrected(span: Span, text: str) -> str:
-    """The line of a place, with another text there; without its indentation and its comment."""
-    source = span.source
-    whole, start = source.line_at(span.start), source.position(span.start)[1] - 1
-    behind = whole[start + span.end - span.start :]
-    return (whole[:start] + text + re.sub(_COMMENT, r"\1", behind)).strip()
-
-
-def derivative_of(text: str, by: str, point: str = "1") -> str:
-    """The statement for the derivative of an expression."""
-    return f"def f({by}) = {text}; grad(f)({point})"
 
 
 def _shown(word: str) -> str:

@@ -8,9 +8,11 @@ from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.text import divided
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.errors.context import ErrorContext
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
 
@@ -88,8 +90,8 @@ def started(context: ErrorContext) -> AgradError | None:
         return None
     place = context.span(tokens[over])
     behind = _END.match(context.source.text, place.end)
-    given, *rest = re.split(r"\s+(?=(?:with|sigma|from)\b)", behind[0].strip() if behind else "", maxsplit=1)
-    parts = [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", given)]
+    given, *rest = re.split(r"(?<!\s)\s+(?=(?:with|sigma|from)\b)", behind[0].strip() if behind else "", maxsplit=1)
+    parts = [part.strip() for part in divided(given)]
     whole = Span(context.source, place.start, behind.end() if behind else place.end)
     names = ", ".join(part.split("=")[0].strip() for part in parts)
     starts = ", ".join(part for part in parts if "=" in part)

@@ -18,10 +18,10 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import calculus, foreign, operands
-from agrad.grammar.syntax.errors.calculus import multiplied
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
+from agrad.grammar.syntax.errors.fixes import corrected, multiplied, several_values
 from agrad.grammar.syntax.errors.foreign import comprehended
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import (
     ABSENT,
     CLOSERS,
@@ -253,7 +253,7 @@ def _shape(context: ErrorContext) -> AgradError | None:
     behind = any(token.type in _BEHIND_NAMES for token in context.statement)
     if word in _ON_NAMES and not behind and not context.at_line_end:
         problem.notes.append("it acts on names, such as a, a.grad or w[0]")
-    if word == "var" and (leaves := calculus.several_values(context.span(head))):
+    if word == "var" and (leaves := several_values(context.span(head))):
         problem.fixes = leaves
     if word in ("graph", "info") and not behind and not context.at_line_end:
         rest = context.rest_of_line(head.start_pos + len(word)).partition(";")[0]
