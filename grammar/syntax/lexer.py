@@ -18,7 +18,7 @@ import lark.lexer
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.fixes import as_definition, corrected, multiplied, short
+from agrad.grammar.syntax.errors.fixes import corrected, readings, short
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import (
     ALONE,
@@ -467,8 +467,9 @@ class _Scanner:
             if name in ("i", "j") and name == rest:
                 problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
             else:
-                fix = corrected(Span(self.source, start, end + len(name)), instead)
-                problem.fixes = short([fix if re.search("[\"']", fix) else as_definition(multiplied(fix))])
+                number_at = Span(self.source, start, end)
+                fixes = readings(number_at, name) if name not in PYTHON else [corrected(number_at, f"{number} ")]
+                problem.fixes = short(fixes)
             yield problem
         self.position = end + len(rest)
 

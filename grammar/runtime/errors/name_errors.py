@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
-from agrad.engine.text import divided, is_balanced
+from agrad.engine.text import divided
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
@@ -17,7 +17,7 @@ from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RECI
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.syntax.errors.calculus import primed
+from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
@@ -25,7 +25,7 @@ from agrad.grammar.syntax.parser import can_be_read
 from agrad.grammar.values.stand_ins import USUAL, told
 
 
-def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
+def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     """The error for an unknown name, with similar names: those that are known, and agrad's own."""
     if name in SHAPES and alone(span):
         behind = Span(span.source, span.end, span.end)
@@ -89,26 +89,19 @@ def _option(name: str, span: Span) -> list[str]:
     return [corrected(span, option) for option in near(name, options)]
 
 
-def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
+def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> list[str]:
     """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
     if name in ("agrad", "learn"):
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
     given = arguments(span)
-    derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*([(\[].*)$", _rest(span)) if name == "d" else None
-    if derivative is not None:
-        by, text = derivative[1], _without_brackets(derivative[2].strip())
-        return [derivative_of(text, by, by if by in known else "1")]
+    if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
+        return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
     return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
 
 
-def _without_brackets(text: str) -> str:
-    """`(x^2)` and `[x^2]` without the brackets; `(x + 1)*(x - 1)` as it is."""
-    return text[1:-1].strip() if text[-1] in ")]" and is_balanced(text[1:-1]) else text
-
-
-def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
+def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
     """`dy/dx`, of a value y and a leaf x: `grad(y, x)`."""
     if second := re.match(r"d2([^\W\d]\w*)[ \t]*/[ \t]*d(?:\1|[^\W\d]\w*?)2\b", _rest(span)):
         x = second[0].rpartition("d")[2][:-1]
@@ -123,7 +116,7 @@ def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 
 
-def _joined(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
+def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list[str]:
     """`sinx` is `sin(x)`, and `xsin(x)` is `x*sin(x)`, of a name that has a value."""
     names = {one for one in known if one not in FUNCTIONS}
     firsts, seconds, between = (names, FUNCTIONS, "{}*{}") if called else (FUNCTIONS, names, "{}({})")

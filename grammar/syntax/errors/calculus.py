@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
+from agrad.engine.text import is_balanced
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, multiplied
@@ -15,7 +17,11 @@ from agrad.grammar.syntax.errors.messages import syntax_error
 if TYPE_CHECKING:
     from agrad.grammar.syntax.errors.context import ErrorContext
 
-_LEIBNIZ = re.compile(r"d/d([^\W\d]\w*)[ \t]*([^#;\n]+)")
+# `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
+LEIBNIZ = re.compile(
+    r"d(?:/d(?P<by>[^\W\d]\w*)|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*d(?P<by_again>[^\W\d]\w*?)(?P=order))"
+    r"[ \t]*(?P<text>[^#;\n]+)"
+)
 _PRIMED = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?")
 _CALLED = re.compile(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 
@@ -59,14 +65,25 @@ def prime(context: ErrorContext) -> AgradError | None:
 
 def leibniz(context: ErrorContext) -> AgradError | None:
     """`d/dx x^2`, and `d/dx sin(x)`."""
-    if context.head != "d" or context.open:
+    if not re.fullmatch("d[23]?", context.head) or context.open:
         return None
-    found = _LEIBNIZ.match(context.source.text, context.head.start_pos)
-    if found is None or context.bad.start_pos < found.start(2):
+    found = LEIBNIZ.match(context.source.text, context.head.start_pos)
+    if found is None or context.bad.start_pos < found.start("text"):
         return None
-    by, text = found[1], multiplied(found[2].strip())
-    place = Span(context.source, context.head.start_pos, found.end(1))
-    return syntax_error("leibniz", place, fixes=[derivative_of(text, by)], by=by)
+    place = Span(context.source, context.head.start_pos, found.start("text"))
+    by, fix = by_leibniz(found)
+    return syntax_error("leibniz", place, fixes=[fix], by=by)
+
+
+def by_leibniz(found: re.Match[str], known: Container[str] = ()) -> tuple[str, str]:
+    """The name by which `d/dx …` differentiates, and the derivative as it is written here: at x if it is known."""
+    by, order, text = found["by"] or found["by_again"], found["order"], found["text"].strip()
+    if text[0] in "([" and text[-1] in ")]" and is_balanced(text[1:-1]):
+        text = text[1:-1].strip()
+    return by, derivative_of(multiplied(text), by, by if by in known else "1", _ORDERS[order[-1]] if order else 1)
+
+
+_ORDERS = {"2": 2, "²": 2, "3": 3, "³": 3}
 
 
 def power(context: ErrorContext) -> AgradError | None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agrad.engine.errors import Hint
 from agrad.grammar.diagnostics import Span
 
 _LONGEST = 200  # characters of a line that is proposed
 # The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
 _COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
-_PRODUCT = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([^\W\d]\w*)")
+# A product without its sign; `sign` before it may divide by all of it, or by the number alone.
+_PRODUCT = re.compile(
+    r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
+)
+# What belongs to the second factor: a call, and a power.
+_FACTOR = re.compile(r"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?![\w.(\[])")
+_IN_BRACES = re.compile(r"(\^|\*\*)\{([^{}]*)\}")
 _EXPONENT = re.compile(r"\d+(?:\.\d*)?[eE]\d*")
 _DEFINITION = re.compile(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
 _SEVERAL = re.compile(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
@@ -29,14 +36,39 @@ def corrected(span: Span, text: str) -> str:
     return (whole[:start] + text + re.sub(_COMMENT, r"\1", behind)).strip()
 
 
-def derivative_of(text: str, by: str, point: str = "1") -> str:
-    """The statement for the derivative of an expression."""
-    return f"def f({by}) = {text}; grad(f)({point})"
+def derivative_of(text: str, by: str, point: str = "1", order: int = 1) -> str:
+    """The derivative of an expression at a point, or one of higher order."""
+    function = text[: -len(f"({by})")] if re.fullmatch(rf"[^\W\d]\w*\({by}\)", text) else f"lambda {by}: {text}"
+    return f"{'grad(' * order}{function}{')' * order}({point})"
 
 
 def multiplied(text: str) -> str:
-    """A text with the operators that are left out in `3x^2 + 2x`; an exponent such as that of 1e5 stays."""
-    return _PRODUCT.sub(lambda found: found[0] if _EXPONENT.fullmatch(found[0]) else f"{found[1]}*{found[2]}", text)
+    """A text with the operators that are left out in `3x^2 + 2x`.
+
+    An exponent such as that of 1e5 stays, and so does a product that may be read in two ways: `1/2x`.
+    """
+    return _PRODUCT.sub(lambda found: found[0] if _is_kept(found) else f"{found['number']}*{found['name']}", text)
+
+
+def _is_kept(found: re.Match[str]) -> bool:
+    return found["sign"] is not None or _EXPONENT.fullmatch(found[0]) is not None
+
+
+def readings(number: Span, name: str) -> list[str]:
+    """The line of `2x` with its sign; two lines where `1/2x` may be `1/(2*x)` or `1/2*x`. The name follows at once."""
+    source, end = number.source, number.end + len(name)
+    line_start = number.start - source.position(number.start)[1] + 1
+    before = re.search(r"(?:\^|\*\*|/|%|÷|√)[ \t]*(-?)[ \t]*$", source.text[line_start : number.start])
+    product = f"{number.text}*{name}"
+    lines = [corrected(Span(source, number.start, end), product)]
+    behind = _FACTOR.match(source.text, end)
+    if before is not None and behind is not None:
+        start = number.start - len(before[0]) + before.start(1) - before.start()
+        lines.insert(0, corrected(Span(source, start, behind.end()), f"({before[1]}{product}{behind[0]})"))
+    lines = [multiplied(_IN_BRACES.sub(r"\1(\2)", line)) for line in lines]
+    if any(found["sign"] for found in _PRODUCT.finditer(lines[0])):
+        return [Hint(f"{product}, and brackets around what divides or is a power: 1/(2*x), e^(2*x)")]
+    return [line if re.search("[\"']", line) else as_definition(line) for line in lines]
 
 
 def as_definition(line: str) -> str:

@@ -323,7 +323,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():
         return syntax_error("string prefix", Span(context.source, previous.start_pos, bad.end_pos), name=str(previous))
-    left, right = str(previous), str(bad)
+    left, right = context.span(previous).text, context.span(bad).text
     between = []
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}
     listed = bool(context.open) or context.head.type == "PRINT"
