@@ -15,13 +15,14 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
-from agrad.engine.values import describe, format_number, np
+from agrad.engine.values import Value, format_number, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES
 from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.operations import as_array, is_table
+from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.values.lists import List
 
 _VALUE = Operands(expression=True)
 
@@ -31,30 +32,23 @@ def _function(session: Session, call: Call) -> Closure:
     return Closure(call.values[0], (), session.machine, (call.names,))
 
 
-def _plain(call: Call, what: str, value: Any) -> Any:
-    """A number or an array of an option, without its graph."""
+def _plain(call: Call, what: str, value: Any) -> Value:
+    """A number or an array of an option, without its graph. Raises AgradError of kind `type` for anything else."""
     value = as_array(value)
-    if isinstance(value, Tensor):
-        return value.value
-    if not isinstance(value, int | float):
-        message = f"{call.node.word}: {what} must be a number or an array, not {describe(value)}"
-        raise AgradError("type", message, labels=[Label(call.span)])
-    return float(value)
+    return value.value if isinstance(value, Tensor) else number_of(call.node.word, what, value)
 
 
 def _starts(call: Call, names: Sequence[str]) -> list[float]:
     """Where the search for each parameter begins: as given, or at its present value."""
     given = {name: call.options.get(f"from {name}", call.names.get(name)) for name in names}
-    values = {name: None if value is None else _plain(call, name, value) for name, value in given.items()}
-    missing = [name for name, value in values.items() if not isinstance(value, float)]
+    starts = [value if value is None else _plain(call, name, value) for name, value in given.items()]
+    missing = [name for name, start in zip(names, starts, strict=True) if not isinstance(start, float)]
     if missing:
-        several = len(missing) > 1
-        of = f"{', '.join(missing[:-1])} and {missing[-1]}" if several else missing[0]
-        what = "value" if all(given[name] is None for name in missing) else "number"
-        message = f"fit: {of} {'have' if several else 'has'} no {what} to start from"
-        start = ", ".join(f"{name}=1" for name in missing)
-        raise AgradError("name", message, fixes=[Hint(f"from {start}   at the end")])
-    return [value for value in values.values() if value is not None]
+        message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
+        raise AgradError(
+            "name", message, fixes=[Hint(f"from {', '.join(f'{name}=1' for name in missing)}   at the end")]
+        )
+    return [start for start in starts if isinstance(start, float)]
 
 
 @command(
@@ -82,8 +76,7 @@ def _fit(session: Session, call: Call) -> None:
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
     sigma = _sigma(call)
-    start = _starts(call, names)
-    found = fitted(function, names, start, y, sigma)
+    found = fitted(function, names, _starts(call, names), y, sigma)
     if found.problem:
         raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
     dof = float("inf") if found.is_weighted else float(found.dof)
@@ -97,12 +90,7 @@ def _fit(session: Session, call: Call) -> None:
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
     for name, value in latest.model.scopes[0].items():
-        if (
-            name not in names
-            and not callable(value)
-            and not is_table(value)
-            and uncertainty(as_array(value)) is not None
-        ):
+        if name not in names and isinstance(value, Tensor | List | tuple) and uncertainty(as_array(value)) is not None:
             session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
 
 
@@ -134,17 +122,16 @@ def _sigma(call: Call) -> Any:
 def _solve(session: Session, call: Call) -> None:
     function = _function(session, call)
     names = function.definition.parameters
-    (word, ends), *_ = call.options.items()
-    where: Any = tuple([_plain(call, "where to start", end) for end in ends])
-    if word == "in" and len(names) > 1:
+    (word, given), *_ = call.options.items()
+    where, is_system = [_plain(call, "where to start", value) for value in given], len(names) > 1
+    if word == "in" and is_system:
         raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
     if word == "from" and len(where) != len(names):
         starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
         raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
-    if word == "from":
-        where = [*where] if len(names) > 1 else where[0]
-    found, problem = root_of(lambda *xs: as_array(function(*xs)), where, "solve", len(names) > 1)
-    for name, value in zip(names, found if len(names) > 1 else [found], strict=True):
+    begin = tuple(where) if word == "in" else where if is_system else where[0]
+    found, problem = root_of(lambda *xs: as_array(function(*xs)), begin, "solve", is_system)
+    for name, value in zip(names, found if is_system else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
         session.machine.bind(call.names, name, value)
         session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))

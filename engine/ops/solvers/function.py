@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from agrad.engine.autodiff.transforms import jacobian
+from agrad.engine.compile.lower.derive import row
 from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.reduction import total
@@ -65,13 +64,13 @@ def derived(body: Body, derive: Callable[..., Any], more: tuple[int, int] = (0, 
 
     It has so many `more` numbers in its argument, and from outside, and gets each of these as well.
     """
-    state, row, same = body.example
-    example = state, np.concatenate([row, np.ones(more[0])]), np.concatenate([same, np.ones(more[1])])
+    state, own, same = body.example
+    example = state, np.concatenate([own, np.ones(more[0])]), np.concatenate([same, np.ones(more[1])])
     with recording(), scope(listener=None, undefined=None), quiet():
         xs = [entered(value) for value in example]
-        own = [x[: len(before)] for x, before in zip(xs[1:], (row, same), strict=True)]
-        (y,) = inlined(body.program, [xs[0], *own])
-        made = flat(derive(y, *own, xs[1][len(row) :], xs[2][len(same) :]))
+        given = xs[1][: len(own)], xs[2][: len(same)]
+        (y,) = inlined(body.program, [xs[0], *given])
+        made = flat(derive(y, *given, xs[1][len(own) :], xs[2][len(same) :]))
         made = made if isinstance(made, Tensor) else tensor(made)
         program = settled("scan", extract([made], xs, ("state", "row", "same"), None))
     sizes = Sizes(0, len(example[1]), len(example[2]), made.size, 0)
@@ -85,18 +84,12 @@ def gradient_of(body: Body) -> Body:
 
 def jacobian_of(body: Body) -> Body:
     """The derivatives by the argument, in the order of the result's entries."""
-    return derived(body, lambda y, x, *_: jacobian_or_zeros(y, x))
+    return derived(body, lambda y, x, *_: row(y, [x])[0])
 
 
 def products_of(gradient: Body) -> Body:
     """The products of a Hessian with a vector, which follows the argument; from the gradient."""
     return derived(gradient, lambda y, x, _, v, *__: gradients(total(y * v), [x])[0], (gradient.sizes.row, 0))
-
-
-def jacobian_or_zeros(y: Tensor, x: Tensor) -> Any:
-    """The Jacobian, also where y does not depend on x."""
-    zeros = FUNCTIONS["where"].call(0.0, total(x), 0.0)
-    return jacobian(y + zeros, x, create_graph=True)
 
 
 def pulled(body: Body) -> Body:

@@ -37,10 +37,10 @@ solved: Function = row(
 )
 
 
-def _start(what: str, x0: Any) -> tuple[Any, tuple[int, ...]]:
-    """A starting point as a vector, and its shape."""
-    x0 = operand(x0)
-    value = x0.value if isinstance(x0, Tensor) else x0
+def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
+    """A number or an array as a vector, without its graph, and its shape."""
+    x = operand(x)
+    value = x.value if isinstance(x, Tensor) else x
     return np.reshape(np.asarray(value, dtype=float), -1), shape_of(value)
 
 
@@ -72,7 +72,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
     if not all(map(isfinite, ends)):
         raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
-    start, shape = _start(what, ends[0] if is_bracket else x0)
+    start, shape = _plain(ends[0] if is_bracket else x0)
     body, same, _ = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
     problem = Problem(body, start, what, ends)
     return reshape(solved(same, problem=problem), shape), problem
@@ -95,7 +95,7 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.implicit import Minimum
 
-    start, shape = _start("argmin", axis)
+    start, shape = _plain(axis)
     body, same, _ = function_of("argmin", x, [shape], start, ())
     return reshape(solved(same, problem=Minimum(body, start)), shape)
 
@@ -117,21 +117,14 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.quadrature import Integrand
 
-    ends = [_end(end) for end in (a, b)]
-    values = [float(end.value) if isinstance(end, Tensor) else float(end) for end in ends]
-    inside = [value for value in values if isfinite(value)]
-    middle = np.array([sum(inside) / len(inside) if inside else 0.0])
-    body, same, shape = function_of("integral", f, [()], middle)
-    infinite = (not isfinite(values[0]), not isfinite(values[1]))
-    z = concat((*[reshape(end, (1,)) for end in ends], same))
-    return reshape(solved(z, problem=Integrand(body, infinite, is_told=True)), shape)
-
-
-def _end(x: Any) -> Any:
-    """An end of an interval: a number."""
-    if isinstance(x, str | tuple) or callable(x) or x is None or shape_of(getattr(x, "value", operand(x))) != ():
-        raise AgradError("type", f"integral: an end is a number, not {describe(x)}")
-    return operand(x)
+    for end in (a, b):
+        if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
+            raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
+    ends = np.concatenate([_plain(end)[0] for end in (a, b)])
+    inside = ends[np.isfinite(ends)]
+    body, same, shape = function_of("integral", f, [()], np.array([inside.mean() if inside.size else 0.0]))
+    z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
+    return reshape(solved(z, problem=Integrand(body, np.isfinite(ends), is_told=True)), shape)
 
 
 # Differential equations
@@ -151,8 +144,8 @@ def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.ode import System
 
-    start, shape = _start("ode", y0)
-    times, _ = _start("ode", ts)
+    start, shape = _plain(y0)
+    times, _ = _plain(ts)
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")

@@ -132,13 +132,12 @@ class Problem:
                 raise AgradError("domain", f"{self.what}: the function is {where}, inside the bracket", fixes=point)
             return y
 
-        bracketed, iterations = (low if values[0] == 0.0 else high), 0
+        x, iterations = np.array([low if values[0] == 0.0 else high]), 0
         if 0.0 not in values:
-            options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
-            bracketed, search = optimize.toms748(at, low, high, full_output=True, **options)
-            iterations = search.iterations
-        x, _ = newton(f, matrix, np.array([bracketed]))
-        x = x if low <= x[0] <= high else np.array([bracketed])
+            search = optimize.root_scalar(at, bracket=self.ends, method="toms748", xtol=1e-300, rtol=1e-14, maxiter=400)
+            x, iterations = np.array([search.root]), search.iterations
+        nearer, _ = newton(f, matrix, x)
+        x = nearer if low <= nearer[0] <= high else x
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, values)):
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
@@ -148,6 +147,8 @@ class Problem:
 
 Ends = tuple[float, float]
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
+_RADIUS = {"max_trust_radius": 1e100}
+_OPTIONS = {"L-BFGS-B": {"ftol": 0.0, "maxfun": 100_000}, "trust-exact": _RADIUS, "trust-krylov": _RADIUS}
 _FEW = 50  # unknowns, of which the whole Hessian is computed
 
 
@@ -190,45 +191,50 @@ class Minimum(Problem):
         the negative of what is told of. `watch` is called after each iteration with the least value so far. Raises
         AgradError of kind `domain`.
         """
-        optimize = extra("scipy.optimize", what, "SciPy", "science")
         ends = bounds or (-np.inf, np.inf)
         start = np.clip(self.start, *ends)
         value, gradient = Evaluated(self.f, same, ()), Evaluated(self.residual, same)
         name = "L-BFGS-B" if bounds else METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
         hessian = self.matrix(same) if len(start) <= _FEW or name == "trust-exact" else None
-        keywords: dict[str, Any] = {"bounds": [bounds] * len(start)} if bounds else {}
+        known: dict[str, Any] = {"method": name, "jac": gradient, "bounds": [bounds] * len(start) if bounds else None}
         if name == "trust-exact":
-            keywords["hess"] = hessian
+            known["hess"] = hessian
         elif name == "trust-krylov":
             products = Evaluated(products_of(self.residual), same)
-            keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
+            known["hessp"] = lambda x, v: products(np.concatenate([x, v]))
         with np.errstate(all="ignore"):
             steepest = float(np.max(np.abs(gradient(start))))
-            least = until * (max(steepest, 1.0) if steepest == 0.0 or bounds or hessian is None else steepest)
-            least = least if np.isfinite(least) else until
-            options = {"gtol": least, "maxiter": 10_000}
-            options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
-            options |= {"max_trust_radius": 1e100} if name.startswith("trust") else {}
-
-            def after(intermediate_result: Any) -> None:
-                watch(float(intermediate_result.fun))
-                if _is_far(intermediate_result.x, start):
-                    raise StopIteration
-
-            keywords["callback"] = after
-            try:
-                found = optimize.minimize(value, start, jac=gradient, method=name, options=options, **keywords)
-            except ValueError:  # of a matrix with entries that are not finite
-                message = f"{what}: the search from {told(start)} has come to where a derivative is not finite"
-                raise AgradError("domain", message) from None
+            has_steps = hessian is not None and bounds is None  # the last ones, of Newton's method
+            scale = steepest if has_steps and steepest > 0.0 else max(steepest, 1.0)
+            least = until * (scale if np.isfinite(scale) else 1.0)
+            found = _searched(what, value, start, least, watch, known)
             x = found.x
-            if hessian is not None and bounds is None and np.max(np.abs(gradient(x))) > least:
+            if has_steps and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.
-                nearer, step = newton(gradient, hessian, x)
+                nearer, step = newton(gradient, self.matrix(same), x)
                 if value(nearer) <= value(x) + 1e-12 * abs(value(start)) and _is_settled(step, nearer, start):
                     x, least = nearer, np.inf
             slope = _judged(what, value, gradient(x), hessian, x, start, ends, least)
         return Found(x, slope, int(found.nit), float(value(x)))
+
+
+def _searched(
+    what: str, value: Evaluated, start: Array, least: float, watch: Callable[[float], object], known: dict[str, Any]
+) -> Any:
+    """What SciPy finds. Raises AgradError of kind `domain` where a derivative is not finite."""
+    optimize = extra("scipy.optimize", what, "SciPy", "science")
+    options = {"gtol": least, "maxiter": 10_000, **_OPTIONS.get(known["method"], {})}
+
+    def after(intermediate_result: Any) -> None:
+        watch(float(intermediate_result.fun))
+        if _is_far(intermediate_result.x, start):
+            raise StopIteration
+
+    try:
+        return optimize.minimize(value, start, options=options, callback=after, **known)
+    except ValueError:  # of a matrix with entries that are not finite
+        message = f"{what}: the search from {told(start)} has come to where a derivative is not finite"
+        raise AgradError("domain", message) from None
 
 
 def _judged(

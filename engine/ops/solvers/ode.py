@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.compile.lower.derive import row
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
@@ -18,7 +19,7 @@ from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.scan import scanned
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
-from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of, jacobian_or_zeros
+from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of
 from agrad.engine.program.scan import Body
 from agrad.engine.program.structure import flat, joined
 from agrad.engine.values import Array, format_number, np
@@ -42,10 +43,10 @@ class System:
         """The system of y and of its derivatives by y0 and what is used from outside, row by row."""
         size, width = self.size, self.size + self.f.sizes.same
 
-        def variation(y: Any, row: Any, given: Any, rest: Any, _: Any) -> Any:
-            by_values = matmul(jacobian_or_zeros(y, row)[:, 1:], reshape(rest, (size, width)))
-            by_given = concat((np.zeros((size, size)), jacobian_or_zeros(y, given)), axis=1)
-            return joined([y, flat(by_values + by_given)])
+        def variation(y: Any, x: Any, given: Any, rest: Any, _: Any) -> Any:
+            by_x, by_given = row(y, [x, given])
+            by_values = matmul(by_x[:, 1:], reshape(rest, (size, width)))
+            return joined([y, flat(by_values + concat((np.zeros((size, size)), by_given), axis=1))])
 
         return System(derived(self.f, variation, (size * width, 0)), self.is_stiff, self.count)
 

@@ -102,8 +102,8 @@ def test_many_leaves_take_products_with_the_hessian():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{DATA} fit y ~ a*x over a", "fit: a has no value to start from"),
-        (f"{DATA} fit y ~ a*x + b*c over a, b, c from b=1", "fit: a and c have no value to start from"),
+        (f"{DATA} fit y ~ a*x over a", "fit: a has no number to start from"),
+        (f"{DATA} fit y ~ a*x + b*c over a, b, c from b=1", "fit: a and c have no number to start from"),
         (f"{DATA} p = [1, 2]; fit y ~ p*x + q over p, q", "fit: p and q have no number to start from"),
         (
             f"{DATA} fit y ~ (a + b)*x over a, b from a=1, b=1",
