@@ -29,14 +29,12 @@ def _first_property(_):
 
 
 @pytest.fixture(autouse=True)
-def _without_guards():
-    """What a test has read as plain data would otherwise be a guard of the graphs of the tests that come later."""
+def _apart():
+    """Nothing of a test shows in those that come later.
+
+    What it has read as plain data would be a guard of their graphs; with a limit of the process's memory, no browser starts.
+    """
     current().guard = None
-
-
-@pytest.fixture(autouse=True)
-def _without_limits():
-    """What limits the memory of the tests' own process would fail tests that come later: a browser does not start."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     yield
     assert resource.getrlimit(resource.RLIMIT_AS) == before

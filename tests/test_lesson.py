@@ -99,6 +99,15 @@ class Lesson:
             self.type("skip")
         return self
 
+    def is_past(self, place):
+        """Whether the task of a step is done."""
+        return self.teacher.place == place + 1 or self.teacher.resting
+
+    def return_to(self, place):
+        """Go back to a step, from it or from behind it: the session is as it was at its beginning."""
+        self.type("back" if self.teacher.place == place + 1 else "repeat")
+        assert (self.teacher.place, self.teacher.resting) == (place, False)
+
 
 def named(step):
     chapter, place = step
@@ -118,7 +127,7 @@ def test_the_answer_of_a_task_is_right_and_nothing_less(step):
         lesson.type(statement)
         assert (lesson.teacher.place, lesson.teacher.resting) == (place, False)
     assert paragraph(wanted.right.text) in lesson.type(last)
-    assert lesson.teacher.place == place + 1 or lesson.teacher.resting
+    assert lesson.is_past(place)
 
 
 @pytest.mark.parametrize("step", STEPS[:-1], ids=named)  # the last draws a plot, as high as the terminal
@@ -137,9 +146,8 @@ def test_another_right_answer_is_right(step):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for statements in wanted.also:
         assert paragraph(wanted.right.text) in lesson.type(*statements), statements
-        assert lesson.teacher.place == place + 1 or lesson.teacher.resting
-        lesson.type("repeat" if lesson.teacher.resting else "back")
-        assert lesson.teacher.place == place
+        assert lesson.is_past(place)
+        lesson.return_to(place)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)
@@ -148,18 +156,18 @@ def test_each_wrong_answer_gets_its_reply(step):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
         assert lesson.type(*reply.tried).endswith(paragraph(reply.text)), reply
-        assert (lesson.teacher.place, lesson.teacher.resting) == (place, False)
-        lesson.type("repeat")
+        assert not lesson.is_past(place)
+        lesson.return_to(place)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)
 def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
     chapter, place = step
-    wanted = chapter.steps[place]
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
-        lesson = Lesson(chapter).at(place)
         lesson.type(*reply.tried)
         assert paragraph(wanted.right.text) in lesson.type("skip"), reply
+        lesson.return_to(place)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)
@@ -192,18 +200,18 @@ def advised(said):
 @pytest.mark.parametrize("step", STEPS, ids=named)
 def test_who_follows_a_reply_and_those_after_it_gets_on(step):
     chapter, place = step
-    wanted = chapter.steps[place]
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
-        lesson = Lesson(chapter).at(place)
         lesson.type(*reply.tried)
         advice = advised(reply.text)
         for _ in range(4):
             for line in advice:
-                if lesson.teacher.place == place and not lesson.teacher.resting:
+                if not lesson.is_past(place):
                     lesson.type(line)
             advice = advised(lesson.said.rpartition("\n\n")[2])
         if not {*advised(reply.text)} <= {"undo", "repeat"}:
-            assert lesson.teacher.place == place + 1 or lesson.teacher.resting, (reply, lesson.said)
+            assert lesson.is_past(place), (reply, lesson.said)
+        lesson.return_to(place)
 
 
 def main():

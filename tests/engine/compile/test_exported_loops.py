@@ -4,6 +4,7 @@ import ctypes
 import json
 import shutil
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,11 +48,18 @@ def expected(f, values):
     return [float(f(*values)), *np.concatenate([np.ravel(one) for one in grad])]
 
 
-def written(name, language):
+@cache
+def derivative(name):
+    """What each language writes; it takes longer to find than to write."""
     f, values = CASES[name]
     names = NAMES.get(name, [f"x{place}" for place in range(len(values))])
     found = derived(trace(f, values, names), values, range(len(values)), 1)
     assert found.arrays
+    return found
+
+
+def written(name, language):
+    found = derivative(name)
     return LANGUAGES[language](found, "f", name), found.count
 
 

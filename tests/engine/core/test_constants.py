@@ -13,9 +13,10 @@ from agrad.engine.inspect.memory import held
 MANY = constants._SHARED
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def nothing_from_other_tests():
     gc.collect()
+    gc.freeze()  # so that the collections of each test take no time
 
 
 def numbers(*shape):

@@ -329,7 +329,12 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(DEEP, 11))
+SLOW = {"terms", "powers", "conditions", "attributes", "statements"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in SLOW else name for name in DEEP]
+)
 def test_neither_length_nor_depth_recurses(name: str) -> None:
     assert parse(Source("session", DEEP[name]))
 

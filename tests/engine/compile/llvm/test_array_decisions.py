@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -15,6 +16,14 @@ from agrad.engine.errors import AgradError
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
 SIZES = [3, pytest.param(200, marks=pytest.mark.long)]  # numbers, and loops
+
+
+def each(cases, step):
+    """The cases with 3 entries, of every `step` all but the first marked as long, and with 200, all long."""
+    return [
+        *thinned([(case, 3) for case in cases], step),
+        *[pytest.param(x, 200, marks=pytest.mark.long) for x in cases],
+    ]
 
 
 @pytest.fixture
@@ -84,8 +93,7 @@ def test_all_paths_are_one_function(soon, f, size):
         assert len(family.together.code.members) > 3
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324])
+@pytest.mark.parametrize(("bad", "size"), each([math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324], 3))
 def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad, size):
     usual = points(size, 20)
     edges = []
@@ -101,8 +109,7 @@ def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad, size):
     assert compiled._gradient.together is not None
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["f8", "i8", "?", "f4", ">f8"])
+@pytest.mark.parametrize(("kind", "size"), each(["f8", "i8", "?", "f4", ">f8"], 2))
 def test_arrays_of_every_kind_may_be_decided_by(soon, kind, size):
     given = [(x > 0.3 if kind == "?" else x * 3.0).astype(kind) for x in points(size)]
     compiled = ag.compile(all_kinds, given[0])

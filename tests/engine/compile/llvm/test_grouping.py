@@ -2,9 +2,11 @@
 
 import math
 import re
+from itertools import product
 
 import numpy as np
 import pytest
+from thinned import thinned
 
 import agrad.engine as ag
 
@@ -51,8 +53,9 @@ def test_a_few_calls_stay_as_they_are(chains, depth):
     assert (grouped.lines, grouped.declared, grouped.attributes) == (code.lines, [], "")
 
 
-@pytest.mark.parametrize("name", ["tanh", "exp", "sin", "log1p"])
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 17])
+@pytest.mark.parametrize(
+    ("size", "name"), thinned(list(product([1, 2, 3, 7, 8, 9, 17], ["tanh", "exp", "sin", "log1p"])), 3)
+)
 def test_a_loop_gives_what_python_gives(name, size):
     f = getattr(ag, name)
 

@@ -58,7 +58,7 @@ def points(count):
     return [(RNG.random(N), RNG.normal(size=N)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("f", [implicit, smoothed, explicit])
+@pytest.mark.parametrize("f", [implicit, pytest.param(smoothed, marks=pytest.mark.long), explicit])
 def test_value_gradient_and_products_with_the_hessian(f, monkeypatch):
     from agrad.engine.program import rolled
 
