@@ -111,7 +111,7 @@ def test_without_the_extra_that_draws_a_graph_is_text(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
-    monkeypatch.setattr(extras, "import_module", missing)
+    monkeypatch.setattr(extras.LOADING, "load", missing)
     (graph,) = bundles("var x = 2\ny = x**2\ngraph y")
     (plot,) = bundles("plot x for x in 0..1")
     assert graph.keys() == plot.keys() == {"text/plain"}
