@@ -439,12 +439,8 @@ _WIDTH = 80
 _MOST_DIGITS = 14  # of a value beside its uncertainty
 
 
-def format_uncertain(value: Value, u: Value, precision: int | None = 10) -> str:
-    """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place. Arrays by entries."""
-    if not isinstance(value, float):
-        entries = [format_uncertain(x, y, precision) for x, y in zip(_rows(value), _rows(u), strict=True)]
-        return f"[{', '.join(entries)}]"
-    assert isinstance(u, float)
+def format_uncertain(value: float, u: float, precision: int | None = 10) -> str:
+    """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place."""
     if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
         return f"{format_number(value, precision)} ± {format_number(u, precision)}"
     from decimal import Context, Decimal  # here, since few values are uncertain
@@ -459,36 +455,33 @@ def format_uncertain(value: Value, u: Value, precision: int | None = 10) -> str:
     return " ± ".join(f"{(number or abs(number)).scaleb(-shift):f}{exponent}" for number in rounded)
 
 
-def _rows(x: Value) -> list[Any]:
-    return [float(row) if getattr(row, "ndim", 0) == 0 else row for row in x]  # type: ignore[union-attr]
-
-
-def format_value(value: Value, precision: int | None = 10) -> str:
+def format_value(value: Any, precision: int | None = 10, u: Any = None) -> str:
     """A scalar as a number, an array in brackets: on one line if that fits 80 columns, else one line per row.
 
     An array of more than 1000 entries shows the ends of each axis and its shape; one without entries, of several axes,
-    its shape.
+    its shape. `u`: its uncertainty, in its shape, if it has one.
     """
     if isinstance(value, float):
-        return format_number(value, precision)
+        return format_number(value, precision) if u is None else format_uncertain(value, float(u), precision)
     if not value.size and value.ndim > 1:
         return f"[]   shape {format_shape(value.shape)}"
     elide = value.size > MANY
-    line = _format_array(value, precision, elide, None)
+    line = _format_array(value, u, precision, elide, None)
     if value.ndim > 1 and len(line) > _WIDTH:
-        line = _format_array(value, precision, elide, 1)
+        line = _format_array(value, u, precision, elide, 1)
     return f"{line}   shape {format_shape(value.shape)}" if elide else line
 
 
-def _format_array(array: Array, precision: int | None, elide: bool, indent: int | None) -> str:
+def _format_array(array: Array, u: Any, precision: int | None, elide: bool, indent: int | None) -> str:
     """The entries of an array in brackets; with an indent, each row of a matrix on its own line."""
     skip = elide and len(array) > 2 * _EDGE
-    entries = [*array[:_EDGE], *array[-_EDGE:]] if skip else list(array)
+    places = [*range(_EDGE), *range(-_EDGE, 0)] if skip else range(len(array))
+    entries = [(array[place], None if u is None else u[place]) for place in places]
     if array.ndim == 1:
-        parts = [format_number(float(entry), precision) for entry in entries]
+        parts = [format_value(float(entry), precision, doubt) for entry, doubt in entries]
     else:
         deeper = None if indent is None else indent + 1
-        parts = [_format_array(entry, precision, elide, deeper) for entry in entries]
+        parts = [_format_array(entry, doubt, precision, elide, deeper) for entry, doubt in entries]
     if skip:
         parts.insert(_EDGE, "…")
     broken = indent is not None and array.ndim > 1

@@ -14,7 +14,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops import tables
 from agrad.engine.struct import Struct
-from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value, spread
+from agrad.engine.values import Value, coerce, format_number, format_value, spread
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
@@ -240,10 +240,7 @@ def text_of(value: Any, settings: Settings) -> str:
         truth = as_truth(value)
         if truth is not value:
             return str(truth)
-        u = uncertainty_of(value)
-        if u is not None:
-            return format_uncertain(value.value, u, settings.precision)
-        return format_value(value.value, settings.precision)
+        return format_value(value.value, settings.precision, uncertainty_of(value))
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int | float):

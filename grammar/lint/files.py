@@ -335,7 +335,7 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             yield name, statement
         case ast.Class(name):
             yield name, None
-        case ast.Command(_, (ast.Unknowns(names), *_)):
+        case ast.Command("fit" | "solve", (ast.Unknowns(names), *_)):
             yield from ((unknown.id, None) for unknown in names)
         case ast.Import(_, names, _):
             yield from ((here, None) for _, _, here in names)

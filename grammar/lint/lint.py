@@ -294,8 +294,6 @@ class _Check:
                     waiting += [(one.default or (), sure) for one in part.parameters]
                     self._inside(part.value, [one.name.lstrip("*") for one in part.parameters], False)
                     continue
-                if isinstance(part, ast.Over):
-                    part = ast.Unknowns((part.name,), part.value, part.span)
                 if isinstance(part, ast.Unknowns):
                     if not part.names:
                         continue  # its names need no value

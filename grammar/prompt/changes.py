@@ -14,7 +14,7 @@ from agrad.engine.core.versions import was_cut
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number
 from agrad.grammar.prompt.noise import NOISE, is_noise
-from agrad.grammar.results import text_of, uncertainty_of
+from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
 
 _DIGITS = 6  # of numbers that change
@@ -97,10 +97,7 @@ class Changes:
         """`w 2 → 1.97`, or the shape of an array."""
         if before.number is None or now.number is None:
             return f"{name} {_shape(now.value)}"
-        if uncertainty_of(now.value) is not None:
-            was, is_now = (text_of(one, self.session.settings) for one in (before.number, now.value))
-            return f"{name} {was} → {is_now}"
-        old, new = (format_number(number, _DIGITS) for number in (before.number, now.number))
+        old, new = (text_of(one, Settings(_DIGITS)) for one in (before.number, now.value))
         if old == new:
             old, new = (format_number(number, None) for number in (before.number, now.number))
         return f"{name} {old} → {new}"

@@ -18,7 +18,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_uncertain, format_value
+from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.prompt.called import Calls, Unknown
 from agrad.grammar.runtime.builtins import CONSTANTS
@@ -131,7 +131,7 @@ class Computed:
                 return shown
             slopes[node] = 0.0 if leaf.grad is None or leaf.shape else leaf.grad.item()
         u = of_slopes(slopes)
-        return shown if u is None else f"= {format_uncertain(found.item(), u, _DIGITS)}"
+        return f"= {format_value(found.item(), _DIGITS, u)}"
 
     def of(self, node: ast.Expr) -> Any:
         """The value of a part. Raises Unknown for what is not among what may be computed."""
@@ -235,10 +235,10 @@ def _flat(values: list[Any]) -> list[Any]:
     return [part for value in values for part in (_flat(list(value)) if isinstance(value, tuple | list) else [value])]
 
 
-def _short(value: Any) -> str:
-    """A value in a few characters."""
+def _short(value: Any, u: Any = None) -> str:
+    """A value in a few characters, with its uncertainty."""
     if isinstance(value, Tensor):
-        return format_value(value.value, _DIGITS) if value.size <= 4 else format_shape(value.shape)
+        return format_value(value.value, _DIGITS, u) if value.size <= 4 else format_shape(value.shape)
     if isinstance(value, float):
         return format_number(value, _DIGITS)
     raise Unknown
@@ -249,9 +249,8 @@ def _named(name: str, session: Session) -> str:
     value = session.names.get(name)
     if isinstance(value, bool) or not isinstance(value, float | Tensor):
         return ""
-    if isinstance(value, Tensor) and value.node.uncertainty is not None and value.shape == ():
-        return f"= {format_uncertain(value.item(), value.node.uncertainty.u, _DIGITS)}"
-    return f"= {_short(value)}"
+    known = value.node.uncertainty if isinstance(value, Tensor) else None
+    return f"= {_short(value, None if known is None else known.u)}"
 
 
 def _closed(text: str) -> str:

@@ -432,12 +432,6 @@ def _writable(base: ast.Expr, text: str) -> list[Part]:
     return [(Do.WRITABLE, (base, text), base.span)]
 
 
-def _over(node: ast.Over) -> list[Part]:
-    """An anonymous function, which the command calls."""
-    definition = Definition(node.value.span.text, (node.name.id,), (), compile_expression(node.value), node.span)
-    return [(Do.CONSTANT, definition, node.span)]
-
-
 def _unknowns(node: ast.Unknowns) -> list[Part]:
     """A function of the unknowns, which the command calls."""
     names = tuple(name.id for name in node.names)
@@ -599,7 +593,6 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Call: _call,
     ast.Attribute: _attribute,
     ast.Slice: _slice,
-    ast.Over: _over,
     ast.Unknowns: _unknowns,
     ast.Each: _each,
     ast.Lambda: _lambda,

@@ -440,16 +440,8 @@ class Import(Node):
     span: Span
 
 
-class Over(Node):
-    """An expression and its variable: `f(x)` in `plot f(x) for x in -2..2`."""
-
-    name: Name
-    value: Expr
-    span: Span
-
-
 class Unknowns(Node):
-    """An expression and the names that a command finds values for: `solve x**2 == 2 for x from 1`.
+    """An expression and the names that a command gives values: `solve x**2 == 2 for x from 1`, `plot x for x in 0..2`.
 
     Without names: an expression whose names need no value, as in `formula x**2`.
     """

@@ -236,8 +236,8 @@ class Builder(Expressions):
 
     def several(self, parts: Parts) -> s.Parameter:
         """A word and its values."""
-        span = self.span(parts[0], parts[-1])
-        return s.Parameter(str(parts[0]), s.Tuple(tuple(parts[1:]), span), span)
+        values = s.Tuple(tuple(parts[1:]), self.span(parts[1], parts[-1]))
+        return s.Parameter(str(parts[0]), values, self.span(parts[0], parts[-1]))
 
     def within(self, parts: Parts) -> s.Parameter:
         """The ends of `in a..b`."""
@@ -256,19 +256,16 @@ class Builder(Expressions):
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
 
-    def graph_option(self, parts: Parts) -> s.Parameter:
-        """A word and its value, until the node of `graph` is made from them."""
-        word, first, last = parts[0], parts[1], parts[-1]
-        value: s.Expr = first
-        if word == "as":
-            value = self.plain_word(first)
-        elif word in ("from", "vs"):
-            value = s.Tuple(tuple(parts[1:]), self.span(first, last))
-        elif word == "depth":
-            value = self.number(parts[1:])
-            if not value.value.is_integer():
-                raise syntax_error("depth", value.span, text=str(first))
-        return s.Parameter(str(word), value, self.span(word, last))
+    def flag(self, parts: Parts) -> s.Parameter:
+        """A word without a value."""
+        return s.Parameter(str(parts[0]), None, self.span(parts[0], parts[0]))
+
+    def depth(self, parts: Parts) -> s.Parameter:
+        """`depth 3`."""
+        value = self.number(parts[1:])
+        if not value.value.is_integer():
+            raise syntax_error("depth", value.span, text=str(parts[1]))
+        return self.worded([parts[0], value])
 
     def fit(self, parts: Parts) -> s.Command:
         """What was measured, and the model of the parameters."""
@@ -336,7 +333,7 @@ class Builder(Expressions):
             if len(ends) == 1:
                 place = ends[0].span
                 raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
-            operands = [s.Over(name, operand, operand.span) for operand in operands]
+            operands = [s.Unknowns((name,), operand, operand.span) for operand in operands]
             options = [("low", ends[0]), ("high", ends[1]), *options]
         elif len(operands) == 1 and isinstance(operands[0], s.Name) and operands[0].id == "fit":
             operands, options = [], [("fit", None), *options]
@@ -369,15 +366,6 @@ class Builder(Expressions):
                     raise syntax_error("repeated keyword", part.span, name=part.name)
                 options[part.name] = part.default
         return [part for part in parts if not isinstance(part, s.Parameter)], list(options.items())
-
-    def plot_option(self, parts: Parts) -> s.Parameter:
-        """A word and what follows it, until the node of the command is made from them."""
-        word, *values = parts
-        span = self.span(word, parts[-1])
-        value = s.Tuple(tuple(values), span) if word == "labels" or len(values) > 1 else values[0] if values else None
-        return s.Parameter(str(word), value, span)
-
-    contour_option = histogram_option = plot_option
 
     def set_leaf(self, parts: Parts) -> s.Command:
         """`set x = 5`, and `set echo off`, `set plots braille`."""

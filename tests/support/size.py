@@ -28,7 +28,7 @@ FILES = """
 PARTS = {
     "cli/data/row_formulas.py": "RowFormula._uncertainty RowFormula._spread",
     "engine/core/graph.py": "Uncertainty Node.uncertainty",
-    "engine/values.py": "format_uncertain _rows",
+    "engine/values.py": "format_uncertain",
     "grammar/commands/plot/command.py": "_fit",
     "grammar/results.py": "Estimated uncertainty_of",
     "grammar/runtime/attributes.py": "_u",
@@ -36,7 +36,7 @@ PARTS = {
     "grammar/runtime/vm/statements.py": "note_second_order",
     "grammar/session/session.py": "_note_sign",
     "grammar/syntax/ast.py": "Uncertain Unknowns",
-    "grammar/syntax/ast_builder.py": "Builder.several Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
+    "grammar/syntax/ast_builder.py": "Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
     "Builder.over",
     "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
 }

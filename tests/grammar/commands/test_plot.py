@@ -101,7 +101,9 @@ def test_how_it_is_read(text: str) -> None:
     (command,) = parse(Source("session", text))
     assert isinstance(command, s.Command)
     told = [
-        f"{operand.value.span.text} over {operand.name.id}" if isinstance(operand, s.Over) else operand.span.text
+        f"{operand.value.span.text} over {operand.names[0].id}"
+        if isinstance(operand, s.Unknowns)
+        else operand.span.text
         for operand in command.operands
     ]
     assert [*told, *(f"{name}: {value and value.span.text}" for name, value in command.options)] == READ[text]

@@ -39,7 +39,7 @@ def test_how_the_options_are_read() -> None:
         ("low", "1"),
         ("high", "2"),
         ("log", ""),
-        ("labels", "labels 'a', 'b'"),
+        ("labels", "'a', 'b'"),
         ("logy", ""),
         ("title", "'c'"),
         ("twin", ""),

@@ -53,6 +53,7 @@ WRONG = [
     ("x = [[1]]\n‸(x + 1)[0] = 5", "type"),
     ("print ‸x.bar", "name"),
     ("x = 1\nprint ‸x.bar.baz", "name"),
+    ("contour p*q for p in 0..1, q in 0..1\nplot sin(r) for r in 0..1\nprint ‸p, ‸q, ‸r", "name name name"),
     ("retain‸", "syntax"),
     ("‸break", "syntax"),
     ("‸1(2)\n‸'a'(3)\nx = 3\n‸x(4)", "type type type"),

@@ -59,6 +59,14 @@ def test_an_uncertain_value_is_written_and_printed(text, answer):
     assert said(text) == [answer]
 
 
+def test_a_large_array_is_shown_at_its_ends_and_a_wide_one_row_by_row():
+    (line,) = said("arange(2000) ± 0.1")
+    assert line.startswith("[0.00 ± 0.10, 1.00 ± 0.10, 2.00 ± 0.10, …, 1997.00 ± 0.10, ")
+    assert line.endswith("]   shape (2000)")
+    (lines,) = said("ones(2, 9) ± 0.1")
+    assert [row[:14] for row in lines.split("\n")] == ["[[1.00 ± 0.10,", " [1.00 ± 0.10,"]
+
+
 @pytest.mark.parametrize(
     "text", ["58.86 ± 3.1", "6.67430(15)e-11", "0.5 ± 0.29", "1e20 ± 1e18", "-5 ± 12", "123456 ± 31"]
 )
