@@ -12,11 +12,13 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import DIFFERING, NAMESPACES, method_there
+from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
 from agrad.grammar.runtime.builtins import Closure, between, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Frame, Spread
 from agrad.grammar.runtime.compiler import DERIVATIVES, SKIPPED
+from agrad.grammar.runtime.errors.cut_paths import READERS
 from agrad.grammar.runtime.errors.name_errors import not_called
 from agrad.grammar.runtime.operations import (
     adapted,
@@ -177,6 +179,8 @@ class Calls(Names):
                 return None
         if name in LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             value = become_list(value, self._places(args))
+        if name in READERS:
+            self.note_number(name, value, span)
         found = invoke(attributes.method(value, name), (value, *args), keywords)
         if name in VIEW_METHODS:
             mark(found, value)
@@ -184,6 +188,12 @@ class Calls(Names):
             carry(found, value)
         frame.stack.append(found)
         return None
+
+    def note_number(self, name: str, value: Any, span: Span) -> None:
+        """Note that a value becomes a plain number, where that cuts a derivative."""
+        note = self.cut_paths.at_number(name, value, span)
+        if note is not None:
+            self.session.emit(Noted(note))
 
     def _places(self, args: tuple[Any, ...]) -> list[Any]:
         """Everything that refers to values: names, stacks, and the arguments of a call that begins."""

@@ -10,6 +10,7 @@ from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Do, Frame
+from agrad.grammar.runtime.errors.cut_paths import CutPaths
 from agrad.grammar.runtime.errors.iterations import iteration
 from agrad.grammar.runtime.leak_warning import Growth
 from agrad.grammar.runtime.vm.host import Host
@@ -25,6 +26,7 @@ class Core(ABC):
         self.session = session
         self.frames: list[Frame] = []
         self.growth = Growth()
+        self.cut_paths = CutPaths()
         self.figure: Any = None  # what `plt` draws on
         self.line = ""  # what was printed without the end of its line
         self.column_noted = False  # whether a note has said that one index of a table is a column

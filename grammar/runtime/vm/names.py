@@ -134,6 +134,9 @@ class Names(Core):
     def _variable(self, frame: Frame, name: str, span: Span) -> None:
         value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
         current().origin = span  # where the leaf comes from: computing a number sets no place, or an earlier one
+        note = self.cut_paths.at_leaf(name, value, span)
+        if note is not None:
+            self.session.emit(Noted(note))
         self.bind(frame.scopes[0], name, FUNCTIONS["tensor"].call(value, requires_grad=True))
 
     def _delete(self, frame: Frame, name: str, span: Span) -> None:

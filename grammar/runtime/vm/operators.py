@@ -15,6 +15,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.builtins import Closure, Kind, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
+from agrad.grammar.runtime.errors.cut_paths import READERS
 from agrad.grammar.runtime.operations import (
     SEQUENCES,
     adapted,
@@ -158,6 +159,8 @@ class Operators(Calls, Expressions, Writes):
             (x, wanted), options = FUNCTIONS[name].signature.bind(args, keywords)
             has_default = len(args) > 2 or "default" in keywords
             return _attribute(name, x, wanted, options["default"] if has_default else MISSING)
+        if name in READERS:
+            self.note_number(name, first, span)
         if name == "stack" and len(args) == 1 and not keywords:
             made = mask_of(first)
             return MISSING if made is None else made
