@@ -16,7 +16,7 @@ from typing import Any, Self, TypeAlias
 import lark.lexer
 
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.text import as_name
+from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.fixes import corrected, readings, short
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -566,11 +566,24 @@ class _Scanner:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
         from agrad.engine.core.op import FUNCTIONS  # here, since few texts ask
 
-        problem = self.wrong("help", self.position - 1, self.position)
         before = self.text[self.line_start : self.position - 1].rpartition(";")[2]
+        if chosen := re.compile(r"([^?:;#\n]+):([^?:;#\n]+)").match(self.text, self.position):
+            return self.chosen(before, *chosen.groups())
+        problem = self.wrong("help", self.position - 1, self.position)
         name = r"\s*(\w+)(\(.*\))?\s*"
         found = re.fullmatch(name, before) or re.fullmatch(rf"\?*{name}", self.text[self.position :].partition("\n")[0])
         problem.fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
+        return problem
+
+    def chosen(self, before: str, one: str, other: str) -> AgradError:
+        """`y = c ? a : b`, a condition as in C."""
+        problem = self.wrong("conditional", self.position - 1, self.position)
+        found = re.fullmatch(r"(\s*\w+\s*=(?!=)|\s*(?:return|print)\s)?(.+)", before)
+        if found is not None and all(map(is_balanced, (found[2], one, other))):
+            start = self.position - 1 - len(found[2])
+            whole = Span(self.source, start, self.position + len(one) + 1 + len(other))
+            blank = " " if found[1] else ""
+            problem.fixes = [corrected(whole, f"{blank}{one.strip()} if {found[2].strip()} else {other.strip()}")]
         return problem
 
     def in_ascii(self, start: int) -> str:

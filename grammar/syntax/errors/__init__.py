@@ -3,7 +3,8 @@
 messages: the table, and `syntax_error`, which the lexer and the builders raise
 fixes: the lines that errors propose, as they can be typed
 recognisers: a function for each error that the parser meets, in the order in which they are called
-foreign: recognisers for the syntax of other languages; calculus: for the notation of school mathematics; operands: for
-what other programs write of plots and fits; context: the tokens around the error, which recognisers look at
+foreign: recognisers for the words of other languages; signs: for their signs; calculus: for the notation of school
+mathematics; operands: for what other programs write of plots and fits
+context: the tokens around the error, which recognisers look at
 aliases: the names that an import defines
 """

@@ -76,13 +76,6 @@ def _assigned(context: ErrorContext) -> AgradError | None:
     return syntax_error("becomes", Span(context.source, place, place + 2), fixes=[instead])
 
 
-def _rows(context: ErrorContext) -> AgradError | None:
-    """`[1, 2; 3, 4]`, as in MATLAB."""
-    if context.bad.type == "SEMICOLON" and context.open and context.open[-1].type == "_LSQB":
-        return syntax_error("rows", context.span(context.bad))
-    return None
-
-
 _TERM = re.compile(r"\d+(?:\.\d*)?[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
 
 
@@ -154,7 +147,8 @@ def _infix(context: ErrorContext) -> AgradError | None:
         if given is not None:
             fix = f"{given[1].strip()}; {context.text_of(context.head, previous)}"
             return syntax_error("at", context.span(bad), fixes=[fix], word=str(bad))
-    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and bad not in FUNCTIONS:
+    is_unit = bad not in FUNCTIONS and bad != "then" and not context.open
+    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
         return syntax_error("units", context.span(bad))
     return None
 
@@ -236,7 +230,6 @@ RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _assigned,
     _braces,
     _misspelt_header,
-    _rows,
     _derivative,
     _root,
     _declared,

@@ -385,6 +385,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad does not ask with `?`",
         examples=("sin(x)‸?", "sin‸?", "x = ‸?", "y = 2*x‸?", "‸?sin"),
     ),
+    "conditional": SyntaxMessage(
+        "agrad has no `? :`",
+        hint="a if c else b",
+        examples=("x > 0 ‸? x : -x", "y = x == 2 ‸? 1 : 0", "f(x > 0 ‸? 1 : 2)"),
+    ),
     "magic": SyntaxMessage(
         "`{word}` is a command of IPython, for notebooks of Python",
         examples=("‸%matplotlib inline", "x = 1; ‸%time sin(x)", "‸%%timeit\nx = 1"),
@@ -396,8 +401,8 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "rows": SyntaxMessage(
         "a `;` does not end a row",
-        hint="put each row in its own brackets: [[1, 2], [3, 4]]",
-        examples=("x = [1, 2‸; 3, 4]",),
+        hint="{instead}",
+        examples=("x = [1, 2‸; 3, 4]", "det([a, b‸; c, d])", "[f(1), 2‸; 3, 4]"),
     ),
     "chain": SyntaxMessage(
         "`~=`, `in` and `is` compare two values and cannot be part of a chain",
@@ -545,7 +550,23 @@ MESSAGES: dict[str, SyntaxMessage] = {
     "misspelt sign": SyntaxMessage(
         "`{sign}` is not an operator",
         hint="{instead}",
-        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "3 ‸-> x"),
+        examples=(
+            *("x ‸=< 3", "x ‸=> 3", "f = x ‸=> x**2", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "3 ‸-> x"),
+            *("x ‸=== 2", "if x ‸!== 2: y", "7 ‸%% 2", "A ‸%*% v", "(7 ‸%/% 2)", "x ‸%in% v"),
+        ),
+    ),
+    "by entry": SyntaxMessage(
+        "agrad has no dot before an operator or a bracket: both work entry by entry without it",
+        examples=("v ‸.* w", "A‸.^2", "y = sin‸.(v) .+ 1", "(v ‸./ w)", "x‸.(2)"),
+    ),
+    "anonymous": SyntaxMessage(
+        "`{sign}` makes no function in agrad: `lambda x: x**2` is one without a name",
+        examples=("f = ‸@(x) x^2", "f <- ‸function(x) x^2", "root(‸@(x) x^2 - 2, 1)", "‸function(x) x^2"),
+    ),
+    "range of numbers": SyntaxMessage(
+        "agrad has no `:` for the numbers from one to another",
+        hint="{instead}",
+        examples=("x = 1‸:5", "0:0.1‸:1", "sum(1‸:n)"),
     ),
     "missing operand": SyntaxMessage(
         "a value is missing {place}",
@@ -602,7 +623,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "missing name": SyntaxMessage(
         "a name must follow the dot",
-        examples=("x.‸", "x.‸(2)", "y = x. ‸+ 2", "x.‸if"),
+        examples=("x.‸", "y = x. ‸+ 2", "x.‸if"),
     ),
     # Targets and arguments
     "call as target": SyntaxMessage(

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 
 from lark import UnexpectedToken
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors import calculus, foreign, operands
+from agrad.grammar.syntax.errors import calculus, foreign, operands, signs
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
 from agrad.grammar.syntax.errors.fixes import corrected, multiplied, several_values
 from agrad.grammar.syntax.errors.foreign import comprehended
@@ -47,9 +46,6 @@ _NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WR
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
 _CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
 _CONDITIONS = words("IF ELIF WHILE ASSERT")
-# Operators of other languages, each read as two operators, and what to use instead, if there is anything.
-_MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!": "!=", "||": "or"}
-_MISSPELT |= {"<<": "", ">>": "", "->": "def f(x) = x**2   for a function"}
 # Commands whose operands are names, and the options after which others may follow.
 _ON_NAMES = words("retain grad zero_grad step graph forward info")
 _BEHIND_NAMES = words("AS DEPTH TO WITH")
@@ -188,22 +184,16 @@ def _missing_colon(context: ErrorContext) -> AgradError | None:
     head = context.line_head
     if context.open or head.type not in _CONDITIONED or "_COLON" not in context.error.accepts:
         return None
-    if context.at_line_end:
-        return syntax_error("missing colon", context.place)
-    if ":" in context.rest_of_line(context.bad.start_pos):
+    if not context.at_line_end and ":" in context.rest_of_line(context.bad.start_pos):
         return None
-    return syntax_error("missing colon", context.place)
+    fixes = []
+    if context.bad == "then":
+        fixes = [corrected(Span(context.source, context.previous.end_pos, context.bad.end_pos), ":")]
+    return syntax_error("missing colon", context.place, fixes=fixes)
 
 
 def _missing_value(context: ErrorContext) -> AgradError | None:
     bad, previous = context.bad, context.previous
-    for first, second in pairwise([*context.before[-2:], bad][-3:]):
-        sign = first + second
-        if sign in _MISSPELT and first.end_pos == second.start_pos:
-            place = Span(context.source, first.start_pos, second.end_pos)
-            return syntax_error("misspelt sign", place, sign=sign, instead=_MISSPELT[sign])
-    if bad.type == "ARROW":
-        return syntax_error("misspelt sign", context.span(bad), sign="->", instead=_MISSPELT["->"])
     if previous.type == "_DOT":
         return syntax_error("missing name", context.place)
     begun = context.statement[1:2] if context.head.type == "RETURN" else context.statement[:1]
@@ -336,6 +326,8 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     what = "an operator or a comma" if listed else "an operator"
     place = Span(context.source, previous.start_pos, bad.end_pos)
     fixes = _product(context) or [corrected(place, text) for text in between]
+    if context.open and context.open[-1].type == "_LSQB":
+        fixes = [*signs.matrix(context), *fixes]
     if context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
     return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
@@ -348,6 +340,7 @@ _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _unclosed_bracket,
     _indentation,
     _else,
+    *signs.RECOGNISERS,
     _reserved,
     _python,
     _comparison,
