@@ -16,11 +16,15 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("steady")
 
 
+gc.disable()  # finding the many thousand tests makes no garbage
+
+
 def pytest_collection_finish():
-    """Leaves the many thousand tests that were found out of all later collections of garbage, which some tests ask for."""
+    """Leaves the tests that were found out of all later collections of garbage, which some tests ask for."""
     _first_property()
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @given(strategies.none())

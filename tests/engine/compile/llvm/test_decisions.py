@@ -164,7 +164,7 @@ def test_an_error_in_a_branch_is_raised_each_time(soon):
             compiled.value(-1.0)
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", thinned([4, 2], 2))
 def test_threads_share_it(soon, count):
     points = np.random.default_rng(2).normal(size=(300, 2)).tolist()
     expected = [eagerly(deep, point) for point in points]
