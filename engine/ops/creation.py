@@ -101,7 +101,8 @@ def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tenso
 )
 def variable(data: Any, requires_grad: Any) -> Tensor:
     """See the entry."""
-    return as_leaf(data) if truth_of("Variable", "requires_grad", requires_grad) else tensor(data)
+    made: Tensor = make_tensor(data, requires_grad, None, None)
+    return made
 
 
 @maker(

@@ -119,5 +119,5 @@ def _name(name: str | None, place: int) -> str:
 def _formula(session: Session, call: Call) -> None:
     form = call.choice("as", "text")
     inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
-    for line in formula(session.machine, call.values[0], call.names, inner, outer, form):
+    for line in formula(session.machine, call.values[0].definition, call.names, inner, outer, form):
         session.emit(Printed(line))

@@ -13,8 +13,8 @@ from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import fit
-from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING
-from agrad.grammar.commands.registry import Call, Keyword, Operands, Option, command, graphed
+from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
+from agrad.grammar.commands.registry import Call, Keyword, Option, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.builtins import parts_of
@@ -56,7 +56,7 @@ def _check_backward(call: Call) -> None:
         "create_graph": Option("makes the gradients differentiable"),
         "fresh": Option("overwrites gradients instead of adding to them"),
         "trace": Option("shows the steps, node by node"),
-        "seed": Option("the gradient of d itself, for a d that is not one number", Operands(expression=True)),
+        "seed": Option("the gradient of d itself, for a d that is not one number", VALUE),
         "as": Option("only shows what PyTorch would compute", choices=lambda: {"pytorch": "with what it saved"}),
     },
     check=_check_backward,

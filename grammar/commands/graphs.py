@@ -10,7 +10,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.text import fit, printable
-from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
+from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
@@ -75,7 +75,7 @@ def _check_form(call: Call) -> None:
     options={
         "vs": Option("compared with the graph of others", COMPUTED),
         "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
-        "depth": Option("at most so many operations back", Operands(expression=True)),
+        "depth": Option("at most so many operations back", VALUE),
         "from": Option("only what is between these and d", ANY),
         "to": Option("into a file, whose extension gives the form", FILE, writes=True),
     },

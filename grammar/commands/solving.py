@@ -17,19 +17,12 @@ from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
 from agrad.engine.values import Value, format_number, np
 from agrad.grammar.commands.host import Session
-from agrad.grammar.commands.operands import EXPRESSION, LEAVES
-from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
+from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
+from agrad.grammar.commands.registry import NOTHING, Call, Option, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.values.lists import List
-
-_VALUE = Operands(expression=True)
-
-
-def _function(session: Session, call: Call) -> Closure:
-    """The operand, as a function of its unknowns."""
-    return Closure(call.values[0], (), session.machine, (call.names,))
 
 
 def _plain(call: Call, what: str, value: Any) -> Value:
@@ -61,15 +54,15 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     operands=EXPRESSION,
     options={
         "over": Option("the names of the parameters", NOTHING),
-        "sigma": Option("the standard uncertainties of y", _VALUE),
-        "from": Option("where to start: a=1, b=0.1", _VALUE),
+        "sigma": Option("the standard uncertainties of y", VALUE),
+        "from": Option("where to start: a=1, b=0.1", VALUE),
     },
 )
 def _fit(session: Session, call: Call) -> None:
     from agrad.engine.ops.solvers.models import fitted  # here, as below, since few sessions need SciPy
     from agrad.grammar.commands.plot.fitted import last_fit
 
-    function = _function(session, call)
+    function: Closure = call.values[0]
     names = list(function.definition.parameters)
     y, measured = np.asarray(_plain(call, "what was measured", call.options["measured"])), call.option("measured")
     assert measured is not None
@@ -89,7 +82,7 @@ def _fit(session: Session, call: Call) -> None:
         log.remember(("fit", id(session)), partial(setattr, session, "fit", session.fit))
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
-    for name, value in latest.model.scopes[0].items():
+    for name, value in latest.used.items():
         if name not in names and isinstance(value, Tensor | List | tuple) and uncertainty(as_array(value)) is not None:
             session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
 
@@ -116,11 +109,11 @@ def _sigma(call: Call) -> Any:
     forms="solve f(x) == c for x from 1",
     operands=EXPRESSION,
     options={
-        "from": Option("where to start: a number for each unknown", _VALUE),
+        "from": Option("where to start: a number for each unknown", VALUE),
     },
 )
 def _solve(session: Session, call: Call) -> None:
-    function = _function(session, call)
+    function: Closure = call.values[0]
     names = function.definition.parameters
     (word, given), *_ = call.options.items()
     where, is_system = [_plain(call, "where to start", value) for value in given], len(names) > 1
@@ -156,7 +149,7 @@ def _methods() -> dict[str, str]:
 _OPTIONS = {
     "over": Option("the leaves that change", LEAVES),
     "method": Option("newton, krylov, bfgs, lbfgs or cg", choices=_methods),
-    "until": Option("the slope at which to stop, relative to that at the start", _VALUE),
+    "until": Option("the slope at which to stop, relative to that at the start", VALUE),
 }
 
 

@@ -6,8 +6,8 @@ from agrad.engine.autodiff.uncertainty import correlate
 from agrad.engine.core.arguments import number_of, small
 from agrad.engine.ops.creation import generator
 from agrad.grammar.commands.host import Session
-from agrad.grammar.commands.operands import EXPRESSION, REQUIRING
-from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.commands.operands import EXPRESSION, REQUIRING, VALUE
+from agrad.grammar.commands.registry import Call, Option, command, graphed
 from agrad.grammar.results import LINES, Curve, Estimated, Plot
 
 FORMS = {
@@ -16,7 +16,6 @@ FORMS = {
     "csv": "a line for each source",
     "latex": "a table for a paper",
 }
-_NUMBER = Operands(expression=True)
 
 
 @command(
@@ -27,9 +26,9 @@ _NUMBER = Operands(expression=True)
     changes="nothing",
     operands=EXPRESSION,
     options={
-        "order": Option("2 adds the terms of the second order, and the bias", _NUMBER),
-        "samples": Option("so many random samples check the result (JCGM 101)", _NUMBER),
-        "coverage": Option("of the expanded uncertainty: 0.95", _NUMBER),
+        "order": Option("2 adds the terms of the second order, and the bias", VALUE),
+        "samples": Option("so many random samples check the result (JCGM 101)", VALUE),
+        "coverage": Option("of the expanded uncertainty: 0.95", VALUE),
         "as": Option("text, json, csv or latex", choices=lambda: FORMS),
     },
     logged=False,

@@ -433,10 +433,10 @@ def _writable(base: ast.Expr, text: str) -> list[Part]:
 
 
 def _unknowns(node: ast.Unknowns) -> list[Part]:
-    """A function of the unknowns, which the command calls."""
+    """A function of the names, which the command calls."""
     names = tuple(name.id for name in node.names)
     definition = Definition(node.value.span.text, names, (), compile_expression(node.value), node.span)
-    return [(Do.CONSTANT, definition, node.span)]
+    return [(Do.LAMBDA, definition, node.span)]
 
 
 def _each(node: ast.Each) -> list[Part]:

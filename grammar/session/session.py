@@ -6,6 +6,7 @@ the random generator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -70,14 +71,10 @@ def _ignore(result: Result) -> None:
 
 def _note_sign(text: str, emit: Callable[[Result], None]) -> None:
     """Note `2+-0.1`, which is a sum as in Python, and might mean an uncertainty."""
-    if "+-" not in text or "~=" in text or '"' in text or "'" in text:
-        return
-    import re  # here, since few texts have such a sign
-
-    found = re.search(r"(?<![\w.])([\d.]+)\+-([\d.]+)", text)
+    found = re.match(r"""[^"'~]*?(?<![\w.])(([\d.]+)\+-([\d.]+))""", text) if "+-" in text else None
     if found:
-        message = f"{found[0]} is {found[1]} + (-{found[2]}), as in Python"
-        fixes = [f"{found[1]} +/- {found[2]}"]
+        message = f"{found[1]} is {found[2]} + (-{found[3]}), as in Python"
+        fixes = [f"{found[2]} +/- {found[3]}"]
         emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 

@@ -13,8 +13,8 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
-from agrad.grammar.commands.operands import FILE
-from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command
+from agrad.grammar.commands.operands import FILE, VALUE
+from agrad.grammar.commands.registry import NOTHING, Call, Option, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
@@ -50,7 +50,7 @@ _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
     "plot sin(x) for x in 0..2*pi",
     changes="nothing",
     forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [log] [logy] [to "f.svg"]',
-    operands=Operands(expression=True),
+    operands=VALUE,
     options={
         "log": Option("with a logarithmic axis"),
         "logy": Option("with logarithmic values"),
@@ -173,10 +173,8 @@ def _functions(session: Session, call: Call) -> Plot:
 
     low, high = ends(call, "low", "high", "log" in call.options)
     shape = _shape(call)
-    scopes = session.machine.frames[-1].scopes
-    closures = [Closure(definition, (), session.machine, scopes) for definition in call.values]
-    (name,) = call.values[0].parameters
-    return functions(session, closures, name, low, high, shape)
+    (name,) = call.values[0].definition.parameters
+    return functions(session, call.values, name, low, high, shape)
 
 
 def _shape(call: Call) -> Any:

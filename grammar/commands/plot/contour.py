@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.values import format_number
+from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, path_of, show
 from agrad.grammar.commands.registry import Call, Operands, Option, command
 from agrad.grammar.results import LINES, Curve, Plot
-from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax.ast import Tuple
 
@@ -36,9 +36,9 @@ def _is_scalar(value: object) -> bool:
     "contour x**2 + 3*y**2 for x in -2..2, y in -1..1",
     changes="nothing",
     forms="contour f(x, y) for x in -2..2, y in 0..1 [path w b]",
-    operands=Operands(expression=True),
+    operands=VALUE,
     options={
-        "levels": Option("how many lines, or their values", Operands(expression=True)),
+        "levels": Option("how many lines, or their values", VALUE),
         "path": Option("the values of two numbers over the steps of this session", Operands(_is_scalar, others=True)),
         **DRAWN,
     },
@@ -49,9 +49,8 @@ def _contour(session: Session, call: Call) -> None:
 
     path_of(call)
     across, up = ends(call, "low", "high"), ends(call, "bottom", "top")
-    (definition,) = call.values
-    x, y = definition.parameters
-    closure = Closure(definition, (), session.machine, session.machine.frames[-1].scopes)
+    (closure,) = call.values
+    x, y = closure.definition.parameters
     field = grid(session, closure, across, up)
     count, values = _levels(call)
     levels = values or chosen(field, count)

@@ -25,8 +25,9 @@ _COVERAGE = 0.95  # of the band
 class LastFit(NamedTuple):
     """The latest fit of a session: the model, its parameters, and what was measured."""
 
-    model: Closure
+    model: Closure  # of the parameters, and of all else that it uses
     parameters: list[Tensor]
+    used: dict[str, Any]
     dof: float
     name: str
     y: Array
@@ -34,11 +35,8 @@ class LastFit(NamedTuple):
 
     def at(self, name: str, x: Array) -> Any:
         """The model with other values for a name; None where it has no number for each of them."""
-        names, *others = self.model.scopes
-        scopes = ({**names, name: tensor(x)}, *others)
-        model = Closure(self.model.definition, (), self.model.machine, scopes)
         try:
-            found = as_array(model(*self.parameters))
+            found = as_array(self.model(*self.parameters, **{**self.used, name: tensor(x)}))
         except AgradError:
             return None
         return found if isinstance(found, Tensor) and found.shape == x.shape else None
@@ -46,13 +44,12 @@ class LastFit(NamedTuple):
 
 def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
     """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
-    (names,), machine, given = model.scopes, model.machine, model.definition.parameters
-    kept: dict[str, Any] = {}
+    given, used = model.definition.parameters, dict[str, Any]()
     bound = {*given}  # names that have another value each time
 
-    def function(tree: Expr, parameters: tuple[str, ...]) -> Closure:
+    def function(tree: Expr, parameters: tuple[str, ...] = ()) -> Closure:
         definition = Definition(tree.span.text, parameters, (), compile_expression(tree), tree.span)
-        return Closure(definition, (), machine, (kept, names))
+        return Closure(definition, (), model.machine, model.scopes)
 
     def named(node: Any) -> Name | None:
         if isinstance(node, Each | Lambda):
@@ -60,14 +57,14 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
         base = node
         while isinstance(base, Attribute | Index):
             base = base.value
-        if not isinstance(base, Name) or base.id not in names or _names(node) & bound:
+        if not isinstance(base, Name) or not any(base.id in names for names in model.scopes) or _names(node) & bound:
             return None
         part = Name(" ".join(node.span.text.split()), node.span)
-        kept[part.id] = function(node, ())()
+        used[part.id] = function(node)()
         return part
 
-    fitted = function(replaced(parse_expression(Source("model", model.__name__)), named), given)
-    return LastFit(fitted, parameters, dof, name, y, u)
+    tree = replaced(parse_expression(Source("model", model.__name__)), named)
+    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
 
 
 def _names(tree: Any) -> set[str]:
@@ -88,8 +85,8 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
 
     With `log`, the places of the curve are as dense as a logarithmic axis shows them.
     """
-    value = as_array(fit.model(*fit.parameters)) + np.zeros(len(fit.y))
-    used = {name: as_array(value) for name, value in fit.model.scopes[0].items()}
+    value = as_array(fit.model(*fit.parameters, **fit.used)) + np.zeros(len(fit.y))
+    used = {name: as_array(value) for name, value in fit.used.items()}
     vectors: dict[str, Any] = {
         name: x.value for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape
     }

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
+from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, path_of, show
-from agrad.grammar.commands.registry import Call, Operands, Option, command
+from agrad.grammar.commands.registry import Call, Option, command
 from agrad.grammar.results import LINES, Curve, Noted, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
 
@@ -28,8 +29,8 @@ _USUAL = 60  # bins, unless more are asked for
     "histogram [1, 2, 2, 3, 3, 3] bins 3",
     changes="nothing",
     forms="histogram x, or histogram x, y bins 20",
-    operands=Operands(expression=True),
-    options={"bins": Option("how many intervals, or their ends", Operands(expression=True)), **DRAWN},
+    operands=VALUE,
+    options={"bins": Option("how many intervals, or their ends", VALUE), **DRAWN},
 )
 def _histogram(session: Session, call: Call) -> None:
     from agrad.engine.values import np  # here, as arrays are where they are needed

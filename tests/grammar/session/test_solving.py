@@ -66,6 +66,14 @@ fit b ~ y1 + y2*(t - 20) over y1, y2 from y1=0, y2=0
     assert round(float(together), 3) == -0.930
 
 
+def test_in_a_function_a_model_and_an_equation_use_the_names_around_it():
+    session = Session()
+    session.run("x = [1, 2, 3, 4]; y = [2, 4, 6, 8]\ndef g(w):\n    fit y ~ a*x*w over a from a=1\n    return a\n")
+    session.run("def h(w):\n    solve q**2 == w*x[1] for q from 1\n    return q\n")
+    assert session.evaluate("g(4)").item() == pytest.approx(0.5)
+    assert session.evaluate("h(8)").item() == pytest.approx(4.0)
+
+
 def test_solved_unknowns_are_values_of_the_graph():
     lines = said("var c = 2; solve z**2 == c for z from 1; grad(z, c)")
     assert lines[0] == "z = 1.414213562"
