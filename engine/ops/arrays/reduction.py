@@ -11,7 +11,7 @@ from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.arrays import expansions
+from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, maximum, minimum, not_equal, where
 from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, shape_of
@@ -106,6 +106,7 @@ total: Function = row(
     "sum",
     "x; axis=None, keepdims=False",
     family=FAMILY,
+    undefined=opposed.added,
     scalar=itself,
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
@@ -147,6 +148,7 @@ mean: Function = row(
     "mean",
     "x; axis=None, keepdims=False",
     family=FAMILY,
+    undefined=opposed.added,
     scalar=itself,
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},

@@ -10,6 +10,7 @@ from agrad.engine.core.facts import Domain, Kink, Operator
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.joining import diagonal
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
@@ -154,6 +155,7 @@ matmul: Function = row(
         ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 1.5]),
     ),
     operator=Operator("@", 2, "matmul"),
+    undefined=opposed.paired,
     batched=_multiply_each,
     moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",

@@ -47,6 +47,18 @@ BEGUN = {
     "no_grad: a += log(-3)": "log(-3) is nan",
     "for i in range(300):\n    q = log(-1 - i)": "log(-1 - i) is nan: log(-1)",
     "q = (log(-1), sqrt(-1))": "log(-1) is nan",
+    "[[1, 1], [inf, 1]] @ [[0, 2], [1, 1]]": "[[1, 1], [inf, 1]] @ [[0, 2], [1, 1]] is nan in 1 of 4 entries, the first at [1, 0]: "
+    "matmul multiplies inf at [1, 0] by 0 at [0, 0]",
+    "[[1, 2], [-inf, inf]] @ [3, 4]": "[[1, 2], [-inf, inf]] @ [3, 4] is nan in 1 of 2 entries, the first at [1]: "
+    "matmul adds inf and -inf: the products of the entries [1, 1] by [1], and [1, 0] by [0]",
+    "[0, 1] @ [inf, 1]": "[0, 1] @ [inf, 1] is nan: matmul multiplies 0 at [0] by inf at [0]",
+    "y = v @ (x/[0, 1, 1, 1])[:2]*0": "v @ (x/[0, 1, 1, 1])[:2]*0 is nan: inf * 0",
+    "sum([1, inf, -inf])": "sum([1, inf, -inf]) is nan: sum adds inf at [1] and -inf at [2]",
+    "mean([[1, inf], [inf, -inf]], 1)": "mean([[1, inf], [inf, -inf]], 1) is nan in 1 of 2 entries, the first at [1]: "
+    "mean adds inf and -inf",
+    "cumsum([1, inf, -inf])": "cumsum([1, inf, -inf]) is nan in 1 of 3 entries, the first at [2]: "
+    "cumsum adds inf at [1] and -inf at [2]",
+    "prod([0, 2, -inf])": "prod([0, 2, -inf]) is nan: prod multiplies 0 at [0] by -inf at [2]",
     "log(n) + sqrt(x[:2])": "sqrt(x[:2]) is nan in 1 of 2 entries: sqrt(-2) at [1]",
 }
 CAME_IN = """
