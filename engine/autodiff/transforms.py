@@ -429,7 +429,7 @@ def _called(
     """
     reads: list[tuple[Node, Origin | None]] = []
     with scope(reads=reads):
-        y = _result(name, function(*given, **(keywords or {})))
+        y = returned(name, function(*given, **(keywords or {})))
     outer = current().reads
     if outer is not None:
         outer += reads  # of arguments of a function around this one
@@ -437,8 +437,8 @@ def _called(
     return y
 
 
-def _result(name: str, y: Any) -> Tensor:
-    """The result of a function as a value."""
+def returned(name: str, y: Any) -> Tensor:
+    """The result of a function as a value. Raises AgradError of kind `type` for what is none."""
     if isinstance(y, tuple | list | str) or callable(y) or y is None:
         raise AgradError("type", f"{name} of a function whose result is {describe(y)}, not a number or an array")
     return y if isinstance(y, Tensor) else tensor(y)

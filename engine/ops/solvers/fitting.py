@@ -28,6 +28,7 @@ _NEAR = 0.1  # relative distance that it may go
 _LEAST = 1e-15  # relative changes
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
+_SINGULAR = 1e-14  # singular value of a Jacobian with columns of length 1
 _ANGLE = 1e-6  # cosine between the residuals and a column of the Jacobian, at a minimum
 
 
@@ -80,12 +81,12 @@ class Fit(NamedTuple):
         return AgradError("domain", f"fit: {self.problem}", notes=[f"the search ended at {ended}"], fixes=[Hint(fix)])
 
     def fields(self) -> dict[str, Any]:
-        """The result for JSON; what is not finite is null."""
+        """The result for JSON."""
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
-            "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
-            **{name: _or_none(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
-            "correlation": [[_or_none(r) for r in row] for row in self.correlation.tolist()],
+            "parameters": {name: {"value": value, "u": u} for name, value, u in values},
+            **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
+            "correlation": self.correlation.tolist(),
             "converged": not self.problem,
             "iterations": self.iterations,
             **({"problem": self.problem} if self.problem else {}),
@@ -94,10 +95,6 @@ class Fit(NamedTuple):
     def rows(self) -> list[Sequence[Any]]:
         """The parameters as a table, below its head."""
         return [("", "value", "u"), *zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)]
-
-
-def _or_none(number: float) -> float | None:
-    return number if isfinite(number) else None
 
 
 class _Passes:
@@ -114,17 +111,13 @@ class _Passes:
     def at(self, p: Array) -> Array:
         """The R for some parameters."""
         if self.p is None or not np.array_equal(self.p, p):
-            self.p, self.factor = p.copy(), self._next(p)
-        if self.factor is None:
-            self.by_pieces = True
-            self.factor = self._next(p)
+            self.p, self.factor = p.copy(), None
+        while self.factor is None:
+            self.sums, self.count = self.total(Ask(self.p, self.by_pieces)), self.count + 1
+            self.factor = self.sums.factor()
+            self.by_pieces = self.by_pieces or self.factor is None
         found: Array = self.factor
         return found
-
-    def _next(self, p: Array) -> Array | None:
-        self.count += 1
-        sums = self.sums = self.total(Ask(p.copy(), self.by_pieces))
-        return sums.factor()
 
 
 def in_one(pieces: Pieces) -> Total:
@@ -190,39 +183,26 @@ def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
     return found * sizes, bool(np.max(np.abs(step)) <= _CLOSE)
 
 
-def _is_level(factor: Array) -> bool:
-    """Whether the residuals are at right angles to the Jacobian, as at a minimum of the sum of their squares."""
-    slopes, residuals = factor[:, :-1], factor[:, -1]
-    lengths = np.linalg.norm(slopes, axis=0) * np.linalg.norm(residuals)
-    return bool(np.all(np.abs(slopes.T @ residuals) <= _ANGLE * np.where(lengths > 0, lengths, 1.0)))
-
-
-def _undetermined(factor: Array, names: Sequence[str]) -> str:
-    """The parameters that may change together while the model hardly does: of the least singular value."""
-    lengths = np.linalg.norm(factor, axis=0)
-    direction = np.abs(np.linalg.svd(factor / np.where(lengths > 0, lengths, 1.0))[2][-1])
-    return " and ".join(name for name, part in zip(names, direction, strict=True) if part >= 0.1)
-
-
 def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
     """The fit at p, where the last pass was, or so near that nothing else changes."""
-    size, sums, factor = len(names), passes.sums, passes.factor
-    chi2, dof = float(np.sum(factor[:, -1] ** 2)), sums.count - size
+    sums, slopes, residuals = passes.sums, np.nan_to_num(passes.factor[:, :-1]), passes.factor[:, -1]
+    chi2, dof = float(np.sum(residuals**2)), sums.count - len(names)
+    lengths = np.linalg.norm(slopes, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    _, singular, directions = np.linalg.svd(slopes / lengths, full_matrices=False)
+    with np.errstate(all="ignore"):
+        inverse = directions.T / singular / lengths[:, None]
+        covariance = inverse @ inverse.T * (1.0 if sums.is_weighted else chi2 / dof)
     problem = "" if is_found else f"no minimum after {passes.count} passes over the data"
-    try:
-        inverse = np.linalg.inv(factor[:-1, :-1])
-    except np.linalg.LinAlgError:
-        inverse = np.full((size, size), np.inf)
-    scale = 1.0 if sums.is_weighted else chi2 / dof
-    covariance = inverse @ inverse.T * scale if np.isfinite(inverse).all() else np.full((size, size), np.inf)
-    is_doubtful = ~(np.sqrt(np.diag(covariance)) <= 1e3 * (np.abs(p) + sizes))
-    if not problem and is_doubtful.any():
-        which = " and ".join(name for name, one in zip(names, is_doubtful, strict=True) if one)
-        is_singular = np.isfinite(factor).all() and not np.isfinite(inverse).all()
-        which = _undetermined(factor[:-1, :-1], names) if is_singular else which
+    last = np.abs(directions[-1])  # parameters that may change together while the model hardly does
+    is_free = ~(np.sqrt(np.diag(covariance)) <= 1e3 * (np.abs(p) + sizes))
+    is_free = last >= 0.1 * np.max(last) if singular[-1] < _SINGULAR else is_free
+    if not problem and is_free.any():
+        which = " and ".join(name for name, one in zip(names, is_free, strict=True) if one)
         problem = f"the data do not determine {which}: very different values fit as well"
     is_exact = chi2 <= 1e-24 * (sums.spread + sums.mean**2 * sums.count)
-    if not problem and not is_exact and not _is_level(factor):
+    is_level = np.all(np.abs(slopes.T @ residuals) <= _ANGLE * lengths * np.sqrt(chi2))
+    if not problem and not is_exact and not is_level:
         problem = "the search ended where the sum of squares still falls"
     r2 = 1.0 - sums.rss / sums.spread if sums.spread > 0 and isfinite(sums.rss) else float("nan")
     return Fit(names, p, covariance, sums.rss, chi2, dof, r2, sums.is_weighted, passes.count, problem)

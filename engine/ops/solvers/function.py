@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from agrad.engine.autodiff.transforms import returned
 from agrad.engine.compile.lower.derive import row
 from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import operand
@@ -41,10 +42,7 @@ def function_of(
             if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
                 raise  # from inside of the function
             raise AgradError("type", f"{what}: the function takes other arguments: {problem}") from None
-        if isinstance(y, str | tuple) or callable(y) or y is None:
-            raise AgradError("type", f"{what} of a function whose result is {describe(y)}, not a number or an array")
-        y = operand(y)
-        y = y if isinstance(y, Tensor) else tensor(y)
+        y = returned(what, operand(y) if isinstance(y, list) else y)
         shape.append(y.shape)
         made: Tensor = flat(y)
         return made

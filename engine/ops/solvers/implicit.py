@@ -249,10 +249,11 @@ def _judged(
     is_far = _is_far(x, start) or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
     is_level = slope <= 10.0 * least
     if np.isfinite(lowest) and not is_far and is_level:
-        matrix = hessian(x) * np.outer(is_free, is_free) if hessian is not None else None
         reach = float(max(np.max(np.abs(x - start)), 1e-3 * max(np.max(np.abs(x)), 1.0)))
         enough = lowest - 1e-12 * (abs(lowest) + abs(before))
-        if all(value(np.clip(there, low, high)) >= enough for there in _doubtful_places(x, slopes, matrix, reach)):
+        free = np.outer(is_free, is_free)
+        places = [] if hessian is None else _doubtful_places(x, slopes, hessian(x) * free, reach)
+        if all(value(np.clip(there, low, high)) >= enough for there in places):
             return slope
     beyond = np.clip(x + 10.0 * (x - start), low, high)
     is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
@@ -269,10 +270,8 @@ def _is_far(x: Array, start: Array) -> bool:
     return bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
 
 
-def _doubtful_places(x: Array, slopes: Array, hessian: Array | None, reach: float) -> Iterator[Array]:
-    """Places beside a point, in the directions in which a function bends down there, or hardly up, if that is known."""
-    if hessian is None:
-        return
+def _doubtful_places(x: Array, slopes: Array, hessian: Array, reach: float) -> Iterator[Array]:
+    """Places beside a point, in the directions in which a function bends down there, or hardly up."""
     curvatures, directions = np.linalg.eigh((hessian + hessian.T) / 2)
     for direction in directions.T[~(np.abs(slopes @ directions) < 1e-6 * reach * curvatures)]:
         for length in (0.01, -0.01, 0.1, -0.1):

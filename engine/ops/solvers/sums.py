@@ -79,9 +79,7 @@ class Sums:
 
     def _take_moments(self, count: int, mean: float, spread: float) -> None:
         """Add those of other points (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
-        if not count:
-            return
-        total, distance = self.count + count, mean - self.mean
+        total, distance = max(self.count + count, 1), mean - self.mean
         self.spread += spread + distance**2 * self.count * count / total
         self.mean += distance * count / total
         self.count = total
@@ -92,9 +90,6 @@ class Sums:
         length = max(_ENTRIES // size - size, size)
         for begin in range(0, table.shape[1], length):
             whole = np.concatenate([self.table.T, table[:, begin : begin + length]], axis=1)
-            if not np.isfinite(whole).all():
-                self.table = np.full_like(self.table, np.nan)
-                return
             self.table = np.array(np.linalg.qr(whole.T, mode="r"))
 
     def _take_products(self, table: Array) -> None:
@@ -110,7 +105,7 @@ class Sums:
             self.table[-1, -1] += part[-1] @ part[-1]
 
     def factor(self) -> Array | None:
-        """R of [J | r]: None where the products do not give it to ten digits, nan where something is not finite."""
+        """R of [J | r]: None where the products do not give it to ten digits, not finite where J or r is not."""
         return self.table if self.by_pieces else _from_products(self.table)
 
 

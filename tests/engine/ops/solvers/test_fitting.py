@@ -77,6 +77,16 @@ def test_data_in_pieces_are_fitted_as_a_whole():
     assert found.r2 == pytest.approx(1 - residuals @ residuals / np.sum((y - y.mean()) ** 2))
 
 
+def test_parameters_that_are_not_determined_are_named():
+    x = np.arange(6.0)
+    names = ["a", "b", "c"]
+    for y in (2 * x, 2 * x + np.sin(x)):  # without residuals, no uncertainty tells
+        found = fitted(lambda a, b, c: (a + b) * x + c, names, [1.0, 1.0, 1.0], y, None)
+        assert found.problem == "the data do not determine a and b: very different values fit as well"
+        found = fitted(lambda a, b, c: a * x + b + 0 * c, names, [1.0, 1.0, 1.0], y, None)
+        assert found.problem == "the data do not determine c: very different values fit as well"
+
+
 def test_what_does_not_converge_says_so():
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, 1.5, 2.5, 2.0, 3.0])
