@@ -67,18 +67,28 @@ def _of_two(sign: str, text: str, x: float, y: float) -> list[str]:
         return []
     left, right = sign.join(parts[:-1]).strip(), parts[-1].strip()
     if sign == "**":
-        if not (x == 0.0 or (x < 0.0 and y % 1.0)):
-            return []
-        left, right = parts[0].strip(), sign.join(parts[1:]).strip()
-        return [f"clip({without_brackets(left)}, {_NEAR_ZERO})**{right}   has a base above 0"]
+        return _of_power(without_brackets(parts[0]), sign.join(parts[1:]).strip(), x, y)
     if sign == "*":
         for one, other in ((left, right), (right, left)):
             called = _CALL.match(without_brackets(other))
             if called is not None and called[2] == "log" and is_balanced(called[3]) and called[3] and x * y != x * y:
                 return [f"xlogy({without_brackets(one)}, {called[3]})   is 0 where {without_brackets(one)} is 0"]
         return []
-    if sign != "/":
-        return []
+    return _of_quotient(text, left, right, x, y) if sign == "/" else []
+
+
+def _of_power(base: str, exponent: str, x: float, y: float) -> list[str]:
+    """A power of 0 whose derivative is infinite, or a root of a negative number: of odd degree there is one."""
+    if x == 0.0:
+        return [f"clip({base}, {_NEAR_ZERO})**{exponent}   has a base above 0"]
+    degree = 1.0 / y if x < 0.0 and y % 1.0 else 0.0
+    if round(degree) % 2 == 1 and abs(degree - round(degree)) < 1e-9:
+        return [f"sign({base})*abs({base})**{exponent}   is the real root"]
+    return []
+
+
+def _of_quotient(text: str, left: str, right: str, x: float, y: float) -> list[str]:
+    """A softmax that is written out, or a division by 0."""
     above, whole = _CALL.match(without_brackets(left)), right.replace("torch.", "")
     if above is not None and above[2] == "exp" and is_balanced(above[3]):
         if whole in (f"exp({above[3]}).sum()", f"sum(exp({above[3]}))"):
@@ -86,4 +96,9 @@ def _of_two(sign: str, text: str, x: float, y: float) -> list[str]:
     elif whole.startswith((f"{left}.sum(", f"sum({left}")) and (x != x or x == y):
         return [Hint(f"softmax(z, …), if {left} is exp(z): it does not overflow, and its sum is not 0")]
     right = without_brackets(right)
-    return [] if y else [f"{left}/({right} + {_NEAR_ZERO})   is finite where {right} is 0"]
+    if y or not re.search(r"[^\W\d]", text):  # of numbers alone nothing else is meant
+        return []
+    if x == 0.0:
+        limit = Hint(f"where({right} == 0, c, {text})   is c there: the limit, if there is one")
+        return [f"{left}/({right} + {_NEAR_ZERO})   is 0 where {right} is 0", limit]
+    return [f"{left}/({right} + {_NEAR_ZERO})   is finite where {right} is 0"]
