@@ -129,8 +129,7 @@ class Stage:
         self.pinned.append(self.shown())
 
     def _settle(self) -> None:
-        while self.one.read(_QUIET):
-            pass
+        self.one.settle(_QUIET)
 
     def shown(self) -> str:
         """The screen: its lines, and below them where they have colours."""
@@ -331,9 +330,7 @@ def interrupted(stage: Stage) -> None:
     stage.keys("x = 7 +", "x = 7 +")
     stage.cancel()
     stage.one.shown = ""
-    stage.one.type('print "be" "gun"; x = [[sin(i*j) for i in range(1e5)] for j in range(1e5)]' + ENTER)
-    stage.one.until("begun\r\n")
-    stage.one.until("interrupted", pressing=CTRL_C)
+    stage.one.interrupt()
     stage.see("as before this statement")
     stage.one.wait_for(lambda: _PROMPT.match(stage._line()), "a prompt")
     stage.enter("x*7")

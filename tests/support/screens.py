@@ -1,6 +1,7 @@
 """A process that believes in its terminal, and what that terminal shows."""
 
 import fcntl
+import glob
 import os
 import pty
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pyte
 
@@ -106,18 +107,21 @@ class Terminal:
         """What the terminal does with what is written to it."""
         self.stream.feed(data)
 
-    def until(self, text, pressing=""):
-        """What is shown up to `text`, which must come; twice a second the keys are pressed until it does."""
-        started, presses = time.monotonic(), 0
+    def until(self, text):
+        """What is shown up to `text`, which must come."""
+        deadline = time.monotonic() + PATIENCE
         while text not in self.shown:
-            passed = time.monotonic() - started
-            assert passed < PATIENCE, f"no {text!r} in {self.shown!r}"
-            if pressing and passed * 2 > presses:
-                presses += 1
-                self.type(pressing)
+            assert time.monotonic() < deadline, f"no {text!r} in {self.shown!r}"
             self.read()
         before, _, self.shown = self.shown.partition(text)
         return before + text
+
+    def interrupt(self):
+        """What is shown of a statement that Ctrl-C stops: once it runs, since at the prompt Ctrl-C clears the line."""
+        self.type('print "be" "gun"; x = [[sin(i*j) for i in range(1e5)] for j in range(1e5)]\r')
+        seen = self.until("begun\r\n")
+        self.type("\x03")
+        return seen + self.until("interrupted")
 
     def lines(self):
         """What stands on the screen, without the blanks at the ends of lines and below the last."""
@@ -145,9 +149,22 @@ class Terminal:
     def see(self, *texts):
         """The lines of the screen once they hold all the texts, and no more comes for a moment."""
         self.wait(*texts)
-        while self.read(0.15):
-            pass
+        self.settle()
         return self.lines()
+
+    def settle(self, seconds=0.15):
+        """Until the process has nothing to do, and no more comes for a moment."""
+        deadline = time.monotonic() + PATIENCE
+        while self.read(seconds) or self.is_busy():
+            assert time.monotonic() < deadline, "\n".join(["no rest", *self.lines()])
+
+    def is_busy(self):
+        """Whether the process computes or waits for a processor, where the system tells."""
+        for path in glob.glob(f"/proc/{self.process.pid}/task/*/stat"):
+            with suppress(OSError), open(path, encoding="utf-8") as told:  # a thread may have ended
+                if told.read().rpartition(")")[2].split()[0] == "R":
+                    return True
+        return False
 
     def enter(self, line, *texts):
         """Type a line at a prompt, first its keys and then Enter; the screen at the next prompt, which the texts are on."""

@@ -24,5 +24,5 @@ def test_ctrl_c_is_told_in_one_line(environment, tmp_path, words):
         process.stdin.close()
         assert process.stdout.readline() == b"1\n"  # so that the loop is what is interrupted
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(timeout=100) == 130
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"interrupted before the end\n")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -33,11 +32,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("command", thinned(COMMANDS, 5))
 def test_every_command_ends_at_its_timeout_inside_numpy(agrad, folder, command):
     before = sorted(path.name for path in folder.iterdir())
-    began = time.monotonic()
-    _, err, code = agrad(*COMMANDS[command], "--timeout", "0.5")
+    _, err, code = agrad(*COMMANDS[command], "--timeout", "0.5")  # it would take minutes, and more than `agrad` waits
     assert code == 124
     assert "error[limit]: " in err
-    assert time.monotonic() - began < 20  # a fast machine ends it after some two seconds; it would take minutes
     assert sorted(path.name for path in folder.iterdir()) == before
 
 

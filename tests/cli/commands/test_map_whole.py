@@ -84,7 +84,7 @@ def test_timeout_ends_it_where_nothing_comes_to_be_read(environment, tmp_path, s
     )  # fmt: skip
     process.stdin.write(said)
     process.stdin.flush()
-    assert process.wait(timeout=60) == 124
+    assert process.wait(timeout=100) == 124
     err = process.stderr.read()
     process.communicate()
     assert err == "error[limit]: this took longer than 3 s, the limit\n  1 | x\n    | ^\n"

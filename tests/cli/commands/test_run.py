@@ -108,7 +108,7 @@ def test_a_reader_that_leaves_ends_the_script_silently(environment):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=30) == -signal.SIGPIPE
+    assert process.wait(timeout=100) == -signal.SIGPIPE
 
 
 def running(environment, text):

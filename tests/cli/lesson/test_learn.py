@@ -8,7 +8,7 @@ import sys
 
 import launch
 import pytest
-from screens import above_toolbar, telling_its_cursor, terminals
+from screens import PATIENCE, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.lesson.chapters import FIRST, chapters
 from agrad.cli.repl.opening import Opening
@@ -296,7 +296,7 @@ def test_a_chapter_in_a_terminal_and_enter_for_the_next(terminal, tmp_path):
     lines = one.enter("", "Chapter 2 of 9: The chain rule by hand")
     one.type(CTRL_D)
     one.until("continues with chapter 2, The chain rule by hand.")
-    assert one.process.wait(timeout=30) == 0
+    assert one.process.wait(PATIENCE) == 0
     assert kept(tmp_path)["chapter"] == "2_chain_rule"
 
 

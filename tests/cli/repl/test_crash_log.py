@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from screens import Terminal
+from screens import PATIENCE, Terminal
 
 from agrad.cli.repl import crash_log
 from agrad.engine.errors import AgradError
@@ -520,14 +520,14 @@ def test_a_terminal_that_was_killed(environment, tmp_path):
         lines = two.see("agrad>")
         assert re.fullmatch(r"a session of \d\d:\d\d ended without quit: agrad repl --resume restores it", lines[1])
         two.type("\x04")
-        assert two.process.wait(timeout=30) == 0
+        assert two.process.wait(PATIENCE) == 0
     with Terminal(environment, "repl", "--resume", folder=tmp_path) as three:
         lines = three.see("agrad>")
         assert lines[-1].startswith(" 1 leaf   1 node, freed")
         assert re.fullmatch(r"restored 3 statements from \d\d:\d\d: x, y", lines[1])
         three.enter("grad x", "x.grad = 12")
         three.type("\x04")
-        assert three.process.wait(timeout=30) == 0
+        assert three.process.wait(PATIENCE) == 0
     assert crash_logs(tmp_path) == []
     assert Path(tmp_path, "agrad", "history").exists()
 

@@ -4,11 +4,10 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from screens import Terminal
+from screens import PATIENCE, Terminal
 from thinned import thinned
 
 from agrad.cli.commands.repl import loop
@@ -256,15 +255,13 @@ def conversation(environment):
         seen += terminal.until("agrad>")
         terminal.type("x*7\r")
         seen += terminal.until("42\r\n") + terminal.until("agrad>")
-        terminal.type("while 1: x = x + 1\r")
-        time.sleep(0.3)  # once it runs, a Ctrl-C is for it; at the prompt it only clears the line
-        seen += terminal.until("interrupted", pressing=CTRL_C) + terminal.until("agrad>")
+        seen += terminal.interrupt() + terminal.until("agrad>")
         terminal.type("-x\r")
         seen += terminal.until("-6\r\n") + terminal.until("agrad>")
         terminal.type("sin(q)\r")
         seen += terminal.until("q has no value") + terminal.until("agrad>")
         terminal.type(CTRL_D)
-        assert terminal.process.wait(timeout=30) == 0
+        assert terminal.process.wait(PATIENCE) == 0
     return seen
 
 

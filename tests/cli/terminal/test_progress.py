@@ -172,7 +172,7 @@ def on_terminal(arguments, environment, folder):
         while part := os.read(terminal, 65536):
             seen += part
     os.close(terminal)
-    assert process.wait(timeout=60) == 124
+    assert process.wait(timeout=100) == 124
     last.cancel()
     return seen.decode()
 

@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from screens import Terminal
+from screens import PATIENCE, Terminal
 
 from agrad.cli.commands.repl import loop
 from agrad.grammar.session.session import Session
@@ -84,7 +84,7 @@ def test_a_second_ctrl_c_ends_agrad_and_the_session_can_be_resumed(blocked, tmp_
         one.until(SAID + KEPT)
         one.type("\x03")
         one.until("ended; agrad repl --resume restores the session")
-        assert one.process.wait(60) == 130
+        assert one.process.wait(PATIENCE) == 130
     with Terminal(environment, "repl", "--resume", folder=tmp_path) as one:
         one.until("restored 1 statement")
 
@@ -128,7 +128,7 @@ def ended(one):
     with suppress(AssertionError):
         while True:
             one.read()
-    return one.shown, one.process.wait(60)
+    return one.shown, one.process.wait(PATIENCE)
 
 
 def test_a_script_says_it_too(blocked, tmp_path):
@@ -145,7 +145,7 @@ def test_a_second_ctrl_c_ends_a_script(blocked, tmp_path):
         one.until(f"{SAID}\r\n")
         one.type("\x03")
         one.until("ended\r\n")
-        assert one.process.wait(60) == 130
+        assert one.process.wait(PATIENCE) == 130
 
 
 def test_nothing_listens_when_the_session_has_ended():

@@ -59,11 +59,11 @@ def test_no_grad_in_one_thread_does_not_show_in_another():
     def other():
         with ag.no_grad():
             inside.set()
-            seen.wait(10)
+            seen.wait(100)
 
     thread = Thread(target=other)
     thread.start()
-    assert inside.wait(10)
+    assert inside.wait(100)
     x = ag.tensor(2.0, requires_grad=True)
     assert (x * x).requires_grad
     seen.set()
@@ -201,19 +201,19 @@ def test_a_thread_is_traced_by_itself():
     def other():
         def f(x):
             inside.set()
-            seen.wait(10)
+            seen.wait(100)
             return x * float(x)
 
         return ag.compile(f, 3.0).value(3.0)
 
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(other)
-        assert inside.wait(10)
+        assert inside.wait(100)
         x = ag.tensor(2.0, requires_grad=True)
         with scope(guard=None) as context:
             assert context.tracing is None and float(x * x) == 4.0
         seen.set()
-        assert found.result(10) == 9.0
+        assert found.result(100) == 9.0
 
 
 def test_what_is_needed_once_is_made_in_many_threads_at_once():

@@ -160,9 +160,9 @@ def test_a_count_that_has_a_gradient_is_a_choice():
 
 def test_it_takes_little_time():
     here = session()
-    began = time.perf_counter()
+    began = time.process_time()
     here.run("s = sum(a/k**2 for k in 1..1e6); backward s; assert a.grad ~= 1.644933 +- 1e-5")
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
