@@ -284,15 +284,25 @@ def second_order(y: Tensor, found: Sources) -> Second:
 def doubtful(y: Any) -> Second | None:
     """The terms of the second order, where one of them is over a tenth of the uncertainty; else None.
 
-    Also None where finding out would take long.
+    Both are 0 where the uncertainty is 0 only because a function has no slope here, as `abs` at 0 and `round` have
+    none. Also None where finding out would take long.
     """
     if not _used[0] or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
         return None
     with as_recorded(y) as found, suppress(AgradError):
         if found is not None and len(reachable(y.node)) <= _LONG and len(found.u) <= MOST:
             second, (u,) = second_order(y, found), found.combined(found.slopes(y))
-            return second if max(abs(second.bias), second.u) > 0.1 * u else None
+            flat = u == 0.0 and any(_is_flat(node) for node in reachable(y.node))
+            return second if flat or max(abs(second.bias), second.u) > 0.1 * u else None
     return None
+
+
+def _is_flat(node: Node) -> bool:
+    """Whether a node has uncertain operands and no uncertainty, since its derivative is 0 at a kink or on a step."""
+    if node.op is None or not (node.op.kinks or node.op.selects):
+        return False
+    own, *given = [uncertainty(bare(x, x.value)) for x in (node, *node.inputs) if isinstance(x, Node)]
+    return own is not None and not np.any(own) and any(u is not None and np.any(u) for u in given)
 
 
 # In the language

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 # The terms of the documents and messages.
 GLOSSARY = {
-    "_": "The last value that was shown at the prompt, without its graph; `ans` is the same, and `_5` that of line 5.",
+    "_": "The last value that was shown at the prompt, without its graph unless it is uncertain; `ans` is the same, "
+    "and `_5` that of line 5.",
     "False": "The number 0.",
     "True": "The number 1.",
     "_5": "The result of line 5 at the prompt, as the line says that was numbered so; `again 5` runs that line again.",
     "_version": "x._version counts how often the data of x were written in place.",
     "__init__": "The method of a class that is called when an object is made: it assigns the attributes.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
-    "ans": "The last value that was shown at the prompt, without its graph; `_` is the same.",
+    "ans": "The last value that was shown at the prompt, without its graph unless it is uncertain; `_` is the same.",
     "arrow": "A format of tables: `agrad map … --to arrow`, or `-o out.arrow`; it is read, too.",
     "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
     "NA": "A text that stands for a missing number in many files: `agrad map … --na NA` reads it as nan.",

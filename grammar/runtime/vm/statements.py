@@ -15,7 +15,7 @@ from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
@@ -36,7 +36,7 @@ class Statements(Core):
     def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
-            self.session.last = (tensor(value.value) if isinstance(value, Tensor) else value,)
+            self.session.last = (_answer(value),)
         if node.silent or _writes(node.value):
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
@@ -188,11 +188,22 @@ def _is_own(name: str, value: Any) -> bool:
     return (name in OTHERS and isinstance(value, type)) or (name in FUNCTIONS and value is FUNCTIONS[name].call)
 
 
+def _answer(value: Any) -> Any:
+    """A value as `_` has it: without its graph, unless it is uncertain, which it stays, with its correlations."""
+    if not isinstance(value, Tensor):
+        return value
+    if uncertainty_of(value) is None:
+        return tensor(value.value)
+    return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
+
+
 def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
     """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
     second = doubtful(value)
     if second is not None:
-        terms = f"a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
-        message = f"the uncertainty is of the first order: the second adds {terms}"
+        terms = f"the second adds a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
         fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
+        if not any(second):
+            terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
+        message = f"the uncertainty is of the first order: {terms}"
         emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))

@@ -154,10 +154,29 @@ WITH_Y = "x = 2 ± 0.1\ny = x**2\n"
         ("import copy\nz = copy.deepcopy(x)\nz - x", ["note: copy is not needed: x.clone() copies an array, xs.copy() a list", "0 ± 0"]),
         ("backward y create_graph\nx.grad", ["4.00 ± 0.20"]),
         ("y.detach()\ny.item()\nx.data", ["4", "4", "2"]),
+        ("y\n_/2\nans - y/2", ["4.00 ± 0.40", "2.00 ± 0.20", "0 ± 0"]),
+        ("x\nset x = 7\nans - 2", ["2.00 ± 0.10", "0 ± nan"]),
     ],
 )  # fmt: skip
 def test_no_value_loses_its_uncertainty_unnoticed(text, answers):
     assert said(WITH_Y + text) == answers
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["abs(z)", "relu(z)", "z*abs(z)", "round(x, 1)", "floor(x)", "x // 1", "clip(x, 0, 1)", "where(x > 5, x, 1)"],
+)
+def test_an_uncertainty_that_is_0_only_where_a_function_has_no_slope_is_noted(text):
+    assert said(f"x = 2 ± 0.1; z = 0 ± 0.1\n{text}")[1:] == [
+        "note: the uncertainty is of the first order: the slope is 0 here, as at a kink or on a step"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["x - x", "x**2 - x**2", "0*x", "abs(x)", "clip(x, 0, 3)", "floor(5 ± 0)", "[x, 1][1]"]
+)
+def test_an_uncertainty_that_is_right_is_not_noted(text):
+    assert len(said(f"x = 2 ± 0.1\n{text}")) == 1
 
 
 @pytest.mark.parametrize(
