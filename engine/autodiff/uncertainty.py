@@ -366,7 +366,7 @@ def _correlated(values: Any, covariance: Any) -> Tensor:
     x, matrix = _readings("correlated", values), np.asarray(plain_of("correlated", "a covariance", covariance))
     if matrix.shape != (len(x), len(x)):
         raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")
-    among = _scaled(matrix)
+    among = correlations(matrix)
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(among) or np.diag(matrix).min() < 0.0:
         raise AgradError("domain", "correlated: the matrix is no covariance: not symmetric, or not positive")
     leaf = uncertain(x, np.sqrt(np.diag(matrix)))
@@ -374,10 +374,11 @@ def _correlated(values: Any, covariance: Any) -> Tensor:
     return leaf
 
 
-def _scaled(covariance: Any) -> Array:
-    """The correlations of a covariance matrix."""
+def correlations(covariance: Any) -> Array:
+    """The correlations of a covariance matrix; nan where that is infinite."""
     scale = np.sqrt(np.abs(np.diag(covariance)))
-    found: Array = covariance / np.outer(*[np.where(scale > 0.0, scale, 1.0)] * 2)
+    with quiet():
+        found: Array = covariance / np.outer(*[np.where(scale > 0.0, scale, 1.0)] * 2)
     np.fill_diagonal(found, 1.0)
     return found
 
@@ -385,5 +386,5 @@ def _scaled(covariance: Any) -> Array:
 def parameters(values: Any, matrix: Any, dof: float = inf) -> list[Tensor]:
     """Correlated uncertain numbers, each a leaf."""
     found = [uncertain(float(x), sqrt(max(float(v), 0.0)), dof) for x, v in zip(values, np.diag(matrix), strict=True)]
-    link([x.node for x in found], _scaled(matrix))
+    link([x.node for x in found], correlations(matrix))
     return found

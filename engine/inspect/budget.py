@@ -206,12 +206,12 @@ def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[
     return linear._replace(samples=Sampled(count, mean, u, low, high, tolerance, off <= tolerance)), curves
 
 
-def _draws(found: Sources, count: int, rng: Any) -> list[Array]:
-    """A column of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101).
+def _draws(found: Sources, count: int, rng: Any) -> Array:
+    """A row of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101).
 
     With degrees of freedom, a single normal one has Student's t distribution (6.4.9), too.
     """
-    columns: dict[int, Array] = {}
+    draws = np.empty((len(found.u), count))
     for places in found.groups:
         kind, dof = found.distributions[places[0]] if len(places) == 1 else "normal", min(found.dof[places])
         if kind == "uniform":
@@ -222,11 +222,11 @@ def _draws(found: Sources, count: int, rng: Any) -> list[Array]:
             block = found.correlations[np.ix_(places, places)]
             drawn = rng.multivariate_normal(np.zeros(len(places)), block, count, method="eigh").T
             drawn *= np.sqrt(dof / rng.chisquare(dof, count)) if isfinite(dof) else 1.0
-        columns |= zip(places, drawn, strict=True)
-    return [value + u * columns[place] for place, (value, u) in enumerate(zip(found.values, found.u, strict=True))]
+        draws[places] = drawn
+    return found.values[:, None] + found.u[:, None] * draws
 
 
-def _values(y: Tensor, found: Sources, columns: list[Array]) -> Array:
+def _values(y: Tensor, found: Sources, draws: Array) -> Array:
     """The value for each sample, by the program of its graph."""
     program = settled("budget", extract([y], found.leaves))
 
@@ -235,5 +235,5 @@ def _values(y: Tensor, found: Sources, columns: list[Array]) -> Array:
         return FUNCTIONS["sum"].call(inlined(program, xs)[0])
 
     values: Array
-    values, _ = compiled(function, *[float(column[0]) for column in columns], wrt=0).map(*columns)
+    values, _ = compiled(function, *draws[:, 0].tolist(), wrt=0).map(*draws)
     return values

@@ -41,6 +41,9 @@ class Session(Protocol):
     def include(self, source: Source) -> None:
         """Run the statements of another script as a part of the one that is running."""
 
+    def remember_name(self, names: dict[str, Any], name: str) -> None:
+        """Remember the value of a name, in case the running statement fails or is taken back."""
+
     def forget(self) -> None:
         """Go back to the state of a new session, as a part of the statement that is running."""
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import parameters, uncertainty
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
@@ -77,9 +75,7 @@ def _fit(session: Session, call: Call) -> None:
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y, sigma)
-    log = current().undo_log
-    if log is not None:
-        log.remember(("fit", id(session)), partial(setattr, session, "fit", session.fit))
+    session.remember_name(vars(session), "fit")
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
     for name, value in latest.used.items():

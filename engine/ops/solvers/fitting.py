@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
+from agrad.engine.autodiff.uncertainty import correlations
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.implicit import newton
@@ -55,15 +56,11 @@ class Fit(NamedTuple):
     @property
     def correlation(self) -> Array:
         """The correlations of the parameters."""
-        scale = np.where(self.u > 0, self.u, 1.0)
-        with np.errstate(invalid="ignore"):  # infinite covariances have none
-            found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
-        return found
+        return correlations(self.covariance)
 
     def text(self) -> str:
         """The parameters with their uncertainties, their correlations, and how well they fit."""
-        values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
-        lines = [f"{name} = {format_uncertain(value, u)}" for name, value, u in values]
+        lines = [f"{name} = {format_uncertain(value, u)}" for name, value, u in self.rows()[1:]]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
             lines += ["", *align([["correlation", *self.names], *table], right=range(1, len(self.names) + 1))]
@@ -82,9 +79,8 @@ class Fit(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The result for JSON."""
-        values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
-            "parameters": {name: {"value": value, "u": u} for name, value, u in values},
+            "parameters": {name: {"value": value, "u": u} for name, value, u in self.rows()[1:]},
             **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
             "correlation": self.correlation.tolist(),
             "converged": not self.problem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -33,13 +34,9 @@ class LastFit(NamedTuple):
     y: Array
     u: Any  # of what was measured; None where that is not known
 
-    def at(self, name: str, x: Array) -> Any:
-        """The model with other values for a name; None where it has no number for each of them."""
-        try:
-            found = as_array(self.model(*self.parameters, **{**self.used, name: tensor(x)}))
-        except AgradError:
-            return None
-        return found if isinstance(found, Tensor) and found.shape == x.shape else None
+    def at(self, count: int, **others: Any) -> Any:
+        """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
+        return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
 
 
 def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
@@ -85,7 +82,7 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
 
     With `log`, the places of the curve are as dense as a logarithmic axis shows them.
     """
-    value = as_array(fit.model(*fit.parameters, **fit.used)) + np.zeros(len(fit.y))
+    value = fit.at(len(fit.y))
     used = {name: as_array(value) for name, value in fit.used.items()}
     vectors: dict[str, Any] = {
         name: x.value for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape
@@ -93,11 +90,10 @@ def picture(fit: LastFit, log: bool = False) -> Plot:
     axis, x = next(iter(vectors.items())) if len(vectors) == 1 else ("index", np.arange(float(len(fit.y))))
     order = np.argsort(x, kind="stable")
     dense, curve = x[order], value[order]
-    some = fit.at(axis, dense[::2]) if axis in vectors else None
-    is_of_points = some is not None and np.allclose(some.value, curve.value[::2], rtol=1e-9, atol=0)
-    if is_of_points:  # whatever the other points are
-        dense = _places(x, log)
-        curve = fit.at(axis, dense)
+    with suppress(AgradError):  # a point of most models is the same whatever the others are
+        some, places = dense[::2], _places(x, log)
+        if np.allclose(fit.at(len(some), **{axis: tensor(some)}).value, curve.value[::2], rtol=1e-9, atol=0):
+            dense, curve = places, fit.at(len(places), **{axis: tensor(places)})
     middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
     gap = [np.nan]
