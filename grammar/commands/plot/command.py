@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
@@ -19,6 +20,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value, is_table
+from agrad.grammar.session.bindings import open_names
 from agrad.grammar.syntax.ast import Name
 
 if TYPE_CHECKING:
@@ -75,6 +77,24 @@ def _plot(session: Session, call: Call) -> None:
     show(session, call, plot)
 
 
+def note_constants(session: Session, call: Call, variables: Sequence[str]) -> None:
+    """Note each value in what is drawn that was computed from a leaf with the name of a variable: it does not change.
+
+    In `y = x**2; plot y for x in 0..1`, y is a number, and no function of x.
+    """
+    for closure in call.values:
+        span = closure.definition.span
+        for name in dict.fromkeys(open_names(span.text)):
+            value = call.names.get(name)
+            if name in variables or not isinstance(value, Tensor) or value.is_leaf:
+                continue
+            behind = {leaf.name for leaf in (root() for root in roots_of(value.node)) if leaf is not None}
+            if moved := next((variable for variable in variables if variable in behind), None):
+                message = f"{name} is a value, computed before, and does not change with {moved}"
+                fixes = [Hint(f"formula {name}   shows it as an expression, to draw in its place")]
+                session.emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
+
+
 def path_of(call: Call) -> str | None:
     """The file that is drawn into, if there is one. Raises AgradError for one that cannot be."""
     path, place = call.options.get("to"), call.option("to")
@@ -85,11 +105,11 @@ def path_of(call: Call) -> str | None:
     return path
 
 
-def show(session: Session, call: Call, plot: Plot) -> None:
-    """Emit a plot with its title and labels, or write it to the file that was asked for."""
+def show(session: Session, call: Call, plot: Plot, empty: str = "") -> None:
+    """Emit a plot with its title and labels, or write it to the file that was asked for; `empty`: why it may be."""
     log = "log" in call.options, "logy" in call.options
     plot = _dressed(plot, call, log)
-    _note_missing(session, call, plot)
+    _note_missing(session, call, plot, empty)
     path = path_of(call)
     if path is None:
         session.emit(plot)
@@ -110,13 +130,13 @@ def _dressed(plot: Plot, call: Call, log: tuple[bool, bool]) -> Plot:
     return Plot(plot.curves, axis, plot.window, below, title, label, log, plot.right, plot.across)
 
 
-def _note_missing(session: Session, call: Call, plot: Plot) -> None:
+def _note_missing(session: Session, call: Call, plot: Plot, empty: str) -> None:
     """Note that there is no point to draw, or that some have no place on a logarithmic axis."""
     labels = [Label(call.span)]
     points, gone = _count(plot, plot.curves)
     if not points or gone == points:
         few = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
-        why = "no one is above 0" if points else few
+        why = "no one is above 0" if points else empty or few
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
         return
     measured = [curve for curve in plot.curves if curve.style == "points"]  # beside them, a band may go below 0
@@ -174,6 +194,7 @@ def _functions(session: Session, call: Call) -> Plot:
     low, high = ends(call, "low", "high", "log" in call.options)
     shape = _shape(call)
     (name,) = call.values[0].definition.parameters
+    note_constants(session, call, (name,))
     return functions(session, call.values, name, low, high, shape)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.values import format_number
+from agrad.engine.values import format_number, np
 from agrad.grammar.commands.operands import VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, path_of, show
+from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show
 from agrad.grammar.commands.registry import Call, Operands, Option, command
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -51,6 +51,7 @@ def _contour(session: Session, call: Call) -> None:
     across, up = ends(call, "low", "high"), ends(call, "bottom", "top")
     (closure,) = call.values
     x, y = closure.definition.parameters
+    note_constants(session, call, (x, y))
     field = grid(session, closure, across, up)
     count, values = _levels(call)
     levels = values or chosen(field, count)
@@ -59,7 +60,9 @@ def _contour(session: Session, call: Call) -> None:
     styles = cycle(LINES[1:] if curves else LINES)  # of the lines that are not dotted, the path is the only one
     for level, style in zip(levels, styles, strict=False):
         curves.append(Curve(format_number(level, 6), *lines(level, field), style))
-    show(session, call, Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across))
+    low, high = (format_number(float(end)) for end in (np.nanmin(field.z), np.nanmax(field.z)))
+    empty = f"the value is {low} everywhere" if low == high else f"the values are from {low} to {high}"
+    show(session, call, Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across), empty)
 
 
 def _levels(call: Call) -> tuple[int, list[float]]:

@@ -172,6 +172,19 @@ def test_what_is_refused(session: Session, text: str, kind: str, message: str) -
     assert (problem.kind, problem.message) == (kind, message)
 
 
+def test_why_there_is_no_line(session: Session) -> None:
+    assert run(f"contour 8 {OVER}", session)[1] == ["there is no point to draw: the value is 8 everywhere"]
+    why = "there is no point to draw: the values are from -2 to 2"
+    assert run(f"contour x*y {OVER} levels [100]", session)[1] == [why]
+
+
+def test_a_value_is_no_function_of_the_variables(session: Session) -> None:
+    session.run("var x = 3; z = x**2; n = z.item()")
+    told = "z is a value, computed before, and does not change with x"
+    assert run(f"contour z*y {OVER}", session)[1] == [told]
+    assert run(f"contour n*y {OVER}", session)[1] == run("contour z*a*b for a in 0..1, b in 0..1", session)[1] == []
+
+
 def bars(text: str, session: Session) -> list[list[float]]:
     plot, _ = run(text, session)
     return [list(curve.y[1::4]) for curve in plot.curves]

@@ -629,3 +629,19 @@ def test_a_fit_is_drawn_with_the_uncertainties_it_was_made_with(y: str, sigma: s
 def test_the_columns_of_a_table_have_their_names() -> None:
     _, plot = drawn_fit('t = load_csv("examples/points.csv", columns=("x", "y")); plot t')
     assert [curve.name for curve in plot.curves] == ["x", "y"]
+
+
+def test_a_value_that_was_computed_from_the_variable_is_told(session: Session) -> None:
+    results: list[Result] = []
+    session.run("var x = 2; z = x**2; backward z retain", lambda result: None)
+    session.run("plot z for x in 0..1", results.append)
+    noted, _ = results
+    assert isinstance(noted, Noted)
+    assert noted.note.message == "z is a value, computed before, and does not change with x"
+    (fix,) = noted.note.fixes
+    session.run(fix.partition("   ")[0], results.append)
+    assert isinstance(results[-1], Printed)
+    assert results[-1].line == "x**2"
+    results.clear()
+    session.run("plot x*2 for x in 0..1; plot z*t for t in 0..1; plot w*x for x in 0..1", results.append)
+    assert [type(result) for result in results] == [Plot, Plot, Plot]
