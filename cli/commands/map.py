@@ -204,9 +204,29 @@ def command(
             folder = Folder(reading["most"], reading["resume"], on, ends, typed, _typed)
             with _terminable():
                 into_folder(ask, data, to, form, folder)
-            return
-        _require_no_folder(context, reading)
-        _into_one(ask, data, to, form, ends)
+        else:
+            _require_no_folder(context, reading)
+            _into_one(ask, data, to, form, ends)
+        _tell_of_draws(ask)
+
+
+def _tell_of_draws(ask: Any) -> None:
+    """Note that random numbers are the same in every row."""
+    from agrad.cli.output.text import note  # here, so that --help loads no numpy
+    from agrad.grammar.session.rowwise import draws
+
+    drawing = next(filter(draws, [*ask.formulas.values(), ask.where or ""]), None)
+    if drawing is not None:
+        note(f"the random numbers of {drawing} are drawn once: they are the same in every row")
+
+
+def _tell_of_constants(ask: Any, table: Any) -> None:
+    """Note that a name has its value from -D, and not from the column of that name."""
+    from agrad.cli.output.text import note  # here: see above
+
+    for name in ask.constants:
+        if name in table.names:
+            note(f"{name} is that of -D in every row: the column {name} of {table.path} is not read for it")
 
 
 def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable[[Any], None]) -> None:
@@ -227,6 +247,7 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
         table = session.all_at_once(again, session.span)
         stack.enter_context(closing(table))
         found = session.all_at_once(lambda: sessions.formulas(table, again, to.threads, to.tolerant), session.span)
+        _tell_of_constants(ask, table)
         job = Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
         line = on_terminal(Reading) if to.path is not None or not sys.stdout.isatty() else None
         with _writing(to.path, written) as output:

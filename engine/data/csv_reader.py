@@ -250,6 +250,8 @@ class CsvTable(TextTable):
         reason = f'"{truncate(text, _SHOWN)}" is not a number'
         if self.dialect.other(text):
             reason += f": the decimal mark is a {'comma' if self.dialect.decimal == ',' else 'point'}"
+        elif self.dialect.has_thousands(text):
+            reason += ": signs between thousands are not read"
         return reason
 
     def _tell(self, faults: list[_Fault], piece: Piece, wanted: Wanted, block: Block, rows: list[_Row]) -> None:

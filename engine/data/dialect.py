@@ -39,6 +39,9 @@ _SEPARATOR = re.compile(r'"?sep=([^"\r\n])"?[ \t;,]*\r?\n?')
 _COMMENT = re.compile(rb"(?m)^[ \t]*#[^\n]*(?:\n|\Z)")
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|\Z)|(\S+)')
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
+_WITH_THOUSANDS = re.compile(
+    r"[-+]?\d{1,3}(?:(?:,\d{3})+(?:\.\d*)?|(?:\.\d{3})+(?:,\d*)?|(?:[' \u202f\xa0]\d{3})+(?:[.,]\d*)?)"
+)
 _WITH_COMMA = re.compile(rf"[+-]?(?:\d+,\d*|,\d+){_EXPONENT}")
 _WITH_POINT = re.compile(rf"[+-]?(?:\d+\.\d*|\.\d+){_EXPONENT}")
 _BOTH = "a comma cannot be both the delimiter and the decimal mark"
@@ -119,7 +122,13 @@ class Dialect:
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""
         pattern, mark = (_WITH_COMMA, ",") if self.decimal == "." else (_WITH_POINT, ".")
+        if mark == self.delimiter:
+            return ""  # in quotes: "1,000" is a thousand
         return mark if pattern.fullmatch(text.strip()) else ""
+
+    def has_thousands(self, text: str) -> bool:
+        """Whether an entry is a number with signs between thousands: `1,000` or `1.000.000,5`."""
+        return not self.other(text) and _WITH_THOUSANDS.fullmatch(text) is not None
 
     def plain(self, data: bytes) -> bytes | None:
         """Lines with one sign between entries and no comments, as pyarrow reads them; None where it cannot be so."""

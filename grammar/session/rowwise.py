@@ -38,7 +38,7 @@ class NoNumber(EveryRow):
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
-_RANDOM = re.compile(r"\brandn?\b")  # a text that draws random numbers contains one of these words
+_RANDOM = re.compile(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
 _BACKTICKS = re.compile(r"`([^`\"\n]+)`")
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
@@ -65,7 +65,7 @@ class Rowwise(Session):
         expression = self._read(parse_expression, Source("expression", _BACKTICKS.sub(r'"\1"', text)))
         self.by = ""  # the column by which it is differentiated before all else; none if empty
         self.text, self.span = text, expression.span
-        self.draws = _RANDOM.search(text) is not None
+        self.draws = draws(text)
         self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self._use(expression)
@@ -222,6 +222,11 @@ class Rowwise(Session):
 
 def _has_nan(value: Any) -> bool:
     return value is not None and bool(np.isnan(value).any())
+
+
+def draws(text: str) -> bool:
+    """Whether an expression draws random numbers, which are the same in every row."""
+    return _RANDOM.search(text) is not None
 
 
 def backend_missing(name: str) -> AgradError | None:

@@ -75,7 +75,6 @@ def test_each_row_has_the_value_and_the_derivatives_of_eager_computation(mapped)
         (["int(x)*x", "--wrt", "x"], "value,d/dx\n1,1\n0,0\n4,-2\n9,3\n"),
         (["k*x", "-D", "k=2", "--wrt", "k,x"], "value,d/dk,d/dx\n2,1,2\n1,0.5,2\n-4,-2,2\n6,3,2\n"),
         (["dot(w, [x, y])", "-D", "k=2", "-Dw=[k, 0]", "--wrt", "x"], "value,d/dx\n2,2\n1,2\n-4,2\n6,2\n"),
-        (["y", "-D", "y=7"], "value\n7\n7\n7\n7\n"),
         (["cos(0)*x", "--value", "result", "--keep", "name"], "name,result\na,1\nb,0.5\nc,-2\nd,3\n"),
         (["x/3", "--precision", "3"], "value\n0.333\n0.167\n-0.667\n1\n"),
         (["sqrt(abs(x))", "--keep", "all"], "name,x,y,value\na,1,2,1\nb,0.5,-1,0.7071067811865476\nc,-2,0.25,1.4142135623730951\nd,3,1.5,1.7320508075688772\n"),
@@ -400,10 +399,21 @@ def test_rows_without_a_program_may_fail_too(mapped):
     assert err.startswith("note: 1 of 3 rows has no results; the first: inv of shape (1, 1): singular matrix\n")
 
 
-@pytest.mark.parametrize("expression", ["randn()*x", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"])
+def test_a_constant_that_hides_a_column_is_told(mapped):
+    told = "note: x is that of -D in every row: the column x of <stdin> is not read for it\n"
+    assert mapped("x*y", "-", "-D", "x=5", given="x,y\n1,2\n3,4\n") == ("value\n10\n20\n", told, 0)
+    assert mapped("x", "-", "-D", "x=7", given="x\n1\n2\n") == ("value\n7\n7\n", told, 0)
+    assert mapped("k*y", "-", "-D", "k=5", given="x,y\n1,2\n3,4\n") == ("value\n10\n20\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    "expression", ["randn()*x", "np.random.normal()*x + rand()", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"]
+)
 def test_what_is_drawn_at_random_is_drawn_once(mapped, expression):
-    out, _, code = mapped(expression, "-", "--on-error", "null", given="x\n1\n1\n0\n1\n2\n1\n")
+    out, err, code = mapped(expression, "-", "--on-error", "null", given="x\n1\n1\n0\n1\n2\n1\n")
     found = rows(out)
+    told = f"note: the random numbers of {expression} are drawn once: they are the same in every row"
+    assert ("rand" in expression) is (told in err.splitlines())
     assert code == 0 and found[0] == found[1] == found[3] == found[5] != [0.0]
 
 
