@@ -11,11 +11,11 @@ from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import RandomNumbers, current
 from agrad.engine.core.op import Function, composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.shaping import expand, shape_of_any
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import not_equal
-from agrad.engine.values import LOADING, Shape, np, whole
+from agrad.engine.values import LOADING, Shape, format_number, np, whole
 
 FAMILY = "creation"
 NONE = "none: the result is a leaf"
@@ -48,8 +48,13 @@ def type_name(dtype: Any) -> str:
 
 
 def of_type(x: Tensor, dtype: Any) -> Tensor:
-    """x as a type has it: of `bool` a mask of what is not 0, of whole numbers no mask, so that they are places."""
+    """x as a type has it: of `bool` a mask of what is not 0, of whole numbers no mask, so that they are places.
+
+    Raises AgradError of kind `type` where a type of whole numbers would cut fractions off.
+    """
     name = type_name(dtype)
+    if name.startswith(_WHOLE):
+        _require_whole(x)
     is_mask = type(x.value).__name__ == "Mask"
     is_mixed = getattr(x.value, "mixed", False)
     if not x.shape or (is_mask and not name.startswith(("int", "long", "bool"))) or not (is_mask or name == "bool"):
@@ -58,6 +63,21 @@ def of_type(x: Tensor, dtype: Any) -> Tensor:
         return x
     made: Tensor = not_equal(x, 0.0) if name == "bool" else mul(x, 1.0)
     return made
+
+
+_WHOLE = ("int", "long", "short", "uint")
+
+
+def _require_whole(x: Tensor) -> None:
+    entries = np.asarray(x.value)
+    fractions = entries[entries != np.floor(entries)]
+    if fractions.size:
+        message = (
+            f"{format_number(float(fractions[0]))} is not whole: every number is a float64, and keeps its fraction"
+        )
+        raise AgradError(
+            "type", message, fixes=[Hint("trunc(x)   cuts fractions off, as a type of whole numbers does")]
+        )
 
 
 def _in_kind(made: Tensor, x: Any) -> Tensor:

@@ -172,7 +172,6 @@ _NO_TYPES = "every number is a float64"
 # Attributes of PyTorch that agrad does not have: why, and what to write.
 NO_METHODS = {
     **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
-    "type": (_NO_TYPES, "leave it out"),
     "value": ("a name alone is its value", ".data   is the value without its graph, .u its uncertainty"),
     "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
     "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),

@@ -21,7 +21,7 @@ from agrad.engine.ops.creation import of_type, type_name
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe, np, spread
+from agrad.engine.values import describe, spread
 from agrad.grammar.pytorch.names import DTYPE, IGNORED, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
@@ -102,12 +102,7 @@ def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
 
 
 def _type(x: Tensor, dtype: Any) -> Tensor:
-    """A method that changes the type, which is not known here: whole numbers are the same in each."""
-    if type_name(dtype) == "bool":
-        return of_type(x, dtype)
-    if not bool(np.all(np.asarray(x.value) == np.floor(x.value))):
-        why, advice = NO_METHODS["type"]
-        raise AgradError("name", f"agrad has no .type of numbers that are not whole: {why}", fixes=[Hint(advice)])
+    """A method that changes the type: of whole numbers, where they are whole."""
     return of_type(x, dtype)
 
 
