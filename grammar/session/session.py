@@ -69,6 +69,18 @@ def _ignore(result: Result) -> None:
     """The listener by default: it drops results."""
 
 
+_COMPARED = re.compile(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
+
+
+def _note_arrow(text: str, emit: Callable[[Result], None]) -> None:
+    """Note `x <- 3`, which compares as in Python, and gives x a value in R."""
+    found = _COMPARED.search(text) if "<- " in text else None
+    if found:
+        value = found[3] if re.fullmatch(r"[\w.]+", found[3]) else f"({found[3]})"
+        message = f"{found[1]} compares {found[2]} with -{value}, as in Python"
+        emit(Noted(Note(message, notes=["a value is given by ="], fixes=[f"{found[2]} = {found[3]}"])))
+
+
 def _note_sign(text: str, emit: Callable[[Result], None]) -> None:
     """Note `2+-0.1`, which is a sum as in Python, and might mean an uncertainty."""
     found = re.match(r"""[^"'~]*?(?<![\w.])(([\d.]+)\+-([\d.]+))""", text) if "+-" in text else None
@@ -154,6 +166,7 @@ class Session:
             heard.failed(problem)
             raise
         _note_sign(read.text, heard)
+        _note_arrow(read.text, heard)
         self.loading = [read.name] if read.is_file else []
         with self._keeping(read.text, statements):
             try:

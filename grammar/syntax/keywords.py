@@ -115,6 +115,11 @@ LOOK_ALIKES = {
     "≈": "~=",
     "…": "...",
     "∞": "inf",
+    "∛": "cbrt(x) for the cube root",
+    "‖": "norm(v) for the length of a vector",
+    "∑": "sum(k**2 for k in 1..3)",
+    "∏": "prod(k for k in 1..3)",
+    "∈": "in",
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
@@ -150,6 +155,8 @@ COMMANDS_ELSEWHERE = {
     **dict.fromkeys(("show", "display", "echo", "disp", "say", "println", "printf"), "print"),
     **dict.fromkeys(("delete", "remove", "unset"), "del"),
     **dict.fromkeys(("source", "include", "read"), "load"),
+    "clear": "del",
+    "syms": "var",
     "man": "help",
 }
 
@@ -159,6 +166,8 @@ NO_COMMANDS = {
         ("precision", "digits", "format"),
         'print f"{x:.5g}"   for one value; agrad repl --precision 5, or precision = 5 in config.toml, for all',
     ),
+    "function": "def f(x) = x**2, or def f(x): and an indented block",
+    "using": "leave it out: there is nothing to import",
     **dict.fromkeys(("why", "debug", "diagnose"), "explain y, or backward y trace   shows where a gradient comes from"),
 }
 

@@ -496,7 +496,8 @@ class _Scanner:
         if character in MATHEMATICS:
             yield self.read_as(end)
             return
-        if character in SUPERSCRIPTS:
+        is_inverse = character == "⁻" and self.text[start - 1 : start] not in SUPERSCRIPTS
+        if character in SUPERSCRIPTS or (is_inverse and self.text[end : end + 1] in SUPERSCRIPTS):
             yield from self.superscript()
             return
         self.position = end
@@ -540,17 +541,20 @@ class _Scanner:
 
     def superscript(self) -> Iterator[Item]:
         """`x²` and `x¹⁰`: a power."""
-        start = end = self.position
+        start = self.position
+        first = end = start + 1 if self.text[start] == "⁻" else start
         while self.text[end : end + 1] in SUPERSCRIPTS and end < len(self.text):
             end += 1
-        digits = "".join(SUPERSCRIPTS[character] for character in self.text[start:end])
+        digits = "".join(SUPERSCRIPTS[character] for character in self.text[first:end])
         if self.previous not in OPERAND_ENDS:
             self.position = end
             yield self.wrong("missing operand", start, start, place=f"before `{self.text[start:end]}`")
             return
         self.previous, self.position = "NUMBER", end
         yield Token("POWER", "**", start, start)
-        yield Token("NUMBER", digits, start, end)
+        if first > start:
+            yield Token("SUM", "-", start, first)
+        yield Token("NUMBER", digits, first, end)
 
     def factorial(self) -> AgradError:
         """`5!`, with what to write instead for a number or a name."""

@@ -10,7 +10,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
 from agrad.engine.text import divided
-from agrad.engine.values import format_number
+from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RECIPROCALS, RENAMED, canonical, names_in
@@ -20,7 +20,7 @@ from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
 from agrad.grammar.values.stand_ins import USUAL, told
 
@@ -47,6 +47,9 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         close = quotient
     elif name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
+    elif called and name in COMMANDS_ELSEWHERE:
+        fixes = [corrected(span, COMMANDS_ELSEWHERE[name])] if COMMANDS_ELSEWHERE[name] == "print" else []
+        close = fixes or [Hint(f"{COMMANDS_ELSEWHERE[name]} …")]
     elif called and not close:
         given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
         close = [Hint(f"def {name}({given}) = …   defines it"), "help   lists the functions"]
@@ -132,9 +135,13 @@ def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
     return _instead(name, Span(span.source, span.start, span.end + len(call)), given, call)
 
 
+_WORDS = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi", "M_PI": "pi"}
+_WORDS |= {"TRUE": "True", "FALSE": "False", "NULL": "None"}
+
+
 def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
     """The line with agrad's equivalent at the place of a call, or of a name alone."""
-    replacement = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi"}.get(name, "")
+    replacement = _WORDS.get(name, "")
     if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
         replacement = f"grad({given[0]}, {given[1]})"
     elif len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
@@ -194,10 +201,10 @@ def _over_a_range(span: Span, name: str) -> list[str]:
 
 
 def _compared(span: Span) -> str:
-    """The other side, if the statement only compares the name, as in `x == 2`; else nothing."""
+    """The other side, if the statement only compares the name, as in `x == 2` and R's `x <- 2`; else nothing."""
     text = span.source.text
     before = re.split(r"[;:\n\r]", text[: span.start])[-1]
-    found = re.match(r"[ \t]*==([^;#\n\r]+)", text[span.end :])
+    found = re.match(r"[ \t]*(?:==|<-(?=[ \t]))([^;#\n\r]+)", text[span.end :])
     if before.strip() or found is None or re.search(r"[=<>~\"']|\b(and|or|not|is|if)\b", found[1]):
         return ""
     value = found[1].strip()
@@ -250,11 +257,13 @@ def _prefixes_of(module: str, name: str) -> list[str]:
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
     name, given = apart(span.text)
-    fixes = []
+    fixes: list[str] = []
     if isinstance(value, str) and (derivative := primed(Span(span.source, span.start + 1, span.start + 2))):
         return derivative  # `f'(x) + g'(x)`, and `f''(x)`, where `f'` begins a text
     if isinstance(value, float) and (power := _power_of(value, given, span)):
         fixes = [power]
+    elif isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
+        fixes = [f"{corrected(span, f'{name}[{places}]')}   an entry: the first has the index 0"]
     elif name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
@@ -265,7 +274,14 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
 
 
-_RAISED = re.compile(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?)?$")
+def _from_one(given: str, shape: Shape) -> str:
+    """`(1, 2)` of a shape, which counts from 1 as MATLAB does, counted from 0; empty where it is no such place."""
+    numbers = [int(one) for one in re.findall(r"\d+", given)] if re.fullmatch(r"\([\d, ]{1,40}\)", given) else []
+    fits = len(numbers) <= len(shape) and all(0 < one <= length for one, length in zip(numbers, shape, strict=False))
+    return ", ".join(str(one - 1) for one in numbers) if fits else ""
+
+
+_RAISED = re.compile(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
 
 
 def _power_of(value: float, given: str, span: Span) -> str:
@@ -274,7 +290,8 @@ def _power_of(value: float, given: str, span: Span) -> str:
     if before is None or before[1] not in FUNCTIONS:
         return ""
     inverse = f"a{before[1]}"
-    instead = f"{before[1]}{given}^{before[2] or ''}{format_number(value)}"
-    if before[2] and value == 1 and inverse in FUNCTIONS:
+    sign = "-" if before[2] or before[3] else ""
+    instead = f"{before[1]}{given}^{sign}{format_number(value)}"
+    if sign and value == 1 and inverse in FUNCTIONS:
         instead = f"{inverse}{given}"
     return corrected(Span(span.source, before.start(), span.end), instead)

@@ -99,8 +99,8 @@ class Operators(Calls, Expressions, Writes):
             known = type(left).__name__ if is_object(left) else type(right).__name__
             message = f"`{sign}` of {describe_value(left)} and {describe_value(right)} is not defined"
             fixes: list[str] = [Hint(f"def {name}(self, other): return …   in the class {known}")]
-            if braces := re.search(r"\{([^{}]*)\}$", span.text) if sign == "**" else None:  # x^{2}, as in TeX
-                fixes = [corrected(Span(span.source, span.start + braces.start(), span.end), f"({braces[1]})")]
+            if "Set" in (type(left).__name__, type(right).__name__) and "{" in span.text:  # x^{2}, as in TeX
+                fixes = [corrected(span, re.sub(r"\{([^{}]*)\}", r"(\1)", span.text))]
             raise AgradError("type", message, labels=[Label(span)], fixes=fixes)
         sign = _SIGNS.get(function)
         if sign in ("==", "!=") and is_ragged(left, right):

@@ -46,7 +46,7 @@ def primed(source_span: Span) -> AgradError | None:
     fixes = []
     if found[3]:
         fixes = [_CALLED.sub(_as_grad, corrected(place, place.text))]
-    instead = "" if found[3] else f"grad({name}, x), or grad(f)(2) of a function f"
+    instead = "" if found[3] else f"grad({name}, x), grad(f)(2) of a function f, or {name}.T transposed"
     return syntax_error("prime", place, fixes=fixes, name=found[0].rstrip(" \t("), instead=instead)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from agrad.engine.errors import Hint
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 
 _LONGEST = 200  # characters of a line that is proposed
 # The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
@@ -16,7 +17,7 @@ _PRODUCT = re.compile(
     r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
 )
 # What belongs to the second factor: a call, and a power.
-_FACTOR = re.compile(r"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[⁰¹²³⁴⁵⁶⁷⁸⁹]+)?(?![\w.(\[])")
+_FACTOR = re.compile(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join(SUPERSCRIPTS)}]+)?(?![\w.(\[])")
 _IN_BRACES = re.compile(r"(\^|\*\*)\{([^{}]*)\}")
 _EXPONENT = re.compile(r"\d+(?:\.\d*)?[eE]\d*")
 _DEFINITION = re.compile(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")

@@ -198,6 +198,8 @@ LINES = {
     "1;": "",
     "manual_seed(1)": "",
     "5+-0.1": "note: 5+-0.1 is 5 + (-0.1), as in Python\n4.9",
+    "x = 1; x <- 3": "note: x <- 3 compares x with -3, as in Python\nFalse",
+    "x = 1; x < -3; x <-3": "False",
     "5 +- 0.1": "5.00 ± 0.10",
     "(1 +\n2)": "3",
     "[1,\n\n2]": "[1, 2]",
