@@ -118,8 +118,7 @@ class Estimated(Struct):
 
     def text(self, settings: Settings) -> str:
         """The result for people, or in its form."""
-        found: str = getattr(self.found, self.form)()
-        return found
+        return str(getattr(self.found, self.form)())
 
 
 class Curve(Struct):

@@ -62,8 +62,7 @@ def _fit(session: Session, call: Call) -> None:
 
     function: Closure = call.values[0]
     names = list(function.definition.parameters)
-    y, measured = np.asarray(_plain(call, "what was measured", call.options["measured"])), call.option("measured")
-    assert measured is not None
+    y, measured = np.asarray(_plain(call, "what was measured", call.values[1])), call.operand(1)
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
     sigma = _sigma(call)
@@ -87,7 +86,7 @@ def _sigma(call: Call) -> Any:
     """The uncertainties of what was measured: as given, or its own; None where they are not known."""
     if "sigma" in call.options:
         return _plain(call, "sigma", call.options["sigma"])
-    y = as_array(call.options["measured"])
+    y = as_array(call.values[1])
     u = uncertainty(y)
     together: Any = None if u is None else uncertainty(OPS["sum"].call(y))
     if u is not None and not np.isclose(together, np.linalg.norm(u), rtol=1e-6):

@@ -178,6 +178,8 @@ class Computed:
 
     def binary(self, node: ast.Binary) -> Any:
         """`x + y`."""
+        if node.op not in BINARY:
+            raise Unknown
         left, right = self.of(node.left), self.of(node.right)
         if node.sign is not None and has_axes(left) and has_axes(right):
             raise Unknown

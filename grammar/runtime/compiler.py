@@ -33,6 +33,7 @@ _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 _SIGNS = {op.operator: name for name, op in OPS.items() if op.operator and len(op.signature.operands) == 2}
 BINARY = {operator.sign: name for operator, name in _SIGNS.items() if operator.precedence}
 COMPARE = {operator.sign: name for operator, name in _SIGNS.items() if not operator.precedence}
+_UNCERTAIN = {"±": uncertain, "±%": percent}
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
 # Functions of a function, which may be given as an expression.
@@ -334,6 +335,8 @@ def _list(node: ast.List) -> list[Part]:
 def _binary(node: ast.Binary) -> list[Part]:
     """One of two operands that is written in brackets stays a list, in case that the other is one to be added to."""
     sides: list[Part] = [node.left, node.right]
+    if node.op in _UNCERTAIN:
+        return [(Do.CONSTANT, _UNCERTAIN[node.op], node.span), *sides, (Do.CALL, (2, ()), node.span)]
     lists = [side for side in sides if isinstance(side, ast.List)]
     one = node.op == "+" and any(len(side.items) == 1 for side in lists)
     if node.op in ("+", "*") and (len(lists) == 1 or one):
@@ -581,12 +584,6 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Binary: _binary,
     ast.Compare: _compare,
     ast.Near: _near,
-    ast.Uncertain: lambda node: [
-        (Do.CONSTANT, percent if node.is_relative else uncertain, node.span),
-        node.value,
-        node.u,
-        (Do.CALL, (2, ()), node.span),
-    ],
     ast.IsNone: lambda node: [node.operand, (Do.IS_NONE, node.negated, node.span)],
     ast.Logic: _logic,
     ast.Conditional: _conditional,

@@ -130,7 +130,7 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """`x + y` and the other arithmetic: `+ - * / // % ** @`. `^` has become `**`.
+    """`x + y` and the other arithmetic: `+ - * / // % ** @ ±`. `^` has become `**`, and the `±` of `x ± 5%` is `±%`.
 
     `sign` is the place of `·` or `×`, which are read as `*`; None of what was written as it is read.
     """
@@ -156,15 +156,6 @@ class Near(Node):
     left: Expr
     right: Expr
     tolerance: Expr | None
-    span: Span
-
-
-class Uncertain(Node):
-    """`a ± u`, a value with a standard uncertainty; or `a ± u%`, with a relative one."""
-
-    value: Expr
-    u: Expr
-    is_relative: bool
     span: Span
 
 

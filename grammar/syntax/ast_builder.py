@@ -275,7 +275,7 @@ class Builder(Expressions):
             raise problem
         start = given.pop("from", None)
         starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
-        return self.command(parts, [s.Unknowns(names, model, model.span)], [("measured", y), *given.items(), *starts])
+        return self.command(parts, [s.Unknowns(names, model, model.span), y], [*given.items(), *starts])
 
     def solve(self, parts: Parts) -> s.Command:
         """Equations, unknowns, and where to start, or an interval."""

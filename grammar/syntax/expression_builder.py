@@ -238,11 +238,11 @@ class Expressions:
         left, right, *tolerance = parts
         return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
 
-    def plus_minus(self, parts: Parts) -> s.Uncertain:
+    def plus_minus(self, parts: Parts) -> s.Binary:
         value, sign, u, *percent = parts
         if isinstance(u, s.Binary) and u.op in ("+", "-"):
             self.refuse_open_sum(value, sign, u)
-        return s.Uncertain(value, u, bool(percent), self.span(value, parts[-1]))
+        return s.Binary("±%" if percent else "±", value, u, None, self.span(value, parts[-1]))
 
     def refuse_open_sum(self, value: s.Expr, sign: Token, u: s.Expr) -> None:
         """Refuse `2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
@@ -258,7 +258,7 @@ class Expressions:
         ]
         raise syntax_error("uncertain sum", whole, fixes=[corrected(whole, fix) for fix in fixes], sign=str(sign))
 
-    def measured(self, parts: Parts) -> s.Uncertain:
+    def measured(self, parts: Parts) -> s.Binary:
         """`6.67430(15)e-11`: the digits in brackets are the uncertainty of the last ones."""
         text, span = str(parts[0]), self.span(parts[0], parts[0])
         number, digits, exponent = re.fullmatch(r"(.*)\((.*)\)(.*)", text).groups()  # type: ignore[union-attr]
@@ -266,7 +266,7 @@ class Expressions:
             u = float(digits + exponent)
         else:
             u = float(f"{digits}e{int(exponent[1:] or 0) - len(number.partition('.')[2])}")
-        return s.Uncertain(s.Number(float(number + exponent), span), s.Number(u, span), False, span)
+        return s.Binary("±", s.Number(float(number + exponent), span), s.Number(u, span), None, span)
 
     def conditional(self, parts: Parts) -> s.Conditional:
         then, _, test, _, other = parts

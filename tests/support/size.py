@@ -35,7 +35,7 @@ PARTS = {
     "grammar/runtime/compiler.py": "_unknowns",
     "grammar/runtime/vm/statements.py": "note_second_order",
     "grammar/session/session.py": "_note_sign",
-    "grammar/syntax/ast.py": "Uncertain Unknowns",
+    "grammar/syntax/ast.py": "Unknowns",
     "grammar/syntax/ast_builder.py": "Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
     "Builder.over",
     "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
