@@ -64,6 +64,16 @@ def walk(
     return found
 
 
+def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, Any]:
+    """The pass as PyTorch makes it: what was not selected contributes a 0, which the rules go on with.
+
+    So 0*inf is nan behind a branch of `where` that was not taken, or an entry an index left out. It calls no hooks.
+    """
+    nodes, found, flight = iter(order), dict[Node, Any](), Flight(dict(seeds), zeros=True)
+    walked(False, _run_unmasked, next(nodes, None), nodes, flight, found, set())
+    return found
+
+
 def _without_masks(
     order: Iterable[Node], seeds: dict[Node, Any], wanted: set[Node], masks: dict[Node, Any] | None
 ) -> dict[Node, Any] | None:
@@ -284,11 +294,14 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
-    __slots__ = ("cotangents", "hooks", "masks", "owned", "owned_masks", "watch")
+    __slots__ = ("cotangents", "hooks", "masks", "owned", "owned_masks", "watch", "zeros")
 
-    def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None, hooks: bool = True) -> None:
+    def __init__(
+        self, cotangents: dict[Node, Any], watch: Watch | None = None, hooks: bool = True, zeros: bool = False
+    ) -> None:
         self.watch = watch
         self.hooks = hooks  # whether they are called
+        self.zeros = zeros  # whether an operand that was not selected at all gets a cotangent of zeros
         self.cotangents = cotangents
         self.masks: dict[Node, Any] = {}
         self.owned: set[Node] = set()
@@ -401,9 +414,10 @@ def _step_selecting(op: Op, node: Node, g: Any, flight: Flight) -> None:
             attrs = {**(node.attrs or {}), "which": position}
         selected = op.selects[position] if op.selects else None
         mask = 1.0 if selected is None else selected(out, *values, **attrs)
-        if type(mask) is float and mask == 0.0:
+        nothing = type(mask) is float and mask == 0.0
+        if nothing and not flight.zeros:
             continue  # nothing is selected: the nodes beyond are not visited
-        c = applied(rule, g, out, values, attrs)
+        c = 0.0 if nothing else applied(rule, g, out, values, attrs)
         if type(mask) is not float:
             c = np.where(mask, c, 0.0)
         if pointwise and node.shape:

@@ -3,6 +3,8 @@
 PyTorch saves values as they were computed, and shares the data of a leaf, and of views of it, with the leaf. Where the
 data of a leaf have changed in a way that PyTorch does not count (`a.data.copy_(…)`), its backward multiplies new leaves
 and views by old products, without a word: agrad's backward refuses that, and `forward` computes the products again.
+PyTorch also goes on with the zeros of what was not selected, where agrad's rules stop: in `where(x > 0, log(x), 0)` at
+0, its 0/0 is nan. And its derivative of log(-1) is -1, where agrad's is nan.
 
         PyTorch          exact
     a   [600, 300, 2]    [600, 300, 200]
@@ -11,16 +13,18 @@ and views by old products, without a word: agrad's backward refuses that, and `f
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection
+from copy import copy
 from typing import Any
 
 from agrad.engine.autodiff.backward import seed_of
-from agrad.engine.autodiff.reverse import operand_value, walk
+from agrad.engine.autodiff.reverse import operand_value, passing_zeros, walk
 from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, new_node
 from agrad.engine.core.graph_errors import changed_error, freed_error, no_grad_error
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import changed_since, out_of_date, reads
 from agrad.engine.errors import AgradError
@@ -28,9 +32,19 @@ from agrad.engine.inspect.backward_trace import named, short
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.text import align
-from agrad.engine.values import Value, np
+from agrad.engine.values import Value, np, settle
 
 _MOST = 10  # stale values that are listed
+
+# What the derivative is divided by, in operations for which PyTorch computes one also where their value is nan.
+_DIVISORS: dict[str, Callable[[Any], Any]] = {
+    "log": lambda x: x,
+    "log2": lambda x: x * math.log(2),
+    "log10": lambda x: x * math.log(10),
+    "log1p": lambda x: x + 1,
+    "acosh": lambda x: np.sqrt(x * x - 1),
+    "atanh": lambda x: 1 - x * x,
+}
 
 
 class Stale(Struct):
@@ -66,8 +80,13 @@ class Comparison(Struct):
             lines.append(f"… {len(self.stale) - _MOST} more stale values")
         if self.problem is not None:
             return "\n".join([*lines, self.problem.message])
-        same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(self.pytorch, self.exact, strict=True))
-        return "\n".join([*lines, *(["PyTorch gives the same"] if same else [])])
+        if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(self.pytorch, self.exact, strict=True)):
+            lines.append("PyTorch gives the same")
+        elif any(np.any(np.isnan(a) & ~np.isnan(b)) for a, b in zip(self.pytorch, self.exact, strict=True)):
+            lines.append(
+                "PyTorch goes on with the zeros of what `where`, an index or `maximum` did not select: 0*inf is nan"
+            )
+        return "\n".join(lines)
 
 
 def _told(one: Stale, precision: int | None) -> str:
@@ -91,7 +110,7 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
     leaves = [one for one in reversed(order) if one.op is None and one.keeps_grad]
     late = out_of_date(order)
     copies = _Copies(order)
-    found = walk([copies.made[one] for one in order], {copies.made[node]: seed}, False, hooks=False)
+    found = passing_zeros([copies.made[one] for one in order], {copies.made[node]: seed})
     pytorch = [found[copies.made[leaf]] for leaf in leaves]
     read = copies.read()
     exact, now, problem = _exact(root, seed, leaves, [one for one in read if one in late])
@@ -102,6 +121,22 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
         if value is not None and not np.array_equal(value, now[one], equal_nan=True)
     ]
     return Comparison(leaves, pytorch, exact, stale, copies.refused(read), problem)
+
+
+def _going_on(op: Op | None) -> Op | None:
+    """An operation with the rule that PyTorch has for it, also outside of its domain."""
+    if op is None or op.name not in _DIVISORS:
+        return op
+    (rule,), divisor = op.rules, _DIVISORS[op.name]
+
+    def followed(g: Any, out: Any, x: Any) -> Any:
+        inside = rule(g, out, x)  # type: ignore[misc]
+        with np.errstate(all="ignore"):
+            return settle(np.where(np.isnan(inside), g / divisor(np.float64(x)), inside))
+
+    made = copy(op)
+    made.rules, made.rules_of_scalars = (followed,), None
+    return made
 
 
 def _check(order: list[Node], root: Node) -> None:
@@ -134,9 +169,9 @@ class _Copies:
         elif type(source) is Node and source in self.base and not _was_replaced(self.base[source], node):
             self.base[node] = self.base[source]
             value = compute(node.op, (self.made[source].value,), node.attrs or {})  # type: ignore[arg-type]
-        copy = new_node(node.op, inputs, node.attrs, value, node.shape, node.requires_grad)
-        copy.name, copy.origin = node.name, node.origin
-        return copy
+        made = new_node(_going_on(node.op), inputs, node.attrs, value, node.shape, node.requires_grad)
+        made.name, made.origin = node.name, node.origin
+        return made
 
     def read(self) -> list[Node]:
         """The nodes whose values the rules read, the oldest first."""

@@ -87,6 +87,16 @@ DIFFERENT = (
         "def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0",
     ),
     (
+        "the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; as of `log1p`, `acosh` and `atanh` outside",
+        "it is nan, too; `backward y as pytorch` shows both",
+        "isnan(grad(log)(-1))",
+    ),
+    (
+        "`binary_cross_entropy` takes no logarithm below -100, so that no entry is above 100",
+        "it is the formula: inf where a probability is 0 and its target is not",
+        "binary_cross_entropy(0, 1) == inf",
+    ),
+    (
         "a backward frees the nodes that saved something",
         "it frees every node that it visits, unless `retain_graph=True`",
         "var x = 2; y = x + 1; y.backward(); fails freed: y.backward()",

@@ -1,6 +1,7 @@
 """What PyTorch's backward gives after new data: from what it saved, stale products and views included."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +157,35 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+
+# Torch's numbers: where(x > 0, sqrt(x), 0) at 0 is nan, by 0/0, and log(x) at -1 has the derivative -1.
+@pytest.mark.parametrize(
+    ("make", "at", "pytorch", "exact"),
+    [
+        (lambda m, x: m.where(x > 0, m.sqrt(x), 0 * x).sum(), 0.0, math.nan, 0.0),
+        (lambda m, x: m.where(x > 0, m.sqrt(x), 0 * x).sum(), [0.0, 4.0], [math.nan, 0.25], [0.0, 0.25]),
+        (lambda m, x: m.sqrt(x)[x > 0].sum(), [0.0, 4.0], [math.nan, 0.25], [0.0, 0.25]),
+        (lambda m, x: m.where(x > 0, m.log(x), 0 * x).sum(), [-1.0, 0.0, 2.0], [0.0, math.nan, 0.5], [0.0, 0.0, 0.5]),
+        (lambda m, x: m.log(x).sum(), [-1.0, 0.0, 2.0], [-1.0, math.inf, 0.5], [math.nan, math.inf, 0.5]),
+        (lambda m, x: m.log1p(x).sum(), [-3.0], [-0.5], [math.nan]),
+        (lambda m, x: m.atanh(x).sum(), [2.0], [-1 / 3], [math.nan]),
+        (lambda m, x: m.maximum(x, x**0.5).sum(), [-1.0, 4.0], [math.nan, 1.0], [math.nan, 1.0]),
+        (lambda m, x: m.where(x > 1, x * x, 3 * x).sum(), [0.5, 2.0], [3.0, 4.0], [3.0, 4.0]),
+    ],
+)
+def test_pytorch_goes_on_with_the_zeros_of_what_was_not_selected(make, at, pytorch, exact):
+    x = leaf(at, "x")
+    found = as_pytorch(make(ag, x))
+    np.testing.assert_allclose(found.pytorch[0], pytorch, rtol=1e-15)
+    np.testing.assert_allclose(found.exact[0], exact, rtol=1e-15)
+    last = found.text().split("\n")[-1]
+    same = np.array_equal(pytorch, exact, equal_nan=True)
+    assert (last == "PyTorch gives the same") == same
+    try:
+        import torch
+    except ImportError:
+        return
+    leaf_of_torch = torch.tensor(at, dtype=torch.float64, requires_grad=True)
+    make(torch, leaf_of_torch).backward()
+    np.testing.assert_allclose(leaf_of_torch.grad.numpy(), pytorch, rtol=1e-15)

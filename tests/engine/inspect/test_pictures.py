@@ -84,6 +84,13 @@ def test_svg_and_tikz_show_what_the_drawing_has(graph):
     assert f"rectangle ({made.width}, {made.height});" in tikz
 
 
+def test_the_tip_of_a_line_is_filled_by_what_a_style_sheet_cannot_override():
+    tips = [part for part in page(sample().svg()) if part.get("class") == "tip"]
+    assert tips
+    assert {part.get("style") for part in tips} == {"fill: #444"}
+    assert not any(part.get("fill") for part in tips)  # `path { fill: none }` would win
+
+
 def test_marks_look_alike_everywhere():
     graph = freed()
     assert ".freed { stroke-dasharray: 6 4 }" in graph.svg()

@@ -84,4 +84,4 @@ def _line(line: Line) -> Iterator[str]:
     path += ["LC"[len(piece) == 3] + " ".join(f"{x} {y}" for x, y in piece) for piece in line.pieces]
     yield f'<path{_class(*line.marks)} d="{" ".join(path)}"/>'
     x, y = line.tip
-    yield f'<path class="tip" fill="{line.stroke}" d="M{x} {y} l-4 -{TIP} h8 z"/>'
+    yield f'<path class="tip" style="fill: {line.stroke}" d="M{x} {y} l-4 -{TIP} h8 z"/>'
