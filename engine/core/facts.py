@@ -99,6 +99,7 @@ class OpFacts(EntryFacts, total=False):
     logarithm: str
     undefined: Callable[..., tuple[str, str] | None] | None
     no_derivative: str
+    beyond: Callable[..., Any] | None
     refused: Callable[[Shape], str] | None
     batched: Callable[..., Any] | None
     parts: Callable[..., Any] | None

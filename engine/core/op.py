@@ -121,6 +121,8 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     logarithm: str = ""  # the function that is its logarithm, and does not underflow
     undefined: Callable[..., tuple[str, str] | None] | None = None  # operands -> why a result is nan, and what to write
     no_derivative: str = ""  # why it has none where that is nan
+    # Where the value is nan, and so is the derivative here: what PyTorch divides by in the derivative that it computes
+    beyond: Function | None = None
     refused: Callable[[Shape], str] | None = None  # operand's shape -> what to write where numpy refuses the operand
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out

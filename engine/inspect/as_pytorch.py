@@ -13,8 +13,7 @@ PyTorch also goes on with the zeros of what was not selected, where agrad's rule
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from copy import copy
 from typing import Any
 
@@ -35,16 +34,6 @@ from agrad.engine.text import align
 from agrad.engine.values import Value, np, settle
 
 _MOST = 10  # stale values that are listed
-
-# What the derivative is divided by, in operations for which PyTorch computes one also where their value is nan.
-_DIVISORS: dict[str, Callable[[Any], Any]] = {
-    "log": lambda x: x,
-    "log2": lambda x: x * math.log(2),
-    "log10": lambda x: x * math.log(10),
-    "log1p": lambda x: x + 1,
-    "acosh": lambda x: np.sqrt(x * x - 1),
-    "atanh": lambda x: 1 - x * x,
-}
 
 
 class Stale(Struct):
@@ -125,14 +114,14 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
 
 def _going_on(op: Op | None) -> Op | None:
     """An operation with the rule that PyTorch has for it, also outside of its domain."""
-    if op is None or op.name not in _DIVISORS:
+    if op is None or op.beyond is None:
         return op
-    (rule,), divisor = op.rules, _DIVISORS[op.name]
+    (rule,), divisor = op.rules, op.beyond
 
     def followed(g: Any, out: Any, x: Any) -> Any:
         inside = rule(g, out, x)  # type: ignore[misc]
         with np.errstate(all="ignore"):
-            return settle(np.where(np.isnan(inside), g / divisor(np.float64(x)), inside))
+            return settle(np.where(np.isnan(inside), g / np.asarray(divisor(x)), inside))
 
     made = copy(op)
     made.rules, made.rules_of_scalars = (followed,), None
