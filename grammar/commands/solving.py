@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import parameters, uncertainty
@@ -69,7 +70,7 @@ def _fit(session: Session, call: Call) -> None:
     found = fitted(function, names, _starts(call, names), y, sigma)
     if found.problem:
         raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
-    dof = float("inf") if found.is_weighted else float(found.dof)
+    dof = inf if found.is_weighted else float(found.dof)
     values = parameters(found.values, found.covariance, dof)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
@@ -193,15 +194,12 @@ def _descend(session: Session, call: Call) -> None:
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
         raise AgradError("domain", f"{word}: until is a positive number", labels=[Label(call.span)])
-    ends = None
-    if "in" in call.options:
-        low, high = (number_of(word, "an end of the interval", end) for end in call.options["in"])
-        if not low < high:
-            raise AgradError("domain", f"{word}: the interval ends before it begins", labels=[Label(call.span)])
-        ends = low, high
+    low, high = (number_of(word, "an end of the interval", end) for end in call.options.get("in", (-inf, inf)))
+    if not low < high:
+        raise AgradError("domain", f"{word}: the interval ends before it begins", labels=[Label(call.span)])
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
-        found = Minimum(body, start).descend(word, body.example[2], ends, method, until, watch)
+        found = Minimum(body, start, word, (low, high), method).descend(body.example[2], until, watch)
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
         leaf.set_(value)
     forward(loss)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
@@ -145,7 +145,6 @@ class Problem:
         return x, iterations
 
 
-Ends = tuple[float, float]
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
 _RADIUS = {"max_trust_radius": 1e100}
 _OPTIONS = {"L-BFGS-B": {"ftol": 0.0, "maxfun": 100_000}, "trust-exact": _RADIUS, "trust-krylov": _RADIUS}
@@ -153,15 +152,29 @@ _FEW = 50  # unknowns, of which the whole Hessian is computed
 
 
 class Minimum(Problem):
-    """A minimum of a number: a zero of its gradient at which its Hessian is positive."""
+    """A minimum of a number: a zero of its gradient at which its Hessian is positive.
 
-    def __init__(self, f: Body, start: Array) -> None:
-        super().__init__(gradient_of(f), start, "argmin")
-        self.f = f
+    `what`: argmin, minimize, or maximize, where the number is the negative of what is told of. `bounds`: of each
+    unknown. `method`: one of METHODS; newton for up to 50 unknowns, and else krylov, if it is None.
+    """
+
+    def __init__(
+        self,
+        f: Body,
+        start: Array,
+        what: str = "argmin",
+        bounds: tuple[float, float] = (-inf, inf),
+        method: str | None = "newton",
+    ) -> None:
+        super().__init__(gradient_of(f), np.clip(start, *bounds), what)
+        self.f, self.bounds, self.is_bounded = f, bounds, bounds != (-inf, inf)
+        is_small = len(start) <= _FEW
+        self.method = "L-BFGS-B" if self.is_bounded else METHODS[method or ("newton" if is_small else "krylov")]
+        self.has_matrix = is_small or self.method == "trust-exact"
 
     def find(self, same: Array) -> Found:
         """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
-        found = self.descend("argmin", same, method="newton")
+        found = self.descend(same)
         f, gradient, hessian = Evaluated(self.f, same, ()), Evaluated(self.residual, same), self.matrix(same)
         with np.errstate(all="ignore"):
             x, step = newton(gradient, hessian, found.x)
@@ -175,99 +188,82 @@ class Minimum(Problem):
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
 
-    def descend(
-        self,
-        what: str,
-        same: Array,
-        bounds: tuple[float, float] | None = None,
-        method: str | None = None,
-        until: float = 1e-9,
-        watch: Callable[[float], object] = lambda _: None,
-    ) -> Found:
+    def descend(self, same: Array, until: float = 1e-9, watch: Callable[[float], object] = lambda _: None) -> Found:
         """A minimum, until no entry of the gradient is over `until` times the largest at the start.
 
         Where Newton's method cannot take the last steps, that is `until` times 1 at least. With exact gradients and, up
-        to 50 unknowns, the exact Hessian, else its products. `what`: minimize, argmin, or maximize, where the number is
-        the negative of what is told of. `watch` is called after each iteration with the least value so far. Raises
-        AgradError of kind `domain`.
+        to 50 unknowns, the exact Hessian, else its products. `watch` is called after each iteration with the least
+        value so far. Raises AgradError of kind `domain`.
         """
-        ends = bounds or (-np.inf, np.inf)
-        start = np.clip(self.start, *ends)
         value, gradient = Evaluated(self.f, same, ()), Evaluated(self.residual, same)
-        name = "L-BFGS-B" if bounds else METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
-        hessian = self.matrix(same) if len(start) <= _FEW or name == "trust-exact" else None
-        known: dict[str, Any] = {"method": name, "jac": gradient, "bounds": [bounds] * len(start) if bounds else None}
-        if name == "trust-exact":
-            known["hess"] = hessian
-        elif name == "trust-krylov":
-            products = Evaluated(products_of(self.residual), same)
-            known["hessp"] = lambda x, v: products(np.concatenate([x, v]))
+        hessian = self.matrix(same) if self.has_matrix else None
         with np.errstate(all="ignore"):
-            steepest = float(np.max(np.abs(gradient(start))))
-            has_steps = hessian is not None and bounds is None  # the last ones, of Newton's method
-            scale = steepest if has_steps and steepest > 0.0 else max(steepest, 1.0)
-            least = until * (scale if np.isfinite(scale) else 1.0)
-            found = _searched(what, value, start, least, watch, known)
+            steepest = float(np.max(np.abs(gradient(self.start))))
+            scale = steepest if self.has_matrix and not self.is_bounded and steepest > 0.0 else max(steepest, 1.0)
+            least = until * (scale if isfinite(scale) else 1.0)
+            found = self._searched(same, value, gradient, least, watch)
             x = found.x
-            if has_steps and np.max(np.abs(gradient(x))) > least:
+            if hessian is not None and not self.is_bounded and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.
-                nearer, step = newton(gradient, self.matrix(same), x)
-                if value(nearer) <= value(x) + 1e-12 * abs(value(start)) and _is_settled(step, nearer, start):
-                    x, least = nearer, np.inf
-            slope = _judged(what, value, gradient(x), hessian, x, start, ends, least)
+                nearer, step = newton(gradient, hessian, x)
+                if value(nearer) <= value(x) + 1e-12 * abs(value(self.start)) and _is_settled(step, nearer, self.start):
+                    x, least = nearer, inf
+            slope = self._judged(value, gradient(x), hessian, x, least)
         return Found(x, slope, int(found.nit), float(value(x)))
 
+    def _searched(
+        self, same: Array, value: Evaluated, gradient: Evaluated, least: float, watch: Callable[[float], object]
+    ) -> Any:
+        """What SciPy finds. Raises AgradError of kind `domain` where a derivative is not finite."""
+        optimize = extra("scipy.optimize", self.what, "SciPy", "science")
+        options = {"gtol": least, "maxiter": 10_000, **_OPTIONS.get(self.method, {})}
+        known: dict[str, Any] = {"bounds": [self.bounds] * len(self.start)} if self.is_bounded else {}
+        if self.method == "trust-exact":
+            known["hess"] = self.matrix(same)
+        elif self.method == "trust-krylov":
+            products = Evaluated(products_of(self.residual), same)
+            known["hessp"] = lambda x, v: products(np.concatenate([x, v]))
 
-def _searched(
-    what: str, value: Evaluated, start: Array, least: float, watch: Callable[[float], object], known: dict[str, Any]
-) -> Any:
-    """What SciPy finds. Raises AgradError of kind `domain` where a derivative is not finite."""
-    optimize = extra("scipy.optimize", what, "SciPy", "science")
-    options = {"gtol": least, "maxiter": 10_000, **_OPTIONS.get(known["method"], {})}
+        def after(intermediate_result: Any) -> None:
+            watch(float(intermediate_result.fun))
+            if self._is_far(intermediate_result.x):
+                raise StopIteration
 
-    def after(intermediate_result: Any) -> None:
-        watch(float(intermediate_result.fun))
-        if _is_far(intermediate_result.x, start):
-            raise StopIteration
+        known |= {"method": self.method, "jac": gradient, "options": options, "callback": after}
+        try:
+            return optimize.minimize(value, self.start, **known)
+        except ValueError:  # of a matrix with entries that are not finite
+            message = f"{self.what}: the search from {told(self.start)} has come to where a derivative is not finite"
+            raise AgradError("domain", message) from None
 
-    try:
-        return optimize.minimize(value, start, options=options, callback=after, **known)
-    except ValueError:  # of a matrix with entries that are not finite
-        message = f"{what}: the search from {told(start)} has come to where a derivative is not finite"
-        raise AgradError("domain", message) from None
+    def _judged(self, value: Evaluated, slopes: Array, hessian: Any, x: Array, least: float) -> float:
+        """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
+        low, high = self.bounds
+        lowest, before = float(value(x)), float(value(self.start))
+        is_free = ~(((x <= low) & (slopes > 0)) | ((x >= high) & (slopes < 0)))  # at an end, it may fall beyond
+        slopes = np.where(is_free, slopes, 0.0)
+        slope = float(np.max(np.abs(slopes)))
+        is_far = self._is_far(x) or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -inf
+        is_level = slope <= 10.0 * least
+        if isfinite(lowest) and not is_far and is_level:
+            reach = float(max(np.max(np.abs(x - self.start)), 1e-3 * max(np.max(np.abs(x)), 1.0)))
+            enough = lowest - 1e-12 * (abs(lowest) + abs(before))
+            free = np.outer(is_free, is_free)
+            places = [] if hessian is None else _doubtful_places(x, slopes, hessian(x) * free, reach)
+            if all(value(np.clip(there, low, high)) >= enough for there in places):
+                return slope
+        beyond = np.clip(x + 10.0 * (x - self.start), low, high)
+        is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
+        falls, kind, sign = ("rises", "maximum", -1.0) if self.what == "maximize" else ("falls", "minimum", 1.0)
+        problem = f"there is no {kind}: the function still {falls} far away" if is_far else f"no {kind} is found"
+        shown = format_number(sign * lowest, 6)
+        notes = [f"the search ended at {told(x)}, with the value {shown} and the slope {slope:.3g}"]
+        if not is_far and is_level:
+            notes.append(f"the function still {falls} beside that point")
+        raise AgradError("domain", f"{self.what}: {problem}", notes=notes)
 
-
-def _judged(
-    what: str, value: Evaluated, slopes: Array, hessian: Any, x: Array, start: Array, ends: Ends, least: float
-) -> float:
-    """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
-    low, high = ends
-    lowest, before = float(value(x)), float(value(start))
-    is_free = ~(((x <= low) & (slopes > 0)) | ((x >= high) & (slopes < 0)))  # at an end, it may fall beyond
-    slopes = np.where(is_free, slopes, 0.0)
-    slope = float(np.max(np.abs(slopes)))
-    is_far = _is_far(x, start) or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
-    is_level = slope <= 10.0 * least
-    if np.isfinite(lowest) and not is_far and is_level:
-        reach = float(max(np.max(np.abs(x - start)), 1e-3 * max(np.max(np.abs(x)), 1.0)))
-        enough = lowest - 1e-12 * (abs(lowest) + abs(before))
-        free = np.outer(is_free, is_free)
-        places = [] if hessian is None else _doubtful_places(x, slopes, hessian(x) * free, reach)
-        if all(value(np.clip(there, low, high)) >= enough for there in places):
-            return slope
-    beyond = np.clip(x + 10.0 * (x - start), low, high)
-    is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
-    falls, kind = ("rises", "maximum") if what == "maximize" else ("falls", "minimum")
-    problem = f"there is no {kind}: the function still {falls} far away" if is_far else f"no {kind} is found"
-    shown = format_number(-lowest if what == "maximize" else lowest, 6)
-    notes = [f"the search ended at {told(x)}, with the value {shown} and the slope {slope:.3g}"]
-    if not is_far and is_level:
-        notes.append(f"the function still {falls} beside that point")
-    raise AgradError("domain", f"{what}: {problem}", notes=notes)
-
-
-def _is_far(x: Array, start: Array) -> bool:
-    return bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
+    def _is_far(self, x: Array) -> bool:
+        return bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(self.start))))
 
 
 def _doubtful_places(x: Array, slopes: Array, hessian: Array, reach: float) -> Iterator[Array]:

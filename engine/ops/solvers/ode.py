@@ -103,7 +103,6 @@ class System:
 
     def _too_many(self, time: float) -> AgradError:
         reached = f"the solution is at t = {format_number(time, 6)} after {_MOST} calls of the function"
-        if self.is_stiff:
-            return AgradError("domain", f"ode: {reached}")
-        fixes = [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
-        return AgradError("domain", f"ode: the equation is stiff: {reached}", fixes=fixes)
+        what = "" if self.is_stiff else "the equation is stiff: "
+        fixes = [] if self.is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
+        return AgradError("domain", f"ode: {what}{reached}", fixes=fixes)
