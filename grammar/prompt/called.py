@@ -50,7 +50,7 @@ class Calls:
         """The value of a call. Raises Unknown for what may not be called."""
         if not isinstance(function, Closure):
             return self.apart.apply(function, operands, keywords)
-        if self.depth == _DEPTH or len(function.scopes) > 1:
+        if self.depth == _DEPTH or len(function.scopes) > 1 or not all(map(_is_data, function.defaults)):
             raise Unknown
         self.depth += 1
         try:
@@ -160,6 +160,11 @@ def _number(value: Any) -> Any:
     if type(value) is not float and not isinstance(value, Tensor):
         raise Unknown
     return value
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value is of none of the session's graphs, whose gradients a backward here would change."""
+    return not value.requires_grad if isinstance(value, Tensor) else value is None or isinstance(value, float | str)
 
 
 def _alone(value: Any) -> Any:

@@ -140,6 +140,17 @@ def test_it_can_be_turned_off():
     assert live("sin(x)") == ""
 
 
+def test_a_default_with_a_graph_has_no_live_value_and_gets_no_gradient():
+    session = Session()
+    session.run(
+        "var a = 2; b = a*3; var z = 1\ndef f(x, k=a) = k*x\ndef g(x, ks=[a, b]) = sum(ks)*x\ndef h(x, k=3) = k*x"
+    )
+    live = Live(session)
+    assert [live.value(text) for text in ("f(3)", "f(z)", "g(z)", "h(z)")] == ["", "", "", "= 3   d/dz 3"]
+    assert session.names["a"].grad is None
+    session.run("backward b")  # whose graph is still there
+
+
 def test_it_follows_the_session():
     session = opened()
     live = Live(session)
