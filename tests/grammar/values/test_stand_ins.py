@@ -139,9 +139,9 @@ session:1:22: error[syntax]: a `:` is missing here, before the block
   session line 1 | >>> for k in range(2)
                  |                      ^""",
     "x = 1\n>>> x\n": """\
-error[syntax]: a value is missing before `>`
+error[syntax]: `>>` is not an operator
   session line 2 | >>> x
-                 | ^""",
+                 | ^^""",
     '"abc".foo()': """\
 error[name]: a text has no .foo in agrad
   session line 1 | "abc".foo()
