@@ -20,6 +20,7 @@ from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
+from agrad.grammar.runtime.errors.rounded_numbers import EXACT, became
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.stand_ins import names_bound, note_on
@@ -385,6 +386,15 @@ def _printing(arguments: Sequence[ast.Expr], options: Iterable[tuple[str, ast.Ex
     return [*arguments, *ends, (Do.PRINT, len(arguments), span)]
 
 
+def _number(node: ast.Number) -> list[Part]:
+    """A number; where a float64 cannot hold it, with a note on what it became."""
+    constant: list[Part] = [(Do.CONSTANT, node.value, node.span)]
+    if type(node.value) is not float or 0.0 < abs(node.value) < EXACT:
+        return constant
+    told = became(node.span.text, node.value)
+    return [(Do.NOTE, (f"{node.span.text} is read as {told}",), node.span), *constant] if told else constant
+
+
 def _name(node: ast.Name) -> list[Part]:
     """What a name stands for; `print`, where it is not called, is a function that prints and returns None."""
     if node.id != "print":
@@ -570,7 +580,7 @@ WHOLES = (tuple, str, type(None))
 COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
 
 EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
-    ast.Number: lambda node: [(Do.CONSTANT, node.value, node.span)],
+    ast.Number: _number,
     ast.String: lambda node: [(Do.CONSTANT, node.value, node.span)],
     ast.FString: _fstring,
     ast.Name: _name,

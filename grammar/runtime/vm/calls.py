@@ -153,9 +153,9 @@ class Calls(Names):
 
     def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> int | None:
         name, count, names = detail
-        if name == "backward":
-            self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
+        if name == "backward":
+            self.before_backward(value, span)
         if is_table(value):
             from agrad.grammar.runtime import tables  # here, since few scripts have one
 

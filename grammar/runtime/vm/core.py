@@ -9,9 +9,11 @@ from typing import Any
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Noted
 from agrad.grammar.runtime.bytecode import Code, Do, Frame
 from agrad.grammar.runtime.errors.cut_paths import CutPaths
 from agrad.grammar.runtime.errors.iterations import iteration
+from agrad.grammar.runtime.errors.spread_losses import SpreadLosses
 from agrad.grammar.runtime.leak_warning import Growth
 from agrad.grammar.runtime.vm.host import Host
 
@@ -27,8 +29,10 @@ class Core(ABC):
         self.frames: list[Frame] = []
         self.growth = Growth()
         self.cut_paths = CutPaths()
+        self.spread_losses = SpreadLosses()
         self.figure: Any = None  # what `plt` draws on
         self.line = ""  # what was printed without the end of its line
+        self.noted: dict[tuple[int, int], Any] = {}  # by the place of a note: its text, which keeps its identity
         self.column_noted = False  # whether a note has said that one index of a table is a column
         self.expecting = 0  # how many `fails` blocks are running
         self.calling = 0  # how many functions of the user the engine is calling
@@ -42,6 +46,13 @@ class Core(ABC):
         if not self.frames:
             self.calling = 0  # a Ctrl-C may have come right after it was raised
         return self._run(Frame(code, (self.session.names,)))
+
+    def before_backward(self, loss: Any, span: Span) -> None:
+        """Begin a new round, and note a loss that compares each entry with each."""
+        self.growth.next_round()
+        note = self.spread_losses.of(loss, span)
+        if note is not None:
+            self.session.emit(Noted(note))
 
     def evaluate(self, code: Code) -> Any:
         """Run the code of an expression in the scopes of the running statement."""

@@ -92,6 +92,10 @@ class Statements(Core):
             self.session.emit(Printed(line))
 
     def _note(self, frame: Frame, messages: tuple[str, ...], span: Span) -> None:
+        place = id(span.source), span.start
+        if place in self.noted:
+            return  # in a loop
+        self.noted[place] = span.source
         for message in messages:
             self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
@@ -157,13 +161,13 @@ class Statements(Core):
         self.session.time(frame, code, span)
 
     def _command(self, frame: Frame, node: Any, span: Span) -> None:
-        if node.word == "backward":
-            self.growth.next_round()
         values = [value for _, value in node.options if value is not None]
         operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
         count = len(values) + len(operands)
         taken = frame.stack[len(frame.stack) - count :] if count else []
         del frame.stack[len(frame.stack) - count :]
+        if node.word == "backward":
+            self.before_backward(taken[0], span)
         rest = iter(taken[len(operands) :])
         options = {name: next(rest) if value is not None else True for name, value in node.options}
         command = self.session.commands[node.word]
