@@ -139,6 +139,7 @@ _RULES: dict[Do, Callable[[Calls, list[Any], Any], None]] = {
     Do.CONSTANT: Calls._constant,
     Do.UNARY: Calls._unary,
     Do.SIGN: Calls._sign,
+    Do.WHOLE: lambda calls, stack, detail: None,
     Do.BINARY: Calls._binary,
     Do.CALL: Calls._call,
     Do.METHOD: Calls._method,

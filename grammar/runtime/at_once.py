@@ -70,6 +70,8 @@ def _followed(code: Code, own: dict[str, Any], scopes: Sequence[dict[str, Any]],
         elif do in (Do.UNARY, Do.BINARY):
             count = 1 if do is Do.UNARY else 2
             stack[-count:] = [_applied(detail, stack[-count:], depth)]
+        elif do is Do.WHOLE:
+            continue
         elif do is Do.SIGN:
             if stack[-2:] == [_EACH, _EACH]:
                 raise _Unlike  # of numbers it is a product, and of vectors not

@@ -48,6 +48,7 @@ class Do(IntEnum):
     UNARY = _AS_IS  # [function] x → f(x)
     BINARY = _AS_IS  # [function] x y → f(x, y)
     SIGN = _AS_IS  # [spans of x and y] x y → x y; refuses `·` and `×` of two arrays, which are other products on paper
+    WHOLE = _AS_IS  # x y → x y; notes a remainder of a whole number beyond 2**53
     CHAIN = _BY_RULE  # [function, label] x y → y, or 0 and jump: one link of a < b < c
     NEAR = _NEVER  # [whether there is a tolerance] x y (t) → whether x is near y
     IS_NONE = _AS_IS  # [negated] x → whether it is None

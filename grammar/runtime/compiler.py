@@ -163,6 +163,9 @@ class _Compiler:
 
     def _augment(self, node: ast.Augment) -> None:
         target = node.target
+        one = node.op == "+" and isinstance(node.value, ast.List) and len(node.value.items) == 1
+        if one:  # of an entry that is to be added to a list
+            node = node.changed(value=_as_list(node.value))
         change = (Do.AUGMENT, node.op, node.span)
         if isinstance(target, ast.Index):
             is_of_dict = isinstance(target.index, ast.String)
@@ -346,6 +349,8 @@ def _binary(node: ast.Binary) -> list[Part]:
         sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
     if node.sign is not None and not any(isinstance(side, ast.Number) for side in sides):
         sides.append((Do.SIGN, (node.left.span, node.right.span), node.sign))
+    if node.op == "%":
+        sides.append((Do.WHOLE, None, node.span))
     return [*sides, (Do.BINARY, OPS[BINARY[node.op]].call, node.span)]
 
 

@@ -157,6 +157,10 @@ def augmented(symbol: str, target: Any, value: Any) -> Any:
     if type(target) in SEQUENCES and (type(value) in SEQUENCES or symbol != "+"):
         found = combined(OPS[BINARY[symbol]].call, target, value)
         return found if type(found) in SEQUENCES else as_array(found)
+    if symbol == "+" and type(value) is List and _has_axes(target):
+        with_one = _with_one_entry(target, value)
+        if with_one is not None:
+            return with_one
     target, value = as_array(target), as_array(value)
     if isinstance(target, Tensor):
         return IN_PLACE[symbol](target, value)

@@ -195,11 +195,6 @@ class Calls(Names):
         if note is not None:
             self.session.emit(Noted(note))
 
-    def _places(self, args: tuple[Any, ...]) -> list[Any]:
-        """Everything that refers to values: names, stacks, and the arguments of a call that begins."""
-        scopes = [scope for frame in self.frames for scope in frame.scopes]
-        return [self.session.names, *scopes, *(frame.stack for frame in self.frames), list(args)]
-
     def _lambda(self, frame: Frame, definition: Definition, span: Span) -> None:
         count = len(definition.defaulted)
         defaults = tuple(frame.stack[len(frame.stack) - count :])

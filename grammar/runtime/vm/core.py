@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime.bytecode import Code, Do, Frame
@@ -46,6 +46,24 @@ class Core(ABC):
         if not self.frames:
             self.calling = 0  # a Ctrl-C may have come right after it was raised
         return self._run(Frame(code, (self.session.names,)))
+
+    def _places(self, args: tuple[Any, ...]) -> list[Any]:
+        """Everything that refers to values: names, stacks, and the arguments of a call that begins."""
+        scopes = [scope for frame in self.frames for scope in frame.scopes]
+        return [self.session.names, *scopes, *(frame.stack for frame in self.frames), list(args)]
+
+    def is_first(self, span: Span) -> bool:
+        """Whether nothing was noted at a place so far, such as in an earlier iteration of a loop."""
+        place = id(span.source), span.start
+        if place in self.noted:
+            return False
+        self.noted[place] = span.source
+        return True
+
+    def note_rounded(self, message: str, span: Span) -> None:
+        """Note, once, what rounding does at a place."""
+        if self.is_first(span):
+            self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
     def before_backward(self, loss: Any, span: Span) -> None:
         """Begin a new round, and note a loss that compares each entry with each."""

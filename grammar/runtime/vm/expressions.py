@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
@@ -16,6 +17,7 @@ from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import as_tensor, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.paper_products import has_axes, refuse_ambiguous
+from agrad.grammar.runtime.errors.rounded_numbers import EXACT
 from agrad.grammar.runtime.operations import (
     adapted,
     as_array,
@@ -50,6 +52,13 @@ class Expressions(Core):
         left, right = frame.stack[-2:]
         if has_axes(left) and has_axes(right):
             refuse_ambiguous(left, right, sides, span)
+
+    def _whole(self, frame: Frame, detail: None, span: Span) -> None:
+        left = frame.stack[-2]
+        left = left.node.value if type(left) is Tensor else left
+        if type(left) is float and EXACT < abs(left) < inf:
+            told = "whole numbers beyond 2**53 are rounded, so that the remainder may be wrong"
+            self.note_rounded(f"{span.text}: {told}", span)
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
         current().origin = span

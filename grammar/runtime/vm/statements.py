@@ -92,12 +92,9 @@ class Statements(Core):
             self.session.emit(Printed(line))
 
     def _note(self, frame: Frame, messages: tuple[str, ...], span: Span) -> None:
-        place = id(span.source), span.start
-        if place in self.noted:
-            return  # in a loop
-        self.noted[place] = span.source
-        for message in messages:
-            self.session.emit(Noted(Note(message, labels=[Label(span)])))
+        if self.is_first(span):
+            for message in messages:
+                self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
     def _unused(self, frame: Frame, name: str, span: Span) -> None:
         if isinstance(frame.stack[-1], Tensor | tuple):

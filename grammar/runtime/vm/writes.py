@@ -19,7 +19,7 @@ from agrad.grammar.runtime.operations import as_array, augmented, describe_value
 from agrad.grammar.runtime.views import check_number, check_write
 from agrad.grammar.runtime.vm.core import Core
 from agrad.grammar.values.list_methods import place_in
-from agrad.grammar.values.lists import List, entries_of, refuse_itself
+from agrad.grammar.values.lists import List, become_list, entries_of, refuse_itself
 
 
 class Writes(Core):
@@ -98,6 +98,9 @@ class Writes(Core):
     def _augment(self, frame: Frame, symbol: str, span: Span) -> int | None:
         value, target = frame.stack.pop(), frame.stack.pop()
         current().origin = span
+        is_written = getattr(target, "bracketed", False) and len(target.shape) == 1 and not target.node.recorded
+        if symbol == "+" and type(value) is List and is_written:
+            target = become_list(target, self._places(()))  # under all its names, as `append` makes it one
         frame.stack.append(augmented(symbol, target, value))
         return None
 
