@@ -158,10 +158,8 @@ class Table:
 
     def __iter__(self) -> NoReturn:
         """Refuse a loop, in which rows or columns might be meant. Raises AgradError of kind `type`."""
-        fixes = ["for row in tensor(t): …", "for name in t.columns: …"]
-        raise AgradError(
-            "type", "a loop goes over rows or columns, not over a table", fixes=[Hint(fix) for fix in fixes]
-        )
+        fixes = ["for row in tensor(t): …", "for name in t.columns: …", "x, y = t.T   of columns of numbers"]
+        raise AgradError("type", "a table is read by rows or by columns", fixes=[Hint(fix) for fix in fixes])
 
     def __contains__(self, name: object) -> bool:
         """Whether a column has that name."""

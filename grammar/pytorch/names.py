@@ -96,7 +96,9 @@ READERS = frozenset(
 )
 
 # Functions of school mathematics that are the reciprocal of another.
-RECIPROCALS = {"sec": "cos", "csc": "sin", "cosec": "sin", "cot": "tan"}
+RECIPROCALS = {"sec": "cos", "csc": "sin", "cosec": "sin", "cot": "tan", "ctg": "tan", "cotg": "tan"}
+# Those of an angle in degrees.
+OF_DEGREES = {"sind": "sin", "cosd": "cos", "tand": "tan"}
 
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
@@ -104,6 +106,16 @@ KNOWN_ELSEWHERE = {
     "ln": "log(…)",
     "lg": "log10(…)",
     **{name: f"1/{ours}(x)" for name, ours in RECIPROCALS.items()},
+    **{name: f"{ours}(x*pi/180)" for name, ours in OF_DEGREES.items()},
+    "tg": "tan(…)",
+    "arctg": "atan(…)",
+    "sh": "sinh(…)",
+    "ch": "cosh(…)",
+    "th": "tanh(…)",
+    "radians": "deg2rad(…)",
+    "degrees": "rad2deg(…)",
+    "tr": "trace(…)",
+    "ufloat": "x ± u",
     "factorial": "gamma(n + 1)",
     **dict.fromkeys(("C", "nCr", "ncr", "binom", "binomial", "choose"), "comb(…)"),
     **dict.fromkeys(("P", "nPr", "npr"), "perm(…)"),

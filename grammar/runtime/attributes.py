@@ -319,13 +319,17 @@ def _no_text_method(text: str, name: str) -> AgradError:
     return AgradError("name", f"a text has no .{name} in agrad", fixes=fixes)
 
 
+# What the `uncertainties` of Python have: the value, and how far off it may be.
+_OF_OTHERS = {**dict.fromkeys(("n", "nominal_value"), "data"), **dict.fromkeys(("s", "std_dev", "stddev"), "u")}
+
+
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
     from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
 
     if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
         why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
-    close = suggest(name, sorted(known))
+    close = [_OF_OTHERS[name]] if name in _OF_OTHERS else suggest(name, sorted(known))
     instead = tuple(f".{word}" for word in close)
     fixes = [Hint(word) for word in instead]
     return AgradError("name", f"there is no attribute .{name}", fixes=fixes, facts=WrongAttribute(name, instead))

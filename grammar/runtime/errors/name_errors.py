@@ -13,7 +13,17 @@ from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RECIPROCALS, RENAMED, canonical, names_in
+from agrad.grammar.pytorch.names import (
+    KNOWN_ELSEWHERE,
+    OF_DEGREES,
+    OWN_FORMS,
+    PREFIXES,
+    READERS,
+    RECIPROCALS,
+    RENAMED,
+    canonical,
+    names_in,
+)
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
@@ -33,6 +43,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         problem.at = behind
         return problem
     called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
+    if called and name in SHAPES:
+        return _called_command(name, span)
     if name in PREFIXES and not called:
         return _no_value(name, span)
     if name in USUAL and span.source.text.startswith(".", span.end):
@@ -56,6 +68,15 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _called_command(name: str, span: Span) -> AgradError:
+    """The error for `budget(y)`: a command is written without brackets, and has no value."""
+    given = arguments(span)
+    plain = " ".join([name, *given])
+    fixes = [plain if len(given) < 2 and can_be_read(plain) else Hint(SHAPES[name])]
+    message = f"{name} is a command, which is written without brackets"
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
 
 def of_a_module(name: str, module: str, span: Span) -> AgradError:
@@ -100,8 +121,14 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
     if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
         return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
-        return []
+        there = [module for module in ("torch", "np") if called and _is_in(module, name)]
+        return [corrected(span, f"{module}.{name}") for module in there[:1]]
     return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
+
+
+def _is_in(module: str, name: str) -> bool:
+    """Whether a name is read behind that of a module, such as `torch.nan_to_num`."""
+    return f"{module}.{name}" in OWN_FORMS or name in libraries.names_in(module)
 
 
 def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
@@ -144,6 +171,8 @@ def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
     replacement = _WORDS.get(name, "")
     if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
         replacement = f"grad({given[0]}, {given[1]})"
+    elif len(given) == 2 and name in ("derivative", "derive") and given[0].isidentifier():
+        replacement = f"grad({given[0]})({given[1]})"
     elif len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
         return [derivative_of(given[0], given[1], given[2])]
     elif len(given) == 1 and name == "D" and given[0].isidentifier():
@@ -159,6 +188,11 @@ def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
         replacement = f"gamma({given[0]} + 1)"
     elif len(given) == 1 and name in RECIPROCALS:
         replacement = f"(1/{RECIPROCALS[name]}({given[0]}))"
+    elif len(given) == 1 and name in OF_DEGREES:
+        angle = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
+        replacement = f"{OF_DEGREES[name]}({angle}*pi/180)"
+    elif len(given) == 2 and name == "ufloat":
+        replacement = f"({given[0]} ± {given[1]})"
     elif KNOWN_ELSEWHERE[name].startswith(("plot ", "histogram ")):
         plain = [one for part in given if "=" not in (one := part.removeprefix("yerr="))]
         places = dict(zip("xyu", plain, strict=False))

@@ -272,6 +272,20 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "2 * ‸print",
         ),
     ),
+    "command value": SyntaxMessage(
+        "`{word}` is a command, which has no value that could be assigned",
+        examples=(
+            "b = ‸budget y",
+            "e = ‸explain y",
+            "p = ‸plot y",
+            "v = ‸var 3",
+            "g = ‸grad w",
+            "s = ‸save 's.ag'",
+            "d = ‸load 'a.csv'",
+            "m = ‸fit y ~ a*x over a",
+            "x = 1; q = ‸formula x",
+        ),
+    ),
     "absent": SyntaxMessage(
         "agrad has no `{word}`",
         hint="{instead}",

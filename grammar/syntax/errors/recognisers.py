@@ -287,6 +287,35 @@ def _command(context: ErrorContext) -> AgradError | None:
     return problem
 
 
+_SCRIPT = re.compile(r"""["'][^"']*\.(?:ag|md|html|py)["']""")
+
+
+def _assigned_command(context: ErrorContext) -> AgradError | None:
+    """`b = budget y`, `v = var 3`, `data = load "a.csv"`: a command, which has no value, where a value is assigned."""
+    tokens, bad = context.statement, context.bad
+    if [token.type for token in tokens[:2]] != ["NAME", "_EQUAL"] or context.open:
+        return None
+    word = bad if len(tokens) == 2 else tokens[2]
+    if len(tokens) == 2 and (bad.type == "NAME" or bad not in COMMANDS or context.next_type in ("_EQUAL", "AUGMENT")):
+        return None
+    follows = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB", "ROOT"} and not context.breaks_between(word, bad)
+    if len(tokens) > 3 or (len(tokens) == 3 and (word.type != "NAME" or word not in COMMAND_WORDS or not follows)):
+        return None
+    name = tokens[0]
+    before = Span(context.source, name.start_pos, word.start_pos)
+    operand = context.following if word is bad else bad
+    fixes = [corrected(before, "")]
+    if word == "var":
+        fixes = [corrected(Span(context.source, name.start_pos, word.end_pos), f"var {name} =")]
+    elif word == "grad" and bad.type == "NAME":
+        fixes = [corrected(Span(context.source, word.start_pos, bad.end_pos), f"{bad}.grad")]
+    elif word == "load" and isinstance(operand, Token) and not _SCRIPT.fullmatch(operand):
+        fixes = [corrected(Span(context.source, word.start_pos, operand.end_pos), f"load_csv({operand})")]
+    elif word is not bad:  # such a word may be the name of a value, too
+        fixes.append(corrected(Span(context.source, word.start_pos, bad.end_pos), f"{word}*{bad}"))
+    return syntax_error("command value", context.span(word), fixes=fixes, word=str(word))
+
+
 def _product(context: ErrorContext) -> list[str]:
     """`sin(x)cos(x)` and `x sin x`, with the operator and the brackets that are left out."""
     previous, bad, behind = context.previous, context.bad, context.following
@@ -298,6 +327,9 @@ def _product(context: ErrorContext) -> list[str]:
         place = Span(context.source, previous.start_pos, behind.end_pos)
         return [corrected(place, f"{previous}*{bad}({behind})")]
     return []
+
+
+_THOUSANDS = re.compile(r"(?<![\w.])[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?(?![\w.(])(?! \d)")  # 1 000 000
 
 
 def _missing_operator(context: ErrorContext) -> AgradError | None:
@@ -325,6 +357,9 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
         between.append(f"{left}, {right}")
     what = "an operator or a comma" if listed else "an operator"
     place = Span(context.source, previous.start_pos, bad.end_pos)
+    if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
+        fixes = [corrected(Span(context.source, *whole.span()), re.sub("[^0-9.]", "", whole[0]))]
+        return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
     fixes = _product(context) or [corrected(place, text) for text in between]
     if context.open and context.open[-1].type == "_LSQB":
         fixes = [*signs.matrix(context), *fixes]
@@ -334,6 +369,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
 
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
+    _assigned_command,
     *calculus.RECOGNISERS,
     *foreign.RECOGNISERS,
     *operands.RECOGNISERS,

@@ -122,7 +122,7 @@ def test_a_column_is_in_the_graph_and_a_write_reaches_the_table(table):
         (lambda t: t[5, 0], "shape", None, None),
         (lambda t: t[ag.tensor([0.0, 1.0])], "type", "one index of several numbers may mean rows or columns of a table", ["t[[0, 2], :]   for rows", "t[:, [0, 2]]   for columns"]),
         (lambda t: t[0, 0, 0], "shape", "a table has rows and columns, and 3 indices are given", []),
-        (lambda t: list(t), "type", "a loop goes over rows or columns, not over a table", ["for row in tensor(t): …", "for name in t.columns: …"]),
+        (lambda t: list(t), "type", "a table is read by rows or by columns", ["for row in tensor(t): …", "for name in t.columns: …", "x, y = t.T   of columns of numbers"]),
         (lambda t: t + 1, "type", "the column name holds texts, so that the table is no array of numbers", ['t[["speed m/s", "t"]]   is the table without texts']),
         (lambda t: ag.sum(t), "type", "the column name holds texts, so that the table is no array of numbers", None),
         (lambda t: t.name + 1, "type", None, None),

@@ -90,7 +90,7 @@ def test_what_is_typed_and_shown(session, text, shown):
         ("t.name + 1", 'the column name holds texts, such as "A", and no numbers', ['t.name == "A"   is a mask']),
         ("t.name.sum()", 'the column name holds texts, such as "A", and no numbers', ['t.name == "A"   is a mask']),
         ("t.t()", "t is a column, and no function: leave out the brackets", ["t.t"]),
-        ("for r in t: r", "a loop goes over rows or columns, not over a table", ["for row in tensor(t): …", "for name in t.columns: …"]),
+        ("for r in t: r", "a table is read by rows or by columns", ["for row in tensor(t): …", "for name in t.columns: …", "x, y = t.T   of columns of numbers"]),
         ("t[[0, 1]]", "one index of several numbers may mean rows or columns of a table", ["t[[0, 2], :]   for rows", "t[:, [0, 2]]   for columns"]),
         ("u[2]", "one index of a table is a column, and numbers.csv has 2 columns: there is no column 2", ["t[2, :]   for a row"]),
         ("if u: 1", "an array of shape (3, 2) is neither true nor false", None),
