@@ -193,6 +193,10 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
         raise click.UsageError(
             f"no such option {letter}" + (f": did you mean {' or '.join(likely)}?" if likely else "")
         )
+    if "-D" in expressions[1:]:
+        raise click.UsageError(
+            f"no such option -D: values follow as they are: {found.typed(w for w in words if w != '-D')}"
+        )
     if len(expressions) > 1:
         advice = found.typed([" ".join(expressions)])
         raise click.UsageError(f"one expression at a time; if this is one, quote it: {advice}")

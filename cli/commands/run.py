@@ -28,6 +28,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
 from agrad.grammar.session.bindings import require_free
+from agrad.grammar.session.load import refuse_data, refuse_page
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
@@ -135,6 +136,7 @@ def command(
     elif theme is not None:
         raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
     limit_memory(memory)
+    refuse_data(file, "agrad run")
     if porting:
         return _port(file, [*names, "args"], files, as_json)
     if checking:
@@ -152,6 +154,7 @@ def command(
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
+    refuse_page(file, text, "agrad run")
     for note in _overwritten(names, Source(shown_name(file), text, 1, True)):
         emit(Noted(note))
     try:

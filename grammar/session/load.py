@@ -6,7 +6,7 @@ import os.path
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.data_files import note_read, require_files
 from agrad.engine.text import printable
 from agrad.grammar.commands.registry import Call
@@ -49,9 +49,7 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         require_files("load")
         if not path or "\0" in path:
             raise AgradError("file", "load: that is not the name of a file")
-        if (reader := _READERS.get(os.path.splitext(path)[1].lower())) is not None:
-            fixes = [f'data = {reader}("{printable(path)}")']
-            raise AgradError("file", f"load runs a script, and {printable(path)} is a file of data", fixes=fixes)
+        refuse_data(path, "load")
         found = beside(path, span)
         _refuse_cycle(found, loading)
         if len(loading) > DEPTH:
@@ -60,10 +58,29 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
             what = "it is a folder" if os.path.isdir(found) else "it is not a regular file"
             raise AgradError("file", f"cannot read {found}: {what}")
         note_read(found)
-        return Source(found, read_text(found), 1, True)
+        text = read_text(found)
+        refuse_page(found, text, "load")
+        return Source(found, text, 1, True)
     except AgradError as problem:
         problem.labels.append(Label(span))
         raise
+
+
+def refuse_data(path: str, word: str) -> None:
+    """Refuse to run a file of data, by the ending of its name. Raises AgradError of kind `file`."""
+    if (reader := _READERS.get(os.path.splitext(path)[1].lower())) is not None:
+        line = f'data = {reader}("{printable(path)}")'
+        fixes = [line if word == "load" else Hint(f"{line}   in a script, or in agrad repl")]
+        raise AgradError("file", f"{word} runs a script, and {printable(path)} is a file of data", fixes=fixes)
+
+
+def refuse_page(path: str, text: str, word: str) -> None:
+    """Refuse to run what `save` has written as a page. Raises AgradError of kind `file`."""
+    if text.startswith("<!-- saved by agrad"):
+        name = os.path.basename(os.path.splitext(path)[0])
+        fixes = [Hint(f'save "{printable(name)}.ag"   in the session writes a script')]
+        message = f"{word} runs a script, and {printable(path)} is a page that save wrote, to be read"
+        raise AgradError("file", message, fixes=fixes)
 
 
 def _refuse_cycle(path: str, loading: list[str]) -> None:

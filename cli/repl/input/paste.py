@@ -16,6 +16,7 @@ from prompt_toolkit.keys import Keys
 _FIRST = re.compile(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
 _MORE = re.compile(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
 _GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
+_TAB = 4  # columns, which a tab in the margin of a pasted line goes on to
 _KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
 
 
@@ -24,9 +25,14 @@ def statements(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if not any(_FIRST.match(line) for line in lines):
-        return text
+        return _spaced(text)
     typed = [(line, _FIRST.match(line) or _MORE.match(line)) for line in lines]
-    return "\n".join(line[found.end() :] for line, found in typed if found) + "\n" * text.endswith("\n")
+    return _spaced("\n".join(line[found.end() :] for line, found in typed if found) + "\n" * text.endswith("\n"))
+
+
+def _spaced(text: str) -> str:
+    """A text with spaces for the tabs before its lines, which a prompt would show as ^I."""
+    return re.sub(r"(?m)^[ \t]+", lambda margin: margin[0].expandtabs(_TAB), text)
 
 
 def behind(event: KeyPressEvent) -> str:

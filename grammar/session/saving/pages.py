@@ -25,7 +25,8 @@ pre { font: 14px/1.35 ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu San
 .prompt { opacity: 0.55; user-select: none }
 .typed { font-weight: bold }
 figure { margin: 1em 0 }
-img { background: #fff; max-width: 100% }"""
+img { background: #fff; max-width: 100% }
+@media print { pre { overflow-wrap: anywhere; white-space: pre-wrap } }"""
 
 
 def markdown(parts: Iterable[Part]) -> str:

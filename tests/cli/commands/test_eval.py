@@ -152,6 +152,7 @@ def test_a_word_of_the_language_is_no_name(agrad):
         (["1", "--zzz"], "no such option --zzz"),
         ([], "the expression is missing"),
         (["x=3"], "the expression is missing: x=3 gives x its value"),
+        (["sin(x^2)", "-D", "x=2"], 'no such option -D: values follow as they are: agrad eval "sin(x^2)" x=2'),
         (["2", "*", "3"], 'one expression at a time; if this is one, quote it: agrad eval "2 * 3"'),
         (["x", "x=1", "x=2"], "x is given twice"),
         (

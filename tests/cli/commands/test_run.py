@@ -133,3 +133,11 @@ def test_a_full_disk_is_an_error_of_one_line(environment):
         done = subprocess.run(command, stdout=disk, stderr=subprocess.PIPE, env=environment)
     message = b"error[file]: cannot write the results: No space left on device\n"
     assert (done.stderr, done.returncode) == (message, 1)
+
+
+def test_a_file_of_data_is_not_run(agrad, tmp_path):
+    path = tmp_path / "run.csv"
+    path.write_text("Temp [°C],y\n1,2\n", "utf-8")
+    out, err, code = agrad("run", str(path))
+    assert (out, code) == ("", 1)
+    assert err.startswith(f"error[file]: agrad run runs a script, and {path} is a file of data\n")

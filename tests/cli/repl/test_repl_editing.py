@@ -332,3 +332,15 @@ def test_a_state_folder_that_is_no_absolute_path_is_ignored(place, tmp_path, mon
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", place)
     assert state_folder() == str(tmp_path / ".local" / "state" / "agrad")
+
+
+@pytest.mark.parametrize(
+    ("pasted", "lines"),
+    [
+        ("for i in x:\n\ty = i\n\t\tz\n", "for i in x:\n    y = i\n        z\n"),
+        (">>> for i in x:\n...   \ty\n", "for i in x:\n    y\n"),
+        ('s = "a\tb"\n', 's = "a\tb"\n'),
+    ],
+)
+def test_tabs_in_the_margin_of_a_paste_are_spaces(pasted: str, lines: str) -> None:
+    assert statements(pasted) == lines

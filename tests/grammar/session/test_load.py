@@ -309,3 +309,14 @@ def test_a_file_of_data_is_no_script(name, fix):
         Session().run(f'load "{name}"')
     assert caught.value.message == f"load runs a script, and {name} is a file of data"
     assert caught.value.fixes == [fix]
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.html"])
+def test_a_page_that_save_wrote_is_no_script(name, tmp_path):
+    path = tmp_path / name
+    session = Session()
+    session.run(f'x = 2\nsave "{path}"')
+    with pytest.raises(AgradError) as caught:
+        Session().run(f'load "{path}"')
+    assert caught.value.message == f"load runs a script, and {path} is a page that save wrote, to be read"
+    assert caught.value.fixes == ['save "a.ag"   in the session writes a script']
