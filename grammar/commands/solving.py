@@ -37,9 +37,8 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     missing = [name for name, start in zip(names, starts, strict=True) if not isinstance(start, float)]
     if missing:
         message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        raise AgradError(
-            "name", message, fixes=[Hint(f"from {', '.join(f'{name}=1' for name in missing)}   at the end")]
-        )
+        starts_at = ", ".join(f"{name}=1" for name in missing)
+        raise AgradError("name", message, fixes=[Hint(f"from {starts_at}   at the end")])
     return [start for start in starts if isinstance(start, float)]
 
 

@@ -1,5 +1,5 @@
 """Zeros, minima, integrals and differential equations of functions. SciPy computes them, when they are first used.
 
 `functions` has the operations and their derivatives; `function` a function as a program, with what is derived from it;
-`implicit`, `quadrature` and `ode` have the computation.
+`implicit` and `integration` have the computation.
 """

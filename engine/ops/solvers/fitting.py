@@ -26,7 +26,7 @@ Total = Callable[[Ask], Sums]  # over all points
 _MOST = 2000  # evaluations
 _CLOSE = 3e-13  # relative step at which the last search ends
 _NEAR = 0.1  # relative distance that it may go
-_LEAST = 1e-15  # relative changes
+_LEAST, _ENOUGH = 1e-15, 1e-9  # relative changes, with which a search in all data, and in a sample, ends
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
 _SINGULAR = 1e-14  # singular value of a Jacobian with columns of length 1
@@ -138,7 +138,7 @@ def fit(total: Total, names: Sequence[str], start: Sequence[float], sample: Tota
         *lengths, residual = np.linalg.norm(factor, axis=0)
         is_zero = (first == 0) & (np.array(lengths) > 0)  # of which the size is what would explain the residuals
         sizes = np.divide(residual, lengths, out=np.abs(first), where=is_zero)
-        p, is_found = _searched(search, first)
+        p, is_found = _searched(search, first, _LEAST if search is passes else _ENOUGH)
         p, is_settled = _settled(passes, p)
         result = _result(passes, p, is_settled or (is_found and search is passes), list(names), sizes)
         if not result.problem:
@@ -146,8 +146,8 @@ def fit(total: Total, names: Sequence[str], start: Sequence[float], sample: Tota
     return result
 
 
-def _searched(passes: _Passes, start: Array) -> tuple[Array, bool]:
-    """The parameters at which SciPy's search ends, and whether it has converged."""
+def _searched(passes: _Passes, start: Array, least: float) -> tuple[Array, bool]:
+    """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged."""
     optimize = extra("scipy.optimize", "fit", "SciPy", "science")
     with np.errstate(all="ignore"):
         found = optimize.least_squares(
@@ -156,9 +156,9 @@ def _searched(passes: _Passes, start: Array) -> tuple[Array, bool]:
             jac=lambda p: np.nan_to_num(passes.at(p)[:, :-1]),
             method="lm",
             x_scale="jac",
-            xtol=_LEAST,
-            ftol=_LEAST,
-            gtol=_LEAST,
+            xtol=least,
+            ftol=least,
+            gtol=least,
             max_nfev=_MOST,
         )
     return found.x, found.status > 0

@@ -115,7 +115,7 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
 )
 def _integral(f: Any, a: Any, b: Any) -> Any:
     from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.quadrature import Integrand
+    from agrad.engine.ops.solvers.integration import Integrand
 
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
@@ -142,7 +142,7 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
 )
 def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
     from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.ode import System
+    from agrad.engine.ops.solvers.integration import System
 
     start, shape = _plain(y0)
     times, _ = _plain(ts)
