@@ -87,11 +87,27 @@ def as_leaf(value: Any) -> Tensor:
         slopes, known = found.slopes(value), value.node.uncertainty
         u, dof = found.combined(slopes), min(map(found.effective, slopes))
     made = uncertain(value.detach(), np.reshape(u, value.shape), dof, known.distribution if known else "normal")
+    _descend([made.node], found, slopes)
+    return made
+
+
+def derived(made: Sequence[Tensor], y: Tensor, gain: Array) -> None:
+    """Correlate uncertain numbers with the value that they were found from; `gain`: how each changes with its entries.
+
+    Without this, the residuals of a fit to uncertain values would be those of values independent of the fit.
+    """
+    with as_recorded(y) as found:
+        if found is not None:
+            _descend([x.node for x in made], found, gain @ found.slopes(y))
+
+
+def _descend(made: Sequence[Node], found: Sources, slopes: Array) -> None:
+    """Correlate new leaves with what they came from, entry by entry: slopes are their derivatives by that."""
     whole = Sources(list(dict.fromkeys([*found.nodes, *[y for x in found.nodes for y in x.extra.linked]])))
+    u = found.combined(slopes)
     shares = slopes * found.u / np.where(u > 0.0, u, 1.0)[:, None]
     rows = np.concatenate([np.pad(shares, ((0, 0), (0, len(whole.u) - len(found.u)))), np.eye(len(whole.u))])
-    link([made.node, *whole.nodes], rows @ whole.correlations @ rows.T)
-    return made
+    link([*made, *whole.nodes], rows @ whole.correlations @ rows.T)
 
 
 def correlate(a: Tensor, b: Tensor, r: float) -> None:

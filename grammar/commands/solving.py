@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import parameters, uncertainty
+from agrad.engine.autodiff.transforms import jacobian
+from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -22,6 +23,8 @@ from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.values.lists import List
+
+_TIED = 2000  # measured values with which parameters are correlated, at most: it takes the cube of their number
 
 
 def _plain(call: Call, what: str, value: Any) -> Value:
@@ -71,6 +74,11 @@ def _fit(session: Session, call: Call) -> None:
         raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
     dof = inf if found.is_weighted else float(found.dof)
     values = parameters(found.values, found.covariance, dof)
+    if sigma is not None and "sigma" not in call.options and y.size > _TIED:
+        session.emit(Noted(Note(f"fit: of so many values, {', '.join(names)} is taken to be independent")))
+    elif sigma is not None and "sigma" not in call.options:
+        slopes = np.stack([np.broadcast_to(x.value, y.shape) for x in jacobian(as_array(function(*values)), values)])
+        derived(values, as_array(call.options["measured"]), found.covariance @ slopes / sigma**2)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y, sigma)

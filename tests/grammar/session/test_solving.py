@@ -40,6 +40,27 @@ def test_uncertain_measurements_have_their_own_weights():
     assert told == ["note: fit: the uncertainty of x is not used: only that of what was measured is"]
 
 
+def test_parameters_are_correlated_with_the_uncertain_values_they_were_found_from():
+    session = Session()
+    said("U = normal([1, 3, 4, 9], [1, 1, 2, 2]); x = [0, 1, 2, 3]; fit U ~ a + b*x over a, b from a=1, b=1", session)
+    design, sigma = np.array([[1, 0], [1, 1], [1, 2], [1, 3]]), np.array([1.0, 1, 2, 2])
+    covariance = np.linalg.inv(design.T @ np.diag(sigma**-2) @ design)
+    residuals = np.diag(sigma**2) - design @ covariance @ design.T  # of a linear fit, exactly
+    assert session.evaluate("(U - a - b*x).u") == pytest.approx(np.sqrt(np.diag(residuals)))
+    said("c = a; fit U ~ a + b*x over a, b", session)
+    assert session.evaluate("(c - a).u") == pytest.approx(0, abs=1e-7)
+    said("fit U ~ m over m from m=1", session)
+    mean, weights = sigma @ sigma / 16, 1 / np.sum(sigma**-2)
+    assert session.evaluate("(mean(U) - m).u") == pytest.approx(np.sqrt(mean - weights))
+    said("V = normal(U.detach(), [1, 1, 2, 2]); fit V ~ m over m sigma [2, 2, 4, 4]", session)
+    assert session.evaluate("(V[0] - m).u") == pytest.approx(np.sqrt(1 + 4 * weights))
+
+
+def test_of_very_many_uncertain_values_a_note_says_that_parameters_are_taken_to_be_independent():
+    text = "x = linspace(0, 1, 2001); U = normal(x, 1); fit U ~ a*x over a from a=2"
+    assert said(text)[0] == "note: fit: of so many values, a is taken to be independent"
+
+
 def test_a_bracket_may_follow_the_command():
     for text in ("minimize (w - 3)**2 + 1 over w", "minimize [w][0]**2 - 6*w over w", "maximize -(w - 3)**2 over w"):
         assert said(f"var w = 1; {text}")[0] == "w = 3"
