@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.hooks import HOOKED
@@ -13,7 +14,7 @@ from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.live import live_graphs
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
-from agrad.engine.values import format_bytes, format_shape, size_of
+from agrad.engine.values import format_bytes, format_number, format_shape, size_of
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _WIDTH = 80
 _VALUE = 60  # columns for a value, or a statement, in `info`
 _LEAST = 20  # with fewer columns than this, lines are not broken
+_NUMBER = r"-?\d+(\.\d+)?(e-?\d+)?"
 _GRADIENT = 40  # and for a gradient in `vars`; a longer one is told by its shape
 _DESCRIBED = 250  # nodes of a graph that are all described; of a larger one, those with a name in the session
 _MANY = 8  # names that are listed one by one
@@ -240,9 +242,13 @@ def list_graphs(session: Session) -> str:
         name = truncate(_listed([end.spell() for end in graph.ends]), _GRADIENT)
         rows.append((name, _count(memory.nodes, "node"), format_bytes(memory.bytes), state, _listed([*graph.holders])))
     lines = align([(*cells, f"kept by {holders}") for *cells, holders in rows])
+    wide = session.settings.width
+    if wide and max(map(len, lines)) > wide:  # what keeps a graph is the point of the list: it has a line of its own
+        kept = [f"  kept by {holders}" for *_, holders in rows]
+        lines = [line for pair in zip(align(cells for *cells, _ in rows), kept, strict=True) for line in pair]
     if session.steps.told:
         lines.append(f"undo keeps {session.steps.told}")
-    return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
+    return "\n".join(truncate(line, wide or len(line)) for line in lines)
 
 
 def _holders(session: Session) -> Iterator[tuple[str, Iterable[Any]]]:
@@ -280,7 +286,7 @@ def list_names(session: Session) -> str:
     stale = out_of_date(collect(nodes)) if nodes else set()
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
-    lines = align([truncate(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    lines = align([_cut(*cell) for cell in zip(row, widths, _CUTS, strict=True)] for row in rows)
     if session.steps.told:
         lines.append(f"undo keeps {session.steps.told}")
     return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
@@ -308,17 +314,47 @@ def _cells(value: Any, stale: set[Node], session: Session) -> tuple[str, str, st
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:
-    """The widths of the columns of `vars`, made to fit: long values are shortened first, then names, then the rest."""
+    """The widths of the columns of `vars`, made to fit: long values are shortened first, then names, then the rest.
+
+    Where there is little room, gradients and memory are left out, and then shapes: columns that are 0 wide.
+    """
     total = sum(width + 2 for width in widths if width) - 2
-    for column, least in ((3, 24), (0, 16), (4, 24), (1, 16), (3, 8), (0, 8), (2, 8), (4, 16)):
+    for column, least in ((3, 24), (0, 16), (4, 24), (1, 16), (3, 16), (4, 0), (0, 8), (2, 8), (2, 0), (3, 8)):
         spare = min(max(total - width, 0), max(widths[column] - least, 0))
+        if spare and not least:
+            spare, total = widths[column], total - 2
         widths[column] -= spare
         total -= spare
     return widths
 
 
+def _cut(cell: str, width: int, how: Callable[[str, int], str]) -> str:
+    """A cell that is no wider than its column; none in a column that is left out."""
+    return how(cell, width) if width else ""
+
+
+def shortened(text: str, width: int) -> str:
+    """A value of at most `width` characters, in which no number is cut: its exponent would be lost.
+
+    A number has fewer digits, of an array there are the first entries.
+    """
+    if len(text) <= width:
+        return text
+    if re.fullmatch(_NUMBER, text):
+        rounded = (format_number(float(text), digits) for digits in range(9, 0, -1))
+        return next((one for one in rounded if len(one) <= width), "…")
+    cut = truncate(text, width)
+    if not re.match(rf"[(\[]*{_NUMBER}", text):
+        return cut
+    entries = re.match(r"(.*, |[(\[]*)", cut)
+    return (entries[0] if entries else "") + "…"
+
+
+_CUTS = (truncate, truncate, truncate, shortened, truncate)
+
+
 def _shown(value: Any, session: Session, width: int) -> str:
-    return truncate(text_of(value, session.settings).replace("\n", ""), width)
+    return shortened(text_of(value, session.settings).replace("\n", ""), width)
 
 
 def _count(number: int, word: str, many: str | None = None) -> str:

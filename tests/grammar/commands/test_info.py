@@ -2,7 +2,7 @@
 
 import pytest
 
-from agrad.grammar.commands.info import describe, list_names
+from agrad.grammar.commands.info import describe, list_graphs, list_names
 from agrad.grammar.session.session import Session
 
 
@@ -138,10 +138,10 @@ def test_vars_lists_every_name_in_columns():
     assert (
         list_names(after(text))
         == """\
-a  leaf           (4)  [1, 2, 3, 4]                            grad [2, 0, 0, 0]
-b  Exp, held      (4)  [2.718281828, 7.389056099, 20.0855369…  32 bytes
-c  Mul, held      (4)  [5.436563657, 14.7781122, 40.17107385…  32 bytes
-d  Mean, held          42.39551244                             40 bytes
+a  leaf           (4)  [1, 2, 3, 4]                  grad [2, 0, 0, 0]
+b  Exp, held      (4)  [2.718281828, 7.389056099, …  32 bytes
+c  Mul, held      (4)  [5.436563657, 14.7781122, …   32 bytes
+d  Mean, held          42.39551244                   40 bytes
 k  number              3
 m  value          (2)  [1, 2]
 f  function            f(x, y=…)
@@ -164,6 +164,31 @@ def test_vars_fits_80_columns():
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines] == ["a_name_that_goe…", "a_name_that_goe…", "b", "s"]
     assert lines[2].endswith("grad (40, 30)")
+
+
+def test_vars_never_cuts_a_number():
+    session = after(
+        "loss = 1.381491223e126; w = [1.1753685e100, 2.5]; k = 2/3; s = -1.23456789e-30; n = [[1, 2], [3, 4]]"
+    )
+    session.settings.width = 26
+    assert list_names(session).split("\n") == [
+        "loss  number  1.381491e126",
+        "w     value   […",
+        "k     number  0.6666666667",
+        "s     number  -1.23457e-30",
+        "n     value   [[1, 2], …",
+    ]
+
+
+def test_where_there_is_little_room_vars_leaves_out_gradients_and_graphs_has_two_lines():
+    session = after("var x = [1, 2, 3]; y = exp(x); z = sum(y); backward z retain")
+    session.settings.width = 40
+    names, graphs = list_names(session), list_graphs(session)
+    assert "grad" not in names
+    assert "bytes" not in names
+    assert "[1, 2, 3]" in names
+    assert max(map(len, [*names.split("\n"), *graphs.split("\n")])) <= 40
+    assert graphs.split("\n")[1].startswith("  kept by y and z")
 
 
 def test_vars_without_names():
