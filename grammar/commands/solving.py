@@ -78,7 +78,7 @@ def _fit(session: Session, call: Call) -> None:
         session.emit(Noted(Note(f"fit: of so many values, {', '.join(names)} is taken to be independent")))
     elif sigma is not None and "sigma" not in call.options:
         slopes = np.stack([np.broadcast_to(x.value, y.shape) for x in jacobian(as_array(function(*values)), values)])
-        derived(values, as_array(call.options["measured"]), found.covariance @ slopes / sigma**2)
+        derived(values, as_array(call.values[1]), found.covariance @ slopes / sigma**2)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y, sigma)
