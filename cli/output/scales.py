@@ -57,10 +57,16 @@ class LogScale:
         decades = range(math.floor(self.start), math.ceil(math.log10(self.high)) + 1)
         step = max(math.ceil(len(decades) / max(most, 2)), 1)
         marks = (1,) if self.length > 2 or step > 1 else (1, 2, 5)
-        near = [float(f"{mark}e{decade}") for decade in decades if not decade % step for mark in marks]
-        self.ticks = [tick for tick in near if tick and -1e-9 < self.place(tick) < 1 + 1e-9]
-        if len(self.ticks) < 2:
-            self.ticks = Scale(ends, most).ticks
+        self.ticks = self._inside(marks, [decade for decade in decades if not decade % step])
+        if len(self.ticks) < 2:  # of one no scale can be read
+            powers, finer = (self._inside(marks, decades) for marks in ((1,), (1, 2, 5)))
+            few = powers if len(powers) > 1 else [finer[0], finer[-1]] if len(finer) > 1 else []
+            self.ticks = few or scale_of(ends, most).ticks
+
+    def _inside(self, marks: Iterable[int], decades: Iterable[int]) -> list[float]:
+        """These numbers of each of these decades, as far as they are between the ends."""
+        near = [float(f"{mark}e{decade}") for decade in decades for mark in marks]
+        return [tick for tick in near if tick and -1e-9 < self.place(tick) < 1 + 1e-9]
 
     def place(self, number: float) -> float:
         """Where a number above 0 is, from 0 at the low end to 1 at the high end; nan for any other."""

@@ -13,7 +13,7 @@ from transcript import statements
 
 import agrad.grammar.commands  # noqa: F401  # which says how each command is written
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.errors import Hint, typed
+from agrad.engine.errors import AgradError, Hint, typed
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
@@ -65,6 +65,9 @@ ELSEWHERE = {
     "TRUE": "True",
     "ifelse(x > 1, 1, 0)": "where(x > 1, 1, 0)",
     "length(x)": "len(x)",
+    "avg(x)": "mean(x)",
+    "deg(pi)": "rad2deg(pi)",
+    "rad(180)": "deg2rad(180)",
     "rem(7, 3)": "fmod(7, 3)",
     "clear x": "del x",
     "x === 2": "x == 2",
@@ -332,3 +335,14 @@ def test_what_a_pupil_of_the_chain_rule_types(text: str, fix: str) -> None:
     error = failure(session, text)
     assert error is not None
     assert error.fixes[0] == fix, render(error)
+
+
+def test_at_is_told_with_what_holds_for_a_value_that_has_been_computed():
+    session = Session()
+    session.run("var x = 2; y = x**3")
+    with pytest.raises(AgradError, match="no `at`") as caught:
+        session.run("y at x=3")
+    first, other = caught.value.fixes
+    assert other == "x=3; y"  # which shows the old y
+    session.run(first.partition("   ")[0])
+    assert session.evaluate("y.item()") == 27

@@ -145,8 +145,11 @@ def _infix(context: ErrorContext) -> AgradError | None:
     if bad in ("at", "where", "when") and context.next_type == "NAME" and not context.open:
         given = re.match(r"\w+[ \t]+(\w+[ \t]*=[^=].*)", context.rest_of_line(bad.start_pos).partition("#")[0])
         if given is not None:
-            fix = f"{given[1].strip()}; {context.text_of(context.head, previous)}"
-            return syntax_error("at", context.span(bad), fixes=[fix], word=str(bad))
+            left = context.text_of(context.head, previous)
+            fix = f"{given[1].strip()}; {left}"
+            known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
+            fixes = [known, fix] if left.isidentifier() else [fix]
+            return syntax_error("at", context.span(bad), fixes=fixes, word=str(bad))
     is_unit = bad not in FUNCTIONS and bad != "then" and not context.open
     if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
         return syntax_error("units", context.span(bad))

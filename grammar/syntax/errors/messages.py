@@ -371,7 +371,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("x**2 ‸at x=3", "sin(x) ‸where x = 2"),
     ),
     "derivative of": SyntaxMessage(
-        "agrad has no `{word} of`: it differentiates a function, at a point",
+        "agrad has no `{word}`: it differentiates a function, at a point",
         examples=("‸derivative of x**2", "‸gradient of sin(t)*t", "‸derivative x**2", "‸differentiate x**2"),
     ),
     "file name": SyntaxMessage(

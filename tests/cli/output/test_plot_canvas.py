@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agrad.cli.output.plot_canvas import draw
+from agrad.cli.output.scales import LogScale
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.session.session import Session
 
@@ -100,6 +101,20 @@ def test_ticks_are_at_round_numbers_with_the_digits_that_tell_them_apart(ends, l
 def test_there_are_two_ticks_at_least(ends, height):
     rows = draw(Plot((Curve("y", (0, 1), ends),)), 40, height).split("\n")
     assert sum("┤" in row for row in rows) >= 2
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ((23, 1012), [100, 1000]),
+        ((15, 980), [20, 500]),
+        ((3, 9), [4, 6, 8]),
+        ((0.5, 2e6), [1, 1e5]),
+        ((1, 1000), [1, 100]),
+    ],
+)
+def test_a_short_logarithmic_axis_has_two_ticks_at_least(ends, ticks):
+    assert LogScale(ends, 2).ticks == ticks
 
 
 def test_an_index_has_whole_ticks_only():
