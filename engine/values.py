@@ -308,6 +308,13 @@ def shape_of(value: Value) -> Shape:
     return () if isinstance(value, float) else value.shape
 
 
+def has_nan(value: Any) -> bool:
+    """Whether a plain value is nan, or an entry of it."""
+    if isinstance(value, float):
+        return value != value
+    return hasattr(value, "dtype") and bool(np.isnan(value).any())
+
+
 def is_finite(value: Any) -> bool:
     """Whether a value has no inf and no nan; None has none, too."""
     if value is None:

@@ -18,7 +18,7 @@ from agrad.engine.core.context import MOST_UNDEFINED as MOST
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node
 from agrad.engine.errors import Hint, Label, Note, Origin
-from agrad.engine.values import format_number, np
+from agrad.engine.values import format_number, has_nan, np
 
 if TYPE_CHECKING:
     from agrad.engine.core.op import Op
@@ -157,10 +157,3 @@ def tell_of_replay(roots: Sequence[Tensor], before: int) -> None:
             if note is not None and context.listener is not None:
                 context.listener(note)
     del kept[before:]
-
-
-def has_nan(value: Any) -> bool:
-    """Whether a plain value is nan, or an entry of it."""
-    if type(value) is float:
-        return value != value
-    return hasattr(value, "dtype") and bool(np.isnan(value).any())

@@ -18,7 +18,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.values import Array, describe, format_number, format_shape, np
+from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.bytecode import Code, Do
@@ -203,7 +203,7 @@ class Rowwise(Session):
         finally:
             self.names.update(self.numbers)
         nodes = reachable(value.node) if isinstance(value, Tensor) else ()
-        first = min((node for node in nodes if _has_nan(node.value)), key=lambda node: node.seq, default=None)
+        first = min((node for node in nodes if has_nan(node.value)), key=lambda node: node.seq, default=None)
         return first.origin if first is not None and isinstance(first.origin, Span) else None
 
     def _draw_again(self) -> None:
@@ -218,10 +218,6 @@ class Rowwise(Session):
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
         return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=NoNumber())
-
-
-def _has_nan(value: Any) -> bool:
-    return value is not None and bool(np.isnan(value).any())
 
 
 def draws(text: str) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 from agrad.engine.core.context import UndoLog
 from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.errors import Label, Note
-from agrad.engine.inspect.undefined import first_note, has_nan, undefined_behind
-from agrad.engine.values import np
+from agrad.engine.inspect.undefined import first_note, undefined_behind
+from agrad.engine.values import has_nan, np
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.values.lists import List
 

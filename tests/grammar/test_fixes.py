@@ -40,6 +40,8 @@ ELSEWHERE = {
     "x²y": "x²*y",
     "{x[0] + 1}^{2}": "(x[0] + 1)^(2)",
     "2*sin⁻¹(0.5)": "2*asin(0.5)",
+    "sin⁻¹ n": "asin(n)",
+    "1/cos^-2 n": "1/cos(n)^-2",
     "W(1, 2)": "W[0, 1]",
     "disp(x)": "print(x)",
     "b = budget y": "budget y",

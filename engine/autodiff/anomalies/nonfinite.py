@@ -15,7 +15,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import without_brackets
-from agrad.engine.values import Shape, format_number, is_finite, np, shape_of, spread
+from agrad.engine.values import Shape, format_number, has_nan, is_finite, np, shape_of, spread
 
 # A derivative as a value, or of a function: the steps in it have the same text, but other operations.
 _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
@@ -68,7 +68,7 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
     """The note on the first contribution that is not finite: that of a node to an operand, from its cotangent g."""
     with scope(undefined=None), quiet():
         values = _values(order)
-        begun = _begun(node, values, _has_nan(c) or _has_nan(values.get(node)))
+        begun = _begun(node, values, has_nan(c) or has_nan(values.get(node)))
         if begun is not None:
             begun, told = _first_of(begun, order, values)
             note = not_finite_note(begun, values.setdefault(begun, begun.value), values)
@@ -137,18 +137,14 @@ def _is_meant(node: Node, values: dict[Node, Any], known: dict[Node, bool]) -> b
         value = values.get(one, one.value)
         bad = [x for x in one.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
         waiting = [x for x in bad if x not in known]
-        if waiting and not _has_nan(value):
+        if waiting and not has_nan(value):
             stack.extend(waiting)
             continue
         given = any(not isinstance(x, Node) and not is_finite(x) for x in one.inputs)
         by_data = (one.op is None and not one.requires_grad) or given or (bool(bad) and all(known.get(x) for x in bad))
-        known[one] = by_data and not _has_nan(value)
+        known[one] = by_data and not has_nan(value)
         stack.pop()
     return known[node]
-
-
-def _has_nan(value: Any) -> bool:
-    return value is not None and bool(np.isnan(value).any())
 
 
 def _slope(node: Node, position: int, g: Any, c: Any) -> Any:
@@ -166,8 +162,7 @@ def _slope(node: Node, position: int, g: Any, c: Any) -> Any:
 
 def _is_nan(found: dict[Node, Any]) -> bool:
     """Whether a gradient has a nan."""
-    values = (_plain(value) for value in found.values())
-    return any(value != value if isinstance(value, float) else bool(np.isnan(value).any()) for value in values)
+    return any(has_nan(_plain(value)) for value in found.values())
 
 
 def _raise_anomaly(note: Note) -> NoReturn:
@@ -217,7 +212,7 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
 
 def _came_in(leaf: Node, value: Any) -> Note:
     """The note on a leaf that is not finite itself: data, or what updates have made of it."""
-    bad = np.isnan(value) if _has_nan(value) else ~np.isfinite(value)
+    bad = np.isnan(value) if has_nan(value) else ~np.isfinite(value)
     index = None if isinstance(value, float) else np.unravel_index(int(np.argmax(bad)), value.shape)
     at = "" if index is None else f"[{_place(index)}]"
     message = f"a gradient is inf or nan: {leaf.spell()}{at} is {format_number(_entry(value, index))} already"

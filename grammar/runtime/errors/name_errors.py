@@ -27,7 +27,7 @@ from agrad.grammar.pytorch.names import (
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed
+from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed, raised
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
@@ -323,9 +323,5 @@ def _power_of(value: float, given: str, span: Span) -> str:
     before = _RAISED.search(span.source.text[: span.start])
     if before is None or before[1] not in FUNCTIONS:
         return ""
-    inverse = f"a{before[1]}"
-    sign = "-" if before[2] or before[3] else ""
-    instead = f"{before[1]}{given}^{sign}{format_number(value)}"
-    if sign and value == 1 and inverse in FUNCTIONS:
-        instead = f"{inverse}{given}"
+    instead = raised(before[1], given, format_number(value), bool(before[2] or before[3]))
     return corrected(Span(span.source, before.start(), span.end), instead)

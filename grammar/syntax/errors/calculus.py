@@ -87,17 +87,29 @@ _ORDERS = {"2": 2, "²": 2, "3": 3, "³": 3}
 
 
 def power(context: ErrorContext) -> AgradError | None:
-    """`sin²x` and `sin^2 x`, the square of a sine."""
-    bad, before = context.bad, context.before[-3:]
-    if [*(token.type for token in before), bad.type] != ["NAME", "POWER", "NUMBER", "NAME"]:
+    """`sin²x` and `sin^2 x`, the square of a sine, and `sin⁻¹ x`, its inverse."""
+    bad, before = context.bad, context.before[-4:]
+    if len(before) < 3:
         return None
-    function, _, exponent = before
+    is_negative = len(before) == 4 and before[2] == "-"
+    *tokens, exponent = before if is_negative else before[-3:]
+    expected = ["NAME", "POWER", "SUM"] if is_negative else ["NAME", "POWER"]
+    if [token.type for token in (*tokens, exponent, bad)] != [*expected, "NUMBER", "NAME"]:
+        return None
+    function = tokens[0]
     name = function_named(function)
     if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
         return None
     place = Span(context.source, function.start_pos, bad.end_pos)
-    fixes = [corrected(place, f"{name}({bad})^{exponent}")]
+    fixes = [corrected(place, raised(name, f"({bad})", str(exponent), is_negative))]
     return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
+
+
+def raised(name: str, given: str, exponent: str, is_negative: bool) -> str:
+    """A power of a function at its argument in brackets; with the exponent -1, its inverse."""
+    if is_negative and exponent == "1" and f"a{name}" in FUNCTIONS:
+        return f"a{name}{given}"
+    return f"{name}{given}^{'-' if is_negative else ''}{exponent}"
 
 
 def arrow(context: ErrorContext) -> AgradError | None:
