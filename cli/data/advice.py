@@ -10,6 +10,7 @@ from agrad.cli.arguments.expression import Formula
 from agrad.engine.data.aggregates import NAMES
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.runtime.errors.column_fixes import leading
 from agrad.grammar.session.bindings import open_names
 from agrad.grammar.session.row_machine import AlongRows
 
@@ -40,17 +41,20 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
             if name in NAMES and data != "-" and "--whole" not in typed:
                 problem.fixes.insert(0, command_line([*typed, "--whole", name]))
         elif isinstance(facts, UnknownColumn):
-            problem.fixes = _other_columns(facts, bool(problem.labels))
+            problem.fixes = _named(facts, typed, command_line) or _other_columns(facts, bool(problem.labels))
         raise
 
 
 @contextmanager
 def divided(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
-    """Add the option to an error inside that says how the rows of a file are divided."""
+    """Add the option to an error inside that says how the rows of a file are divided, or which column is meant."""
     try:
         yield
     except AgradError as problem:
-        problem.fixes = _of_form(problem.facts, typed, command_line) or problem.fixes
+        fixes = _of_form(problem.facts, typed, command_line)
+        if isinstance(problem.facts, UnknownColumn):
+            fixes = _named(problem.facts, typed, command_line) or _other_columns(problem.facts, False)
+        problem.fixes = fixes or problem.fixes
         raise
 
 
@@ -83,6 +87,12 @@ def _whole_column(text: str, data: str) -> list[str]:
         return ["-D m=…   for a number that is the same in every row"]
     column = Formula("eval", [], {}, []).typed([text, f"{names[0]}=@{data}:{names[0]}"])
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
+
+
+def _named(facts: UnknownColumn, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+    """The option that gives a column a name without its unit: `-c 't=t [min]'`."""
+    columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
+    return [command_line([*typed, "-c", f"{facts.name}={one}"]) for one in columns]
 
 
 def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:

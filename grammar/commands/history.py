@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
@@ -61,11 +62,14 @@ def _history(session: Session, call: Call) -> None:
     session.emit(Table(text) if lines else Printed("no statement is in effect yet"))
 
 
+_STEP = re.compile(r"\s*(undo|redo)\b")
+
+
 @command(
     "again",
     "again [5]",
     "Runs a line of the session again, by its number: the one in the prompt, in messages and in `history`. `again` "
-    "alone runs the last one, `again 2..4` several. What runs belongs to the line that asks.",
+    "alone runs the last one that is no undo or redo, `again 2..4` several. What runs belongs to the line that asks.",
     "x = 2; history",
     changes="session",
     forms="again, again 5 or again 2..4",
@@ -79,7 +83,8 @@ def _again(session: Session, call: Call) -> None:
     from agrad.grammar.session.log import again  # here: the log imports the table of commands
 
     _entries(session, call)
-    last = max((number for number in session.record.typed if number < _line(call)), default=0)
+    typed = session.record.typed.items()
+    last = max((number for number, text in typed if number < _line(call) and not _STEP.match(text)), default=0)
     numbers = [int(value) for value in call.values] or [last]
     if not numbers[0]:
         raise AgradError("name", "again: nothing was typed before this", labels=[Label(call.span)])

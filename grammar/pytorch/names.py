@@ -461,7 +461,7 @@ def method_there(
     if name in _AMBIGUOUS and "numpy" in imported and not _OF_TORCH & keywords.keys():
         theirs, ours = _MEANINGS[name]
         message = f".{name}() of a tensor {theirs}, and of an array of NumPy {ours}: both are imported"
-        raise AgradError("type", message, fixes=[Hint(fix) for fix in _SPELLED.get(name, _SPELLED["std"])(name)])
+        raise AgradError("type", message, fixes=[Hint(fix) for fix in _SPELLED.get(name, _SPELLED["std"])(name, args)])
     return _repeated if name == "repeat" else OWN[f"torch.{name}"]
 
 
@@ -470,10 +470,10 @@ _MEANINGS = {
     **dict.fromkeys(("max", "min"), ("along an axis gives values and places", "the values alone")),
     "repeat": ("repeats the whole", "each entry"),
 }
-_SPELLED: dict[str, Callable[[str], tuple[str, ...]]] = {
-    "std": lambda name: (f"torch.{name}(x)", f"np.{name}(x)"),
-    "max": lambda name: (f"x.{name}(dim=…)   or torch.{name}(x, …)", f"x.{name}(axis=…)"),
-    "repeat": lambda name: ("x.tile(…)   repeats the whole", "np.repeat(x, …)   repeats each entry"),
+_SPELLED: dict[str, Callable[[str, tuple[Any, ...]], tuple[str, ...]]] = {
+    "std": lambda name, args: (f"torch.{name}(x{', …' * bool(args)})", f"np.{name}(x{', …' * bool(args)})"),
+    "max": lambda name, _: (f"x.{name}(dim=…)   or torch.{name}(x, …)", f"x.{name}(axis=…)"),
+    "repeat": lambda name, _: ("x.tile(…)   repeats the whole", "np.repeat(x, …)   repeats each entry"),
 }
 _SPELLED["min"] = _SPELLED["max"]
 

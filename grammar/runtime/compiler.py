@@ -131,7 +131,7 @@ class _Compiler:
         unused: list[Part] = []
         if isinstance(node.value, ast.Call) and isinstance(node.value.function, ast.Attribute):
             function = node.value.function
-            if function.name == "sort" and isinstance(function.value, ast.Name):
+            if function.name == "sort" and isinstance(function.value, ast.Name) and module_name(function) is None:
                 unused = [(Do.UNUSED, function.value.id, node.span)]
         self.emit([node.value, *unused, last])
 

@@ -459,7 +459,7 @@ class Session:
             stopped = None
             while True:
                 try:
-                    self._take_back(error, log, before, place)
+                    self._take_back(error, log, before, place, isinstance(statement, ast.For | ast.While))
                     self._end(*around)
                     break
                 except KeyboardInterrupt as pressed:  # may be interrupted at any point: all of this can be done again
@@ -491,9 +491,12 @@ class Session:
         log: UndoLog,
         before: tuple[tuple[Any, ...], int | None, dict[str, Guard]],
         place: int,
+        looped: bool,
     ) -> None:
         """Restore the state before a statement that failed, and complete its error."""
         try:
+            if isinstance(error, AgradError) and self.record.on and looped and log.undos:
+                error.notes.append("the loop is taken back: all is as it was before it")
             self.steps.drop(log)
             self.record.cut(place)
             if isinstance(error, AgradError):

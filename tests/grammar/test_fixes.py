@@ -329,6 +329,17 @@ def test_the_right_line_can_be_read() -> None:
         ("watch y as 2*y", "watch y as lambda g: 2*g   passes on twice the gradient g"),
         ("formula sum(v)*x wrt x", "explain sum(v)*x"),
         ("save lesson.ag", 'save "lesson.ag"'),
+        ("grad y wrt x", "grad(y, x)"),
+        ("backward y step", "backward y trace"),
+        ("backward y wrt x", "grad(y, x)"),
+        ("formula y wrt x order 2", "formula grad(y, x)"),
+        ("formula y order 2", "formula grad(y, x)   by a leaf x"),
+        ("solve t^2 - 4 = 0", "solve t^2 - 4 == 0 for t from 1"),
+        ("plot t^2 from -1 to 2", "plot t^2 for t in -1..2"),
+        ("plot y = t^2", "plot t^2 for t in -2..2"),
+        ("plot t^2 for t = 0..2*pi", "plot t^2 for t in 0..2*pi"),
+        ("plot sin(t), t = -2..2", "plot sin(t) for t in -2..2"),
+        ('load_csv(my.data.csv, na="")', 'load_csv("my.data.csv", na="")'),
         ("dq/dx", "grad(q, x)   of a value q that was computed from a leaf x; grad(f)(2) of a function f"),
     ],
 )
@@ -348,3 +359,9 @@ def test_at_is_told_with_what_holds_for_a_value_that_has_been_computed():
     assert other == "x=3; y"  # which shows the old y
     session.run(first.partition("   ")[0])
     assert session.evaluate("y.item()") == 27
+
+
+def test_a_number_that_is_called_may_be_meant_as_a_function() -> None:
+    error = failure(new_session("x = 2"), "f = x^2; f(3)")
+    assert error is not None
+    assert error.fixes == ["f = x^2; f*(3)", "def f(x) = …   makes a function of it"]

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.autodiff.anomalies.remedies import LARGE, in_logarithm, remedies
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch.arrays import compute
@@ -72,10 +72,14 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
         if begun is not None:
             begun, told = _first_of(begun, order, values)
             note = not_finite_note(begun, values.setdefault(begun, begun.value), values)
-            if told and note.labels:
-                note = Note(note.message, [Label(note.labels[0].origin, told)], note.fixes, of_numbers=True)
-            return note
-        return not_finite_note(node, c, values, _slope(node, position, g, c))
+            labels = [Label(note.labels[0].origin, told)] if told and note.labels else note.labels
+            fixes = in_logarithm(begun, order) or note.fixes
+            return Note(note.message, labels, fixes, follows=note.follows, of_numbers=True)
+        note = not_finite_note(node, c, values, _slope(node, position, g, c))
+        if np.max(np.abs(g)) > LARGE:  # its product with a derivative that is finite is what is not
+            message = note.message.replace("the derivative of", "the gradient through", 1)
+            return Note(message, note.labels, note.fixes, of_numbers=True)
+        return note
 
 
 def _on_values(order: list[Node]) -> Note | None:

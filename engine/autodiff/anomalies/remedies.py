@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from agrad.engine.core.facts import Remedy
+from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import Hint
 from agrad.engine.text import divided, is_balanced, without_brackets
@@ -18,7 +19,7 @@ from agrad.engine.text import divided, is_balanced, without_brackets
 _CALL = re.compile(r"\(*((?:\w+\.)*)(\w+)\((.*)\)$", re.DOTALL)
 _METHOD = re.compile(r"(.+)\.(\w+)\(\)$", re.DOTALL)
 _NEAR_ZERO = "1e-12"
-_LARGE = 1e100  # beyond what any calculation means to reach
+LARGE = 1e100  # beyond what any calculation means to reach
 
 
 def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = False) -> list[str]:
@@ -33,9 +34,25 @@ def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = Fals
         fixes = _of_one(text, op.remedy, is_array)
     else:
         fixes = []
-    if not fixes and any(_LARGE < abs(x) < math.inf for x in operands):
+    if not fixes and any(LARGE < abs(x) < math.inf for x in operands):
         return [Hint("numbers that grow without bound in a loop need a smaller step: lr=…, or clip_grad_norm_")]
     return fixes
+
+
+def in_logarithm(node: Node, order: Sequence[Node]) -> list[str]:
+    """What to write instead of the logarithm of a sum of exponentials, of which a node is one: `softplus(x)`."""
+    text = node.origin.text if node.op is OPS["exp"] and node.origin is not None else ""
+    called = _CALL.match(without_brackets(text))
+    users = [one for one in order if node in one.inputs]
+    if called is None or not is_balanced(called[3]) or len(users) != 1 or users[0].op is None:
+        return []
+    first = users[0]
+    logs = [one for one in order if one.op is OPS["log"] and one.inputs[0] is first]
+    if first.op is OPS["log1p"] or (logs and first.op is OPS["add"] and 1.0 in first.inputs):
+        return [f"softplus({called[3]})   is log(1 + exp({called[3]})), without overflow"]
+    if logs and first.op is OPS["sum"] and not first.shape:
+        return [f"logsumexp({called[3]})   is log(sum(exp({called[3]}))), without overflow"]
+    return []
 
 
 def _of_one(text: str, case: Remedy, is_array: bool) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from agrad.engine.errors import Hint, Origin, UnknownColumn
 from agrad.grammar.diagnostics import Span, suggest
@@ -23,15 +24,17 @@ _OF_FRAMES = {
     "loc": "{t}[{x} > 0]   for rows",
     "plot": "plot {x}, {y}",
 }
+_GENERIC = re.compile(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
+_NAMES = re.compile(r"(?<![\w.\"'])[^\W\d]\w*")
 _ROWS = 5  # of head and tail
-_LEADING = re.compile(r"[^\W\d]\w*")  # the name in `time (s)`
+_LEADING = re.compile(r"[^\W\d]\w*"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 
 
 def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:
     """The line with a column that the table has, or with what a method of a data frame is in the language."""
     name, columns = facts.name, facts.columns
     owner, rest = _apart(name, at.text if at is not None else "")
-    meant = suggest(name, columns) or [one for one in columns if _leads(name, one)]
+    meant = suggest(name, columns) or leading(name, columns)
     if isinstance(at, Span) and owner:
         fixes = [corrected(at, spelled(owner, one)) for one in meant]
         if name in _OF_FRAMES and not meant and columns:
@@ -40,6 +43,16 @@ def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:
             return fixes
     table = owner if owner.isidentifier() else "t"
     return [Hint(spelled(table, one)) for one in meant] or [Hint(f"{table}.columns   are the names")]
+
+
+def of_own_table(fixes: list[str], typed: str, names: Mapping[str, object] | None) -> list[str]:
+    """Fixes that speak of a table t, with the name that it has in what was typed, if there is one table alone."""
+    if not names or not any(map(_GENERIC.search, fixes)):
+        return fixes
+    from agrad.engine.ops.tables import Table  # here, since few sessions have tables
+
+    own = [name for name in dict.fromkeys(_NAMES.findall(typed)) if isinstance(names.get(name), Table)]
+    return [type(fix)(_GENERIC.sub(own[0], fix)) for fix in fixes] if len(own) == 1 else fixes
 
 
 def spelled(table: str, name: str) -> str:
@@ -56,10 +69,11 @@ def _apart(name: str, text: str) -> tuple[str, str]:
     return (found[1], found[2] or "") if found is not None else ("", "")
 
 
-def _leads(name: str, column: str) -> bool:
-    """Whether a column is called so, apart from its unit: `time` of `time (s)`."""
-    found = _LEADING.match(column)
-    return found is not None and found[0].lower() == name.lower()
+def leading(name: str, columns: Iterable[str]) -> list[str]:
+    """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
+    known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
+    exact = [column for column, own in known.items() if name in own]
+    return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
 
 
 def _of_frame(name: str, owner: str, rest: str, columns: tuple[str, ...], at: Span) -> str:

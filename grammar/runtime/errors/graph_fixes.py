@@ -16,7 +16,7 @@ from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.runtime.errors.column_fixes import column_fixes
+from agrad.grammar.runtime.errors.column_fixes import column_fixes, of_own_table
 from agrad.grammar.runtime.errors.source_lines import again, at, evaluate_again, listed, statement_of
 from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.parser import can_be_read
@@ -48,7 +48,7 @@ def explain(error: AgradError, steps: Steps | None = None, record: SessionLog | 
     `steps` are the statements that can be taken back, where there are any; `record` those in effect, and `names` what
     they have given values.
     """
-    error.fixes = _fixes(error) or error.fixes
+    error.fixes = of_own_table(_fixes(error) or error.fixes, _typed(error), names)
     if record is not None and isinstance(error.facts, NoGraph):
         error.fixes = _leaf_behind(error.facts.name, record.entries, names) or error.fixes
     if steps is not None and isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
@@ -59,7 +59,7 @@ def explain(error: AgradError, steps: Steps | None = None, record: SessionLog | 
 
 def _leaf_behind(name: str, entries: Sequence[Accepted], names: dict[str, Any]) -> list[str]:
     """The number that a number was computed from, as a leaf, and the lines that compute it: `var x = 3; again 5..6`."""
-    wanted, given, lines = {name}, "", set[int]()
+    wanted, given, places = {name}, "", list[Span]()
     for entry in reversed(entries):
         made = _GIVEN.fullmatch(entry.span.text)
         if made is None or made[1] not in wanted:
@@ -68,13 +68,12 @@ def _leaf_behind(name: str, entries: Sequence[Accepted], names: dict[str, Any]) 
         used = {one for one in _NAMES.findall(made[2]) if isinstance(names.get(one), float)}
         wanted |= used
         if used:
-            place = entry.span.source
-            lines.add(0 if place.is_file else place.position(entry.span.start)[0])
+            places.append(entry.span)
         elif not given and made[1] != name:
             given = made[1]
-    if not given or not all(lines):
+    if not given or any(place.source.is_file for place in places) or not (commands := again(places)):
         return []
-    return [f"var {given} = {format_number(names[given], None)}; {again(lines)}"]
+    return [f"var {given} = {format_number(names[given], None)}; {commands}"]
 
 
 def _fixes(error: AgradError) -> list[str]:
@@ -308,9 +307,10 @@ def _place(node: Node) -> str:
 
 
 def _augmented(text: str) -> str | None:
-    """`b += 1` as the value that it computes: `b + 1`."""
+    """`b += 1` as the value that it computes: `b + 1`; and `b.sub_(1)`, `b.sub(1)`."""
     found = re.fullmatch(r"(?:no_grad: *)?(\w+) ?([-+*/%@]+)= ?(.+)", text)
-    return " ".join(found.groups()) if found else None
+    method = re.fullmatch(r"(\w+\.(?:add|sub|mul|div|exp|sqrt|tanh|sigmoid|relu|clamp))_(\(.*\))", text)
+    return " ".join(found.groups()) if found else f"{method[1]}{method[2]}" if method else None
 
 
 def _retaining(text: str) -> str | None:

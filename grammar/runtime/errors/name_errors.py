@@ -65,6 +65,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     elif called and not close:
         given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
         close = [Hint(f"def {name}({given}) = …   defines it"), "help   lists the functions"]
+    close = _in_words(name, span) or close
     fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
@@ -77,6 +78,22 @@ def _called_command(name: str, span: Span) -> AgradError:
     fixes = [plain if len(given) < 2 and can_be_read(plain) else Hint(SHAPES[name])]
     message = f"{name} is a command, which is written without brackets"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+
+
+def _in_words(name: str, span: Span) -> list[str]:
+    """`grad y wrt x`, and a file name without quotes, as `load_csv(data.csv)`, with what is typed."""
+    text = span.source.text
+    if name == "wrt" and (found := re.compile(r"[ \t]+(\w+)").match(text, span.end)):
+        before = re.search(r"grad[ \t]+(\w+)[ \t]+$", text[: span.start])
+        return (
+            [corrected(Span(span.source, before.start(), found.end()), f"grad({before[1]}, {found[1]})")]
+            if before
+            else []
+        )
+    named = re.compile(r"(?:\.\w+)*\.(?:csv|tsv|txt|dat|jsonl|parquet|npy|npz)(?=[ \t]*[,)])").match(text, span.end)
+    if named is not None and re.search(r"\bload\w*\([ \t]*$", text[: span.start]):
+        return [corrected(Span(span.source, span.start, named.end()), f'"{name}{named[0]}"')]
+    return []
 
 
 def of_a_module(name: str, module: str, span: Span) -> AgradError:
@@ -302,9 +319,11 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
+        if name.isidentifier() and name != "x":
+            fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
     elif given == "()":
         fixes = [corrected(span, name)]
-    fixes = [fix for fix in short(fixes) if can_be_read(typed([fix])[0])]
+    fixes = [fix for fix in short(fixes) if isinstance(fix, Hint) or can_be_read(typed([fix])[0])]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
 
 

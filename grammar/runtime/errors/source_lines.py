@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from agrad.engine.core.context import current
 from agrad.grammar.diagnostics import Source, Span
@@ -37,30 +38,56 @@ def _is_inside(line: str) -> bool:
 
 
 def evaluate_again(places: Iterable[object]) -> str | None:
-    """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place."""
+    """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place.
+
+    At a prompt, what can be typed: see `again`.
+    """
     files: dict[str, set[int]] = {}
     called: dict[str, None] = {}
-    text, entered = "", True
-    for place in places:
-        if not isinstance(place, Span):
-            continue
-        entered = entered and place.source.is_entry
+    text, entered = "", list[Span]()
+    known = [place for place in places if isinstance(place, Span)]
+    for place in known:
         lines, function = statement_of(place)
         if function:
             called[function] = None
         else:
+            entered += [place] * place.source.is_entry
             files.setdefault(_of(place.source), set()).update(lines)
             text += "\n".join(map(place.source.line, lines)) + "\n"
     calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
-    if files and entered and not calls:
-        return again(files[""])
+    if files and all(place.source.is_entry for place in known) and not calls and (commands := again(entered)):
+        return commands
     parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
     parts += [f"call {listed(calls)}"] if calls else []
     return f"{' again, and '.join(parts)} again" if parts else None
 
 
-def again(numbers: Iterable[int]) -> str:
-    """The commands that run lines of a session again: `again 2..4; again 6`."""
+def again(places: Iterable[Span]) -> str:
+    """What runs the statements at some places of a session again: `again 2..4; y = x**2`.
+
+    That is the number of what was typed where all its statements are meant, and the statement itself where it has
+    others, which may take back what is to be done again. Empty where such a statement takes several lines.
+    """
+    from agrad.grammar.syntax.parser import parse  # here: the parser explains its errors with this module
+
+    meant: dict[Source, set[tuple[int, int]]] = {}
+    for place in places:
+        meant.setdefault(place.source, set()).add((place.start, place.end))
+    found: list[tuple[int, str]] = []
+    for source, spans in meant.items():
+        statements = [statement.span for statement in parse(source)]
+        mine = [one for one in statements if any(one.start <= start < one.end for start, _ in spans)]
+        whole = len(mine) == len(statements)
+        found += [(source.first_line, "")] if whole else [(source.first_line, one.text) for one in mine]
+    if any("\n" in text for _, text in found):
+        return ""
+    parts: list[str] = []
+    for text, group in groupby(sorted(found, key=lambda one: one[0]), key=lambda one: one[1]):
+        parts.append(text or _numbered(number for number, _ in group))
+    return "; ".join(parts)
+
+
+def _numbered(numbers: Iterable[int]) -> str:
     runs = _runs(numbers)
     return "; ".join(f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs)
 

@@ -105,7 +105,45 @@ def equated(context: ErrorContext) -> AgradError | None:
     """`solve f(x) = 20 for x from 1`."""
     if context.head.type != "SOLVE" or context.open or context.bad.type != "_EQUAL" or "for" in context.statement:
         return None
-    return syntax_error("one equals sign", context.place, fixes=[corrected(context.place, "==")])
+    equation = context.rest_of_line(context.head.end_pos or 0).partition(";")[0]
+    if " for " in equation or not (unknown := _one_name(equation)):
+        return syntax_error("one equals sign", context.place, fixes=[corrected(context.place, "==")])
+    fix = f"solve {' == '.join(side.strip() for side in equation.split('=', 1))} for {unknown} from 1"
+    return syntax_error("one equals sign", context.place, fixes=[fix])
+
+
+def _one_name(text: str) -> str:
+    """The name in an expression that is no function, if there is one alone."""
+    names = set(re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", text)) - FUNCTIONS.keys() - {"pi", "e"}
+    return names.pop() if len(names) == 1 else ""
+
+
+_END_OF_RANGE = r"(-?[\w.*/]+?)"
+_RANGE = rf"{_END_OF_RANGE} ?(?:to|\.\.) ?{_END_OF_RANGE}"
+_PHRASES = {
+    "backward": ((r"(.+?) step", "backward {0} trace"), (r"(.+?) ?(?: wrt|,) ?(\w+)", "grad({0}, {1})")),
+    "formula": ((r"(.+?) wrt (\w+) order 2", "formula grad({0}, {1})"),),
+    "plot": (
+        (rf"(?:\w+ ?= ?)?([^,]+?) for (\w+) ?(?:from|=) ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
+        (rf"(?:\w+ ?= ?)?([^,]+?),? (\w+) ?= ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
+    ),
+}
+_PLOTTED = re.compile(rf"(?:\w+ ?= ?)?([^,=]+?)(?: from {_RANGE})?")
+_SECOND = re.compile(r"(.+?) order 2")
+
+
+def spelled_out(command: str, text: str) -> list[str]:
+    """A command that is written in words of its own, as `backward y step` and `plot x^2 from -2 to 2`."""
+    text = text.partition(";")[0].strip()
+    for phrase, fix in _PHRASES.get(command, ()):
+        if found := re.fullmatch(phrase, text):
+            return [fix.format(*found.groups())]
+    if command == "formula" and (found := _SECOND.fullmatch(text)):
+        return [Hint(f"formula grad({found[1]}, x)   by a leaf x")]
+    found = _PLOTTED.fullmatch(text) if command == "plot" else None
+    if found is not None and (name := _one_name(found[1])):
+        return [f"plot {found[1]} for {name} in {found[2] or -2}..{found[3] or 2}"]
+    return []
 
 
 def foreign_option(place: Span) -> AgradError:

@@ -250,6 +250,7 @@ def _shape(context: ErrorContext) -> AgradError | None:
         whole = re.fullmatch(r"\s*(\S.*?)((?: (?:as|vs|depth|from|to)\b.*)?)", rest)
         if whole is not None and re.search(r"[\w)\]]$", whole[1]) and re.search(r"[(*/+@-]", whole[1]):
             problem.fixes = [f"value = {whole[1]}; {word} value{whole[2]}"]
+    problem.fixes = problem.fixes or operands.spelled_out(word, context.rest_of_line(head.start_pos + len(word)))
     return problem
 
 

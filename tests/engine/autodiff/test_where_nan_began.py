@@ -275,3 +275,23 @@ def test_a_mean_of_an_empty_mask_is_named(called):
     (note,) = notes
     name = "std" if "std" in called else "mean"
     assert note.message == f"{called} is nan: {name} of no entries"
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("x = tensor(1000, requires_grad=True); backward log(1 + exp(x))", "softplus(x)"),
+        ("x = tensor(1000, requires_grad=True); backward log1p(exp(2*x))", "softplus(2*x)"),
+        ("x = tensor([1000, 999], requires_grad=True); backward log(sum(exp(x)))", "logsumexp(x)"),
+    ],
+)
+def test_the_fix_of_an_exponential_in_a_logarithm_has_the_same_value(text, fix):
+    _, notes = notes_of(text)
+    assert [one.partition("   ")[0] for one in notes[0].fixes] == [fix]
+    begin, _, place = text.partition("backward ")
+    assert not notes_of(f"{begin}assert {fix} >= 1000; backward {fix}")[1], place
+
+
+def test_what_overflows_in_the_chain_is_no_derivative_of_one_step():
+    _, notes = notes_of("var x = 1e-200; backward x*1e200*1e150")
+    assert notes[0].message == "a gradient is inf or nan: the gradient through x*1e200 is inf at x = 1e-200"

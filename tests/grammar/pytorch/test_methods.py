@@ -66,7 +66,7 @@ AMBIGUOUS = {
     ),
     "x.var(0)": (
         ".var() of a tensor divides by n - 1, and of an array of NumPy by n: both are imported",
-        ["torch.var(x)", "np.var(x)"],
+        ["torch.var(x, …)", "np.var(x, …)"],
     ),
     "x.max(1)": (
         ".max() of a tensor along an axis gives values and places, and of an array of NumPy the values alone: both are "

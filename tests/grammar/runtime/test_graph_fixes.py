@@ -182,6 +182,9 @@ def test_no_fix_is_made_by_a_pattern_on_the_text_of_a_message():
         (["x = 3", "u = x^2; y = sin(u)"], "var x = 3; again 2"),
         (["x = 3", "u = x^2", "k = 5", "y = u*k"], "var k = 5; again 2; again 4"),
         (["var x = 3", "y = x^2", "x = 0.1", "y = x^2", "y = y*2"], "var x = 0.1; again 4..5"),
+        (["x = 3; y = x^2"], "var x = 3; y = x^2"),
+        (["x = 3; u = x^2", "k = 5", "y = u*k"], "var k = 5; u = x^2; again 3"),
+        (["x = 3; u = x^2", "y = sin(u)"], "var x = 3; u = x^2; again 2"),
     ],
 )
 def test_a_number_is_made_of_a_number_that_is_no_leaf(texts, fix):
@@ -206,3 +209,28 @@ def test_a_number_that_was_typed_is_made_a_leaf_itself():
     session.record.on = True
     session.run("y = 3")
     assert "fix: var y = …   makes a leaf that requires grad" in refusal(session, "backward y")
+
+
+@pytest.mark.parametrize(
+    ("texts", "failing", "fix"),
+    [
+        (["var x = 2", "z = 1; y = x^2", "backward y"], "backward y", "backward y retain   at line 3, or y = x^2"),
+        (["var x = 2", "y = x^2; backward y"], "backward y", "backward y retain   at line 2, or y = x^2"),
+        (["var x = 2", "y = x^2; z = y*x", "backward z"], "backward z", "backward z retain   at line 3, or again 2"),
+        (["var x = 2; u = x^2", "y = exp(u); z = 1; backward y"], "backward y", None),
+    ],
+)
+def test_what_is_to_be_run_again_is_not_what_was_typed_beside_it(texts, failing, fix):
+    session = Session()
+    session.record.on, session.by_entry = True, True
+    for session.line, text in enumerate(texts, 1):
+        session.run(text)
+    session.line = len(texts) + 1
+    with pytest.raises(AgradError) as caught:
+        session.run(failing)
+    found = caught.value.fixes[0]
+    assert found == (fix or "backward y retain   at line 2, or u = x^2; y = exp(u)")
+    session.line += 1
+    session.run(found.split(", or ")[-1])
+    session.line += 1
+    session.run(failing)

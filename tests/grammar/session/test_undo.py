@@ -405,3 +405,11 @@ def test_statements_beyond_the_hundredth_are_not_said_to_need_memory():
     with pytest.raises(AgradError) as caught:
         made.run(f"undo {DEPTH + 1}")
     assert caught.value.notes == []
+
+
+def test_again_alone_is_the_last_line_that_is_no_undo():
+    made = session()
+    made.record.on, made.by_entry = True, True
+    for made.line, text in enumerate(["x = 1", "x = x + 1", "undo", "again", "undo 1", "redo", "again"], 1):
+        made.run(text)
+    assert made.names["x"] == 3

@@ -92,9 +92,10 @@ def test_what_is_typed_and_shown(session, text, shown):
         ("t.t()", "t is a column, and no function: leave out the brackets", ["t.t"]),
         ("for r in t: r", "a table is read by rows or by columns", ["for row in tensor(t): …", "for name in t.columns: …", "x, y = t.T   of columns of numbers"]),
         ("t[[0, 1]]", "one index of several numbers may mean rows or columns of a table", ["t[[0, 2], :]   for rows", "t[:, [0, 2]]   for columns"]),
-        ("u[2]", "one index of a table is a column, and numbers.csv has 2 columns: there is no column 2", ["t[2, :]   for a row"]),
+        ("u[2]", "one index of a table is a column, and numbers.csv has 2 columns: there is no column 2", ["u[2, :]   for a row"]),
+        ("sum(u) + u[[0, 1]]", "one index of several numbers may mean rows or columns of a table", ["u[[0, 2], :]   for rows", "u[:, [0, 2]]   for columns"]),
         ("if u: 1", "an array of shape (3, 2) is neither true nor false", None),
-        ("u[0, 0] = 3", "the entries of a table cannot be assigned to", ["x = tensor(t)   is an array, which can be written to"]),
+        ("u[0, 0] = 3", "the entries of a table cannot be assigned to", ["x = tensor(u)   is an array, which can be written to"]),
     ],
 )  # fmt: skip
 def test_what_is_refused_with_a_way_on(session, text, message, fixes):
