@@ -27,7 +27,7 @@ _OF_FRAMES = {
 _GENERIC = re.compile(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
 _NAMES = re.compile(r"(?<![\w.\"'])[^\W\d]\w*")
 _ROWS = 5  # of head and tail
-_LEADING = re.compile(r"[^\W\d]\w*"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
+_LEADING = re.compile(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 
 
 def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:

@@ -30,8 +30,9 @@ def test_each_file_is_listed_with_what_it_is(inside):
 
 @pytest.mark.parametrize("path", mentioned())
 def test_what_a_help_text_mentions_is_copied_to_where_it_is_mentioned(inside, tmp_path, path):
-    assert inside("run" if path.endswith(".ag") else "map", *["x"] * path.endswith(".csv"), path)[2] == 1
-    fix = re.search(r"fix: agrad (examples .*)", inside("run", path)[1])[1]
+    _, err, code = inside("run" if path.endswith(".ag") else "map", *["x"] * path.endswith(".csv"), path)
+    assert code == 1
+    fix = re.search(r"fix: agrad (examples .*)", err)[1]
     out, err, code = inside(*fix.split())
     assert (out, err, code) == (f"{path}\n", "", 0)
     assert (tmp_path / path).read_bytes() == (EXAMPLES.parent / path).read_bytes()
