@@ -1,7 +1,8 @@
 """How many lines of code there are of uncertain values, budgets, fits, and other answers to questions, in all floors.
 
-A line of code has a token that is neither a comment nor part of a docstring. What belongs to these: some files; functions and
-classes of others; and any further line that names one of them, such as an import. `python tests/support/size.py` lists it.
+A line of code has a token that is neither a comment nor part of a docstring. Their own lines are those of some files, of
+functions and classes of other files, and of rules of the grammar. Apart from these are counted the lines of other features
+that name one of them, such as an import. `python tests/support/size.py` lists all.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ PARTS = {
 # What adds up the sums of parts, for `--on dask`, is no part of them, nor is `cli/data/cluster`.
 OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}
 RULES = "budget budget_option correlate fit fit_option solve solve_option minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
+NAMED = "names it"
 NAMES = re.compile(
     r"uncertain|around = self|around\.isspace|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
     r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers",
@@ -92,13 +94,20 @@ def counted() -> Iterator[tuple[str, str, int]]:
                 yield name, part, len(its)
         others = sum(bool(NAMES.search(line)) for number, line in enumerate(text.splitlines(), 1) if number in lines)
         if others:
-            yield name, "names it", others
+            yield name, NAMED, others
     grammar = (ROOT / "grammar/agrad.lark").read_text(encoding="utf-8").splitlines()
     rules = [line for line in grammar if re.match(r"\??(\w+)(\.\d+)?:", line)]
     for rule in RULES.split():
         yield "grammar/agrad.lark", rule, sum(bool(re.match(rf"\??{rule}(\.\d+)?:", line)) for line in rules)
 
 
+def sums() -> tuple[int, int]:
+    """The sum of their own lines, and that of the lines of other features that name them."""
+    rows = [*counted()]
+    named = sum(count for _, part, count in rows if part == NAMED)
+    return sum(count for _, _, count in rows) - named, named
+
+
 if __name__ == "__main__":
-    rows = [*counted(), ("in all", "", sum(count for _, _, count in counted()))]
+    rows = [*counted(), *zip(("their own", "of others"), ("", NAMED), sums(), strict=True)]
     sys.stdout.write("".join(f"{count:5}  {file}  {part}\n" for file, part, count in rows))
