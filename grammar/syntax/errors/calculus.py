@@ -94,7 +94,7 @@ def power(context: ErrorContext) -> AgradError | None:
     is_negative = len(before) == 4 and before[2] == "-"
     *tokens, exponent = before if is_negative else before[-3:]
     expected = ["NAME", "POWER", "SUM"] if is_negative else ["NAME", "POWER"]
-    if [token.type for token in (*tokens, exponent, bad)] != [*expected, "NUMBER", "NAME"]:
+    if [token.type for token in (*tokens, exponent)] != [*expected, "NUMBER"] or bad.type not in ("NAME", "NUMBER"):
         return None
     function = tokens[0]
     name = function_named(function)
