@@ -21,6 +21,7 @@ from agrad.grammar.session.undo import DEPTH
 
 CHAPTERS = chapters()
 STEPS = [(chapter, place) for chapter in CHAPTERS for place in range(len(chapter.steps))]
+SOME = [pytest.param(step, marks=[pytest.mark.long] * (number % 3 > 0)) for number, step in enumerate(STEPS)]
 SHOWN = re.compile(r"^```agrad\n(?P<fenced>.*?)^```|^answer:\n(?P<answer>(?:    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 
 
@@ -160,7 +161,7 @@ def test_each_wrong_answer_gets_its_reply(step):
         lesson.return_to(place)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
+@pytest.mark.parametrize("step", SOME, ids=named)
 def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
     chapter, place = step
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
@@ -197,7 +198,7 @@ def advised(said):
     return re.findall(r"`([^`]+)`", " ".join(said.split()).partition("ype ")[2])
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
+@pytest.mark.parametrize("step", SOME, ids=named)
 def test_who_follows_a_reply_and_those_after_it_gets_on(step):
     chapter, place = step
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
