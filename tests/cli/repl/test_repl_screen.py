@@ -276,7 +276,7 @@ def test_tables_are_as_narrow_as_the_terminal(terminal):
     one.enter("vars", "Pow, held")
     lines = one.enter("info b", "kept by  b")
     assert max(map(len, lines)) <= 50
-    assert lines[5] == "a  leaf       (50)  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9…"
+    assert lines[5] == "a  leaf       (50)  [0, 1, 2, 3, 4, 5, 6, 7, 8, …"
 
 
 def test_vi_keys_and_their_mode(environment, tmp_path):
