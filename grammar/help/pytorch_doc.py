@@ -87,7 +87,7 @@ DIFFERENT = (
         "def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0",
     ),
     (
-        "the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; as of `log1p`, `acosh` and `atanh` outside",
+        "the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; so of `log1p`, `atanh`, `acosh` below -1",
         "it is nan, too; `backward y as pytorch` shows both",
         "isnan(grad(log)(-1))",
     ),

@@ -45,6 +45,16 @@ THERE = {
         not raises("x = torch.tensor(2., requires_grad=True); y = x + 1; y.backward(); y.backward()")
     ),
     "float32 overflows above 3.4e38": lambda: bool(torch.isinf(torch.exp(T(100.0)))),
+    "of masks, `m + n` is true": lambda: (
+        (T([True, False]) + T([True, True])).tolist() == [True, True] and raises("1 - torch.tensor([True, False])")
+    ),
+    "the derivative of `log(x)` below 0": lambda: (
+        math.isnan(torch.log(T(-2.0)))
+        and gradient(torch.log, -2.0) == -0.5
+        and gradient(torch.log1p, -3.0) == -0.5
+        and all(math.isfinite(gradient(f, x)) for f, x in ((torch.atanh, 2.0), (torch.acosh, -2.0)))
+    ),
+    "`binary_cross_entropy` takes no": lambda: torch.nn.functional.binary_cross_entropy(T([0.0]), T([1.0])) == 100,
 }
 
 
