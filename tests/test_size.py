@@ -2,7 +2,7 @@
 
 from size import code_lines, sums
 
-MOST, MOST_NAMED = 1937, 107
+MOST, MOST_NAMED = 1942, 107
 
 
 def test_uncertain_values_and_solvers_take_no_more_code_than_they_did():

@@ -102,6 +102,7 @@ class _Passes:
         self.count = 0
         self.p: Any = None
         self.sums: Any = None
+        self.measured: Any = None  # the sums of the first pass, which have those of what was measured
         self.factor: Any = None
 
     def at(self, p: Array) -> Array:
@@ -109,7 +110,8 @@ class _Passes:
         if self.p is None or not np.array_equal(self.p, p):
             self.p, self.factor = p.copy(), None
         while self.factor is None:
-            self.sums, self.count = self.total(Ask(self.p, self.by_pieces)), self.count + 1
+            self.sums, self.count = self.total(Ask(self.p, self.by_pieces, not self.count)), self.count + 1
+            self.measured = self.measured or self.sums
             self.factor = self.sums.factor()
             self.by_pieces = self.by_pieces or self.factor is None
         found: Array = self.factor
@@ -129,8 +131,8 @@ def fit(total: Total, names: Sequence[str], start: Sequence[float], sample: Tota
     passes, first, size = _Passes(total), np.array(start, dtype=float), len(start)
     for search in (passes,) if sample is None else (_Passes(sample), passes):
         factor = search.at(first)
-        if search.sums.count <= size:
-            points = f"{search.sums.count} points for {size} parameters"
+        if search.measured.count <= size:
+            points = f"{search.measured.count} points for {size} parameters"
             raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
         if not np.isfinite(factor).all():
             where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, start, strict=True))
@@ -181,8 +183,9 @@ def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
 
 def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
     """The fit at p, where the last pass was, or so near that nothing else changes."""
-    sums, slopes, residuals = passes.sums, np.nan_to_num(passes.factor[:, :-1]), passes.factor[:, -1]
-    chi2, dof = float(np.sum(residuals**2)), sums.count - len(names)
+    sums, measured = passes.sums, passes.measured
+    slopes, residuals = np.nan_to_num(passes.factor[:, :-1]), passes.factor[:, -1]
+    chi2, dof = float(np.sum(residuals**2)), measured.count - len(names)
     lengths = np.linalg.norm(slopes, axis=0)
     lengths[lengths == 0.0] = 1.0
     _, singular, directions = np.linalg.svd(slopes / lengths, full_matrices=False)
@@ -196,9 +199,9 @@ def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: 
     if not problem and is_free.any():
         which = " and ".join(name for name, one in zip(names, is_free, strict=True) if one)
         problem = f"the data do not determine {which}: very different values fit as well"
-    is_exact = chi2 <= 1e-24 * (sums.spread + sums.mean**2 * sums.count)
+    is_exact = chi2 <= 1e-24 * (measured.spread + measured.mean**2 * measured.count)
     is_level = np.all(np.abs(slopes.T @ residuals) <= _ANGLE * lengths * np.sqrt(chi2))
     if not problem and not is_exact and not is_level:
         problem = "the search ended where the sum of squares still falls"
-    r2 = 1.0 - sums.rss / sums.spread if sums.spread > 0 and isfinite(sums.rss) else float("nan")
+    r2 = 1.0 - sums.rss / measured.spread if measured.spread > 0 and isfinite(sums.rss) else float("nan")
     return Fit(names, p, covariance, sums.rss, chi2, dof, r2, sums.is_weighted, passes.count, problem)

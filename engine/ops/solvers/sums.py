@@ -26,10 +26,11 @@ _ENTRIES = 8192  # of a vector or matrix, up to which BLAS starts no threads: th
 
 
 class Ask(NamedTuple):
-    """What is to be summed: at the parameters p, R piece by piece, or the products."""
+    """What is to be summed: at the parameters p, R piece by piece, or the products; and what was measured."""
 
     p: Array
     by_pieces: bool
+    moments: bool = True
 
 
 class Sums:
@@ -41,7 +42,7 @@ class Sums:
 
     def __init__(self, ask: Ask) -> None:
         size = len(ask.p) + 1
-        self.by_pieces = ask.by_pieces
+        self.by_pieces, self.moments = ask.by_pieces, ask.moments
         self.table = np.zeros((size, size))  # R, or the products, without those of r with J
         self.rss = 0.0
         self.is_weighted = False
@@ -51,8 +52,9 @@ class Sums:
         """Add a piece of the data, whose table is written over. Raises AgradError of kind `domain`."""
         if not len(y):
             return
-        mean = float(np.mean(y))
-        self._take_moments(len(y), mean, _square(y - mean))
+        if self.moments:
+            mean = float(np.mean(y))
+            self._take_moments(len(y), mean, _square(y - mean))
         table[-1] -= y
         self.rss += _square(table[-1])
         if sigma is not None:
@@ -82,7 +84,7 @@ class Sums:
         total, distance = max(self.count + count, 1), mean - self.mean
         self.spread += spread + distance**2 * self.count * count / total
         self.mean += distance * count / total
-        self.count = total
+        self.count += count
 
     def _take_rows(self, table: Array) -> None:
         """Add the columns of a table, as rows of [J | r], to its QR decomposition."""

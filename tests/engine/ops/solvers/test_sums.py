@@ -111,3 +111,8 @@ def test_a_part_without_points_changes_nothing():
     sums.take(np.empty((3, 0)), np.empty(0), None)
     assert (sums.count, sums.rss) == (0, 0.0)
     assert not sums.table.any()
+
+
+def test_parts_without_points_count_nothing():
+    none = Sums(Ask(np.zeros(2), False))
+    assert none.joined(Sums(Ask(np.zeros(2), False))).count == 0
