@@ -1,8 +1,9 @@
 # make run      sets up .venv and shows a first answer
-# make test     runs all tests, in build/venv-test, which has all extras (PYTHON=python3.13: with that Python)
-# make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, make beside, make test
+# make test     runs all tests but the long ones, in build/venv-test, which has all extras (PYTHON=python3.13: with that Python)
+# make long     runs the long tests: random programs, millions of nodes, killed clusters, whole lessons
+# make check    runs lint, the format check, strict types, and make test
 # make beside   runs the tests that compare with PyTorch, in build/venv-beside, if PyTorch can be installed here
-# make bounds   runs all tests with the lowest versions of the dependencies that pyproject.toml allows
+# make bounds   runs make test with the lowest versions of the dependencies that pyproject.toml allows
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
@@ -21,6 +22,7 @@ BIN := $(VENV)/bin
 TESTS := build/venv-test$(SUFFIX)
 CASES ?= 2000
 PARALLEL := --numprocesses auto --dist worksteal
+PYTEST = $(TESTS)/bin/python -m pytest -q --durations=10 $(PARALLEL)
 BESIDE := build/venv-beside$(SUFFIX)
 TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|USUAL)' tests --include='test_*.py')
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
@@ -30,7 +32,7 @@ INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 # Where it is set, each of the many processes that the tests start would compile what it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test check beside bounds explore format types table bench dist installs site docs clean
+.PHONY: run test long check beside bounds explore format types table bench dist installs site docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -47,14 +49,18 @@ run: $(VENV)/.agrad
 	@echo '  pipx install .                                            in every shell'
 
 test: $(TESTS)/.test
-	AGRAD_TESTS=start $(TESTS)/bin/python -m pytest -q $(PARALLEL)
+	$(PYTEST) -m 'not long'
+
+# Here each process of agrad is started, not forked from one that has loaded the program.
+long: $(TESTS)/.test
+	AGRAD_TESTS=start $(PYTEST) -m long
 
 # mypy runs beside the tests, which wait for processes at times.
 check: $(TESTS)/.dev types
 	$(TESTS)/bin/ruff check .
 	$(TESTS)/bin/ruff format --check .
 	@$(TESTS)/bin/mypy > build/mypy.txt & types=$$!; \
-	$(TESTS)/bin/python -m pytest -q -m 'not long' $(PARALLEL); tests=$$?; \
+	$(PYTEST) -m 'not long'; tests=$$?; \
 	wait $$types; types=$$?; cat build/mypy.txt; exit $$((types | tests))
 
 # Wheels only, and none with CUDA: where there is no such wheel for this Python, it says so, and is content.

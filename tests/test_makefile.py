@@ -26,12 +26,24 @@ def commands(*words):
 
 
 @needs_make
-@pytest.mark.parametrize("target", ["test", "check", "format", "explore", "docs", "site"])
+@pytest.mark.parametrize("target", ["test", "long", "check", "format", "explore", "docs", "site"])
 def test_tools_and_extras_stay_out_of_the_environment_of_a_user(target):
     made = commands(target)
     assert ".venv" not in made
     assert re.search(r"build/venv-test/bin/python -m pip install .*--editable '\.\[(test|dev|site)\]'", made)
     assert made.count("pip install") == 1
+
+
+@needs_make
+def test_every_test_is_run_by_make_test_or_make_long_and_each_names_its_slowest():
+    for target, marked in [("test", "'not long'"), ("check", "'not long'"), ("long", "long")]:
+        (run,) = re.findall(r"-m pytest (.*?)(?:;|$)", commands(target), re.MULTILINE)
+        assert run.endswith(f" -m {marked}")
+        assert "--durations=10" in run
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert re.findall(r"^(?:\w+=\w+ )?make .*?(\w+)$", ci, re.MULTILINE) == (
+        ["check", "beside", "dist", "site", "run", "test", "long"]
+    )
 
 
 @needs_make

@@ -1,4 +1,4 @@
-"""Tables of cases of which `make check` tries a part, and `make test` all."""
+"""Tables of cases of which `make test` tries a part, and `make long` the others."""
 
 import pytest
 
