@@ -19,8 +19,8 @@ from itertools import repeat
 from typing import Any
 
 import agrad.engine as ag
+from agrad.engine.core import dispatch
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
-from agrad.engine.core.dispatch import arrays, calls
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import Guard, truth
 from agrad.engine.core.numpy_warnings import quiet
@@ -85,7 +85,7 @@ def bare_call(maker: Function, op: Op) -> Function:
     source = inspect.getsource(maker)
     if PROVENANCE not in source:
         sys.exit(f"{maker.__name__} makes its nodes in another way")
-    names = dict(vars(calls))
+    names = dict(vars(dispatch))
     exec(f"from __future__ import annotations\n{source.replace(PROVENANCE, 'pass')}", names)
     call: Function = names[maker.__name__](op)
     return call
@@ -93,7 +93,7 @@ def bare_call(maker: Function, op: Op) -> Function:
 
 bare_mul, bare_sin, bare_add = (
     bare_call(maker, OPS[name])
-    for maker, name in ((calls._binary, "mul"), (calls._unary, "sin"), (calls._binary, "add"))
+    for maker, name in ((dispatch._binary, "mul"), (dispatch._unary, "sin"), (dispatch._binary, "add"))
 )
 
 
@@ -107,11 +107,11 @@ def with_provenance(loop: Loop, x: Tensor, w: Tensor) -> float:
 
 def without(loop: Loop, x: Tensor, w: Tensor) -> float:
     """The seconds of a loop on bare nodes."""
-    new_node, arrays.new_node = arrays.new_node, bare
+    new_node, dispatch.new_node = dispatch.new_node, bare
     try:
         return seconds(loop, x, w)
     finally:
-        arrays.new_node = new_node
+        dispatch.new_node = new_node
 
 
 def seconds(loop: Loop, x: Tensor, w: Tensor) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import agrad.engine as ag
 from agrad.cli.integrations import textmate
 from agrad.cli.lesson import pages as lesson
-from agrad.engine.autodiff.comparison import Report
+from agrad.engine.autodiff.gradcheck import Report
 from agrad.engine.compile.function import Compiled
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.grammar.help import errors_doc, functions_doc, language_doc, pytorch_doc

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.gradcheck import check
 from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
@@ -32,6 +31,7 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.program.replay import forward
 
 if TYPE_CHECKING:
+    from agrad.engine.autodiff.gradcheck import check
     from agrad.engine.inspect.dump.dump import Dump
 
 __all__ = [
@@ -99,6 +99,11 @@ python_numbers.install()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "check":
+        from agrad.engine.autodiff.gradcheck import check as found  # here, since few calculations check a derivative
+
+        globals()[name] = found
+        return found
     if name == "autograd":
         import agrad.engine.autodiff.autograd as autograd  # here, since few calculations define a Function
 

@@ -18,7 +18,7 @@ from agrad.engine.values import Value, coerce, format_number, format_value, spre
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
-    from agrad.engine.autodiff.comparison import Report
+    from agrad.engine.autodiff.gradcheck import Report
     from agrad.grammar.syntax import ast
 
 

@@ -54,7 +54,7 @@ FROM_ENGINE = {
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "REFERENCE", "described"},
     "agrad.engine.core.op": {"FUNCTIONS"},
     "agrad.engine.core.tensor": {"Tensor"},
-    "agrad.engine.autodiff.comparison": {"Finding"},
+    "agrad.engine.autodiff.gradcheck": {"Finding"},
     "agrad.engine.struct": {"Struct"},
     "agrad.engine.text": {
         "csv_lines",

@@ -32,7 +32,7 @@ from agrad.grammar.results import (
 from agrad.grammar.values.lists import as_truth
 
 if TYPE_CHECKING:
-    from agrad.engine.autodiff.comparison import Finding
+    from agrad.engine.autodiff.gradcheck import Finding
 
 SCHEMA = 1
 

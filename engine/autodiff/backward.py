@@ -11,11 +11,11 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
-from agrad.engine.autodiff.anomalies.nonfinite import say_not_finite, say_still_not_finite
+from agrad.engine.autodiff.anomalies import say_not_finite, say_still_not_finite
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
 from agrad.engine.core.context import Context, current, next_stamp
-from agrad.engine.core.dispatch.arrays import on_arrays
+from agrad.engine.core.dispatch import on_arrays
 from agrad.engine.core.graph import (
     FirstNumber,
     Gradient,

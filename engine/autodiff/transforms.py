@@ -11,23 +11,22 @@ hvp(f, x, v)   the Hessian times v, without the Hessian
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agrad.engine.autodiff.anomalies.nonfinite import say_not_finite
+from agrad.engine.autodiff.anomalies import say_not_finite
 from agrad.engine.autodiff.backward import grad as gradients
 from agrad.engine.autodiff.backward import paths, result_of
 from agrad.engine.autodiff.forward_mode import push, push_along
-from agrad.engine.autodiff.lost import refuse_lost
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.core.context import current, scope
-from agrad.engine.core.dispatch import operand
+from agrad.engine.core.context import afford, current, scope
+from agrad.engine.core.dispatch import composed, operand
 from agrad.engine.core.graph import Node, collect, new_node, oldest, reachable
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import OPS, Function, composed
+from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor
+from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
@@ -591,3 +590,31 @@ def _vjp(y: Any, x: Any, u: Any) -> Any:
 )
 def _hvp(y: Any, x: Any, v: Any) -> Any:
     return hvp(y, x, v, create_graph=True)
+
+
+# Functions whose result has lost its graph: a derivative of such a function would be 0, whatever it computes.
+
+
+def refuse_lost(
+    name: str, function: Any, results: Sequence[Tensor], xs: Mapping[int, Tensor], reads: list[tuple[Node, Any]]
+) -> None:
+    """AgradError of kind `grad` where no result depends on an argument that was read as a plain number.
+
+    `xs` are the arguments to differentiate by, by their places; `reads` are the values that the function has taken
+    without their graph, each with the line of the program.
+    """
+    if not reads:
+        return
+    behind: set[Node] = set().union(*[reachable(y.node) for y in results if y.requires_grad])
+    for place, x in xs.items():
+        leaves = {root() for root in roots_of(x.node)}
+        read = [at for node, at in reads if any(root() in leaves for root in roots_of(node))]
+        if x.node not in behind and read:
+            where = f" at {read[0].where}" if read[0] is not None else ""
+            f = getattr(function, "__name__", "f")
+            message = (
+                f"{name} of {f}: its result has no graph, since argument {place} was read as a plain number{where}"
+            )
+            fixes = ["ag.sin(x) instead of math.sin(x)", "if x > 0 instead of if x.item() > 0"]
+            fixes.append("ag.grad(y, x, create_graph=True) instead of ag.grad(y, x)")
+            raise AgradError("grad", message, notes=["its derivative would be 0, as of a constant"], fixes=fixes)

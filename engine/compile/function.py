@@ -31,10 +31,10 @@ from agrad.engine.compile.specializations import (
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Input
+from agrad.engine.program.ir import Diverged, Input, Program
 from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
-from agrad.engine.program.trace import Diverged, Program, check_kept, plain, sole, trace, traced
+from agrad.engine.program.trace import check_kept, plain, sole, trace, traced
 from agrad.engine.values import Array, Shape, Value, describe, format_shape, np, shape_of, size_of
 
 _UNROLLED = 15_000  # steps, up to which there is machine code for the gradient

@@ -19,8 +19,8 @@ from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.lower.sparsity import Direction, dense, directions, entries, pattern
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, is_of_data, size_of_code
+from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
-from agrad.engine.core.limits import afford
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.ir import Diverged, Program
 from agrad.engine.program.passes import optimised

@@ -16,11 +16,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.op import Op
 from agrad.engine.values import Shape, Value, shape_of
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
-    from agrad.engine.core.op import Op
     from agrad.engine.core.tensor import Tensor
     from agrad.engine.errors import Origin
 
@@ -228,6 +228,11 @@ class Node:
             return name
         return self.op.title if self.op else "Leaf"
 
+    def reads(self) -> tuple[tuple[bool, ...], bool]:
+        """Which operands, and whether the result, are read by the rules of an operation."""
+        assert self.op is not None
+        return self.op.read_by(live(self.op, self.inputs))
+
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """A pair (node, 0) for each operand, None for the node of a constant: PyTorch's form."""
@@ -270,6 +275,13 @@ def new_node(
     node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node
+
+
+def live(op: Op, operands: Sequence[object]) -> tuple[bool, ...]:
+    """The operands that need a gradient: nodes that require one and have a rule."""
+    rules = op.rules * len(operands) if op.variadic else op.rules
+    pairs = zip(operands, rules, strict=True)
+    return tuple([type(x) is Node and x.requires_grad and rule is not None for x, rule in pairs])
 
 
 def leaf(value: Value, requires_grad: bool = False) -> Node:

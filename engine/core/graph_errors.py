@@ -111,7 +111,7 @@ _NOTHING, _CONSTANT, _VALUES = range(3)  # what the rules of an operation read; 
 def _saved(node: Node) -> int:
     """What a node had saved for its derivative."""
     assert node.op is not None
-    reads, reads_result = node.op.read_in(node)
+    reads, reads_result = node.reads()
     if reads_result or (node.attrs is None and node.op.signature.attributes):  # they held an index with arrays in it
         return _VALUES
     read = [x for x, on in zip(node.inputs, reads, strict=True) if on]

@@ -11,22 +11,19 @@ node saves. Rules ignore broadcasting, which the backward pass undoes once.
 
 The facts for passes, listings, backends and help are in the row of the operation as well: see `OpFacts`.
 
-The function that is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
+The function that is called, `mul(x, y)`, is a closure made for the row: see `dispatch`, where rows are added, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+import ast
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from agrad.engine.core.dispatch import OPS as OPS
-from agrad.engine.core.dispatch import caller, choose_all
-from agrad.engine.core.facts import Domain, EntryFacts, Identity, Kink, Operator, OpFacts, Remedy
-from agrad.engine.core.graph import Node
-from agrad.engine.core.limits import exhausted
-from agrad.engine.core.signature import Signature
+from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct, computed
-from agrad.engine.values import Shape
+from agrad.engine.text import divided
+from agrad.engine.values import Shape, describe
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
@@ -38,6 +35,210 @@ FIRST, SECOND = ("self", "input"), ("other", "exponent", "mat2", "target", "weig
 def onward(g: Any, out: Any, *operands: Any) -> Any:
     """The rule of an operand that is only added: the cotangent unchanged. It need not be called."""
     return g
+
+
+# How a function is called, as one line of text, and the binding of arguments to it.
+
+# PyTorch's names for attributes with another name in NumPy, and so in agrad.
+ALIASES = {
+    "dim": "axis",
+    "dims": "axis",
+    "keepdim": "keepdims",
+    "steps": "num",
+    "correction": "ddof",
+    "p": "ord",
+    "min": "lo",
+    "max": "hi",
+    "min_val": "lo",
+    "max_val": "hi",
+    "negative_slope": "slope",
+}
+REQUIRED = object()  # the default of an attribute that has none
+
+
+class Signature(Struct, eq=False, frozen=False):
+    """How a function is called: `x, y` or `x; axis=None, keepdims=False` or `*xs; axis=0` or `x; *shape`.
+
+    Before the semicolon are the operands (a star: one argument, a sequence of them), after it the attributes; a
+    starred attribute takes all further arguments: reshape(x, 2, 3).
+    """
+
+    name: str
+    text: str
+    operands: tuple[str, ...] = computed()
+    variadic: bool = computed()
+    attributes: dict[str, Any] = computed()
+    gathers: str | None = computed()
+
+    def __post_init__(self) -> None:
+        operands, _, attributes = self.text.partition(";")
+        self.operands = tuple(name.strip(" *") for name in operands.split(",") if name.strip())
+        self.variadic = "*" in operands
+        self.attributes, self.gathers = {}, None
+        for part in filter(None, (part.strip() for part in divided(attributes))):
+            name, _, default = part.partition("=")
+            if name.startswith("*"):
+                name = self.gathers = name[1:]
+            self.attributes[name] = ast.literal_eval(default) if default else REQUIRED
+
+    @property
+    def usage(self) -> str:
+        """As it is typed: sum(x, axis=None, keepdims=False)."""
+        parts = [part.strip() for text in self.text.split(";") for part in divided(text) if part.strip()]
+        return f"{self.name}({', '.join(parts)})"
+
+    def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The operands, and every attribute by name; AgradError of kind `arity` if they do not fit."""
+        if self.variadic:
+            operands, rest = self._sequence(args), args[1:]
+        else:
+            given = list(args[: len(self.operands)])
+            for name in self.operands[len(given) :]:
+                if name not in keywords:
+                    raise self._error(f"{self.name} needs {name}: {self.usage}")
+                given.append(keywords[name])
+                keywords = {key: value for key, value in keywords.items() if key != name}
+            operands, rest = tuple(given), args[len(self.operands) :]
+        if not self.attributes and not rest and not keywords:
+            return operands, {}
+        return operands, self._attributes(rest, keywords)
+
+    def _attributes(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        attrs = dict(self.attributes)
+        if self.gathers is not None and rest:
+            attrs[self.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
+        elif len(rest) > len(attrs):
+            extra = len(rest) - len(attrs)
+            count = "one argument" if extra == 1 else f"{extra} arguments"
+            raise self._error(f"{self.name} got {count} too many: {self.usage}")
+        else:
+            attrs.update(zip(attrs, rest, strict=False))
+        for given, value in keywords.items():
+            name = ALIASES.get(given, given) if given not in attrs else given
+            if name not in attrs:
+                raise self._error(f"{self.name} has no argument {given}: {self.usage}")
+            attrs[name] = as_one(value) if name == self.gathers else value
+        for name, value in attrs.items():
+            if value is REQUIRED:
+                raise self._error(f"{self.name} needs {name}: {self.usage}")
+        return attrs
+
+    def _sequence(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The operands of a function of a sequence: the entries of its first argument."""
+        if not args or isinstance(args[0], str) or not hasattr(args[0], "__iter__"):
+            what = describe(args[0]) if args else "nothing"
+            raise AgradError("type", f"{self.name} takes a list of values, not {what}: {self.usage}")
+        operands = tuple(args[0])
+        if not operands:
+            raise self._error(f"{self.name} of an empty list: {self.usage}")
+        return operands
+
+    def _error(self, message: str) -> AgradError:
+        return AgradError("arity", message)
+
+
+def as_one(given: Any) -> Any:
+    """A tuple that was given as one argument, as a list: a tuple holds arguments that were given one by one."""
+    return [*given] if type(given) is tuple and given else given
+
+
+# What a row states for others to use
+
+
+class Operator(Struct):
+    """How an operation is written as an operator. A higher precedence binds more tightly; comparisons have 0."""
+
+    sign: str
+    precedence: int
+    method: str  # Python's method for it, without the underscores: "add"
+    is_right: bool = False  # whether x ** y ** z is x ** (y ** z)
+
+
+class Identity(Struct):
+    """The simpler form of an operation of two operands, bit for bit, if one of them is a known number."""
+
+    operand: str
+    number: float
+    becomes: str = ""  # the equivalent operation of the other operand; the other operand itself if empty
+
+
+class Kink(Struct):
+    """A place where a function is not smooth, not finite or not defined: its value and derivative there.
+
+    The claims are statements of the language that test this; `needs` has the definitions that they use.
+    """
+
+    at: str
+    value: str
+    derivative: str
+    claims: tuple[str, ...]
+    needs: str = ""
+
+
+class Domain(Struct):
+    """Where a function is defined, in words; an expression inside, and one outside."""
+
+    told: str
+    inside: str
+    outside: str
+
+
+class Remedy(Struct):
+    """Where a function of one number, or its derivative, is inf or nan, and what to write instead.
+
+    `operand`: what is written for its operand, `{0}`; `does`: what that does, in words.
+    """
+
+    holds: Callable[[float], bool]
+    operand: str
+    does: str
+
+
+class EntryFacts(TypedDict, total=False):
+    """The facts about a function in `help`, besides its description."""
+
+    kinks: tuple[Kink, ...]
+    domain: Domain | None
+    shares: bool
+
+
+class OpFacts(EntryFacts, total=False):
+    """What passes, listings and backends know about an operation. See `Op`, which has the same fields."""
+
+    operator: Operator | None
+    adapt: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
+    gives_truths: bool
+    commutes: bool
+    identities: tuple[Identity, ...]
+    is_involution: bool
+    keeps_numbers: bool
+    is_copy: bool
+    is_view: bool
+    tied_by: str
+    is_opaque: bool
+    moves_entries: bool
+    transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None
+    sums: Callable[..., tuple[Shape, float]] | None
+    entries: Callable[..., Any] | None
+    unrolled: Callable[..., Any] | None
+    python: str
+    python_raises: bool
+    python_arrays: Callable[..., str | None] | None
+    lower: Callable[..., Any] | None
+    native: Callable[..., Any] | None
+    repeats: Callable[..., tuple[Any, int]] | None
+    loop: Callable[..., tuple[Any, int] | None] | None
+    by_factors: Callable[..., Any] | None
+    runs: tuple[Callable[..., Any], Callable[..., Any]] | None
+    formula: Callable[..., Any] | None
+    remedy: Remedy | None
+    logarithm: str
+    undefined: Callable[..., tuple[str, str] | None] | None
+    no_derivative: str
+    beyond: Callable[..., Any] | None
+    refused: Callable[[Shape], str] | None
+    batched: Callable[..., Any] | None
+    parts: Callable[..., Any] | None
 
 
 class Entry(Struct, eq=False, frozen=False, kw_only=True):
@@ -139,9 +340,6 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
         plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
         self.rules_of_scalars = (self.rules[0], self.rules[1] if len(operands) == 2 else None) if plain else None
-        self.call = caller(self)
-        self.call.__name__ = self.name
-        self.call.__doc__ = self.doc
 
     @property
     def differentiable(self) -> bool:
@@ -166,129 +364,6 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
         return tuple(any(keep[position] for keep in keeps) for position in range(len(live))), any(k[-1] for k in keeps)
 
-    def read_in(self, node: Node) -> tuple[tuple[bool, ...], bool]:
-        """The same for the operands of a node of this operation."""
-        return self.read_by(self.live(node.inputs))
 
-    def live(self, operands: Sequence[object]) -> tuple[bool, ...]:
-        """The operands that need a gradient: nodes that require one and have a rule."""
-        if self.variadic:
-            some = self.rules[0] is not None
-            return tuple([some and type(x) is Node and x.requires_grad for x in operands])
-        pairs = zip(operands, self.rules, strict=True)
-        return tuple([type(x) is Node and x.requires_grad and rule is not None for x, rule in pairs])
-
-
+OPS: dict[str, Op] = {}  # every operation, as the rows are made
 FUNCTIONS: dict[str, Entry] = {}  # every function that a user can call: most operations, and compositions of them
-
-
-def row(
-    name: str,
-    signature: str,
-    *,
-    family: str,
-    array: Function,
-    scalar: Function | None = None,
-    rules: Mapping[str, tuple[str, Function]] | None = None,
-    selects: Mapping[str, Function] | None = None,
-    reach: Reach = "pointwise",
-    prepare: Function | None = None,
-    scatter: Function | None = None,
-    title: str | None = None,
-    total: bool | None = None,
-    samples: tuple[Any, ...] = (),
-    doc: str,
-    derivative: str = "",
-    example: str = "",
-    **facts: Unpack[OpFacts],
-) -> Function:
-    """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
-
-    The family `internal` is for operations that only rules use. An operation is pure. `total` says whether it never
-    raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754.
-    """
-    rules = rules or {}
-    called = Signature(name, signature)
-    OPS[name] = op = Op(
-        name=name,
-        title=title or "".join(part.capitalize() for part in name.split("_")),
-        family=family,
-        signature=called,
-        scalar=scalar,
-        array=array,
-        rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
-        reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
-        selects=tuple((selects or {}).get(operand) for operand in called.operands) if selects else None,
-        reach=reach,
-        prepare=prepare,
-        scatter=scatter,
-        samples=samples,
-        pure=True,
-        total=scalar is not None if total is None else total,
-        doc=doc,
-        derivative=derivative,
-        example=example,
-        call=row,  # replaced at once by the closure made for the row
-        **facts,
-    )
-    if family != "internal":
-        FUNCTIONS[name] = op
-    return op.call
-
-
-def composed(
-    name: str,
-    signature: str,
-    *,
-    family: str,
-    doc: str,
-    derivative: str = "",
-    example: str = "",
-    samples: tuple[Any, ...] = (),
-    data: tuple[str, ...] = (),
-    alone: Function | None = None,
-    pure: bool = False,
-    total: bool = False,
-    **facts: Unpack[EntryFacts],
-) -> Callable[[Function], Function]:
-    """Decorator: a function made of operations (or one that makes values) as an entry of the table.
-
-    It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
-    unchanged, unless it is among the `data`: these are computed with like operands. `alone`: an operation that the
-    function is where there are operands alone. Only a `pure` function may be
-    staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise.
-    """
-
-    def register(function: Function) -> Function:
-        called = Signature(name, signature)
-
-        def call(*args: Any, **keywords: Any) -> Any:
-            if alone is not None and len(args) == len(called.operands) and not keywords:
-                return alone(*args)
-            operands, attrs = called.bind(args, keywords)
-            if attrs:
-                choose_all(value for key, value in attrs.items() if key not in data)
-            try:
-                return function(*operands, **attrs) if not called.variadic else function(operands, **attrs)
-            except MemoryError as error:
-                raise exhausted(name, error) from None
-
-        call.__name__, call.__doc__ = name, doc
-        if alone is not None:
-            call.alone = alone  # type: ignore[attr-defined]
-        FUNCTIONS[name] = Entry(
-            name=name,
-            family=family,
-            signature=called,
-            doc=doc,
-            derivative=derivative,
-            example=example,
-            samples=samples,
-            pure=pure,
-            total=total,
-            call=call,
-            **facts,
-        )
-        return call
-
-    return register

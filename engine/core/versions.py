@@ -158,7 +158,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
     for node in order:
         if node.freed is not None:
             raise freed_error(order, root)
-        if node.storage is not None and rewritten(node) and node.op is not None and node.op.read_in(node)[1]:
+        if node.storage is not None and rewritten(node) and node.op is not None and node.reads()[1]:
             raise changed_error(node, node, root)
         stamp = node.stamp
         for operand in node.inputs:
@@ -193,7 +193,7 @@ def reads(node: Node, operand: Node) -> bool:
     if node.op is None:
         return False
     own = operand.storage is not None and operand.storage.successor == node.seq
-    pairs = list(zip(node.inputs, node.op.read_in(node)[0], strict=True))[1 if own else 0 :]
+    pairs = list(zip(node.inputs, node.reads()[0], strict=True))[1 if own else 0 :]
     return any(x is operand and is_read for x, is_read in pairs)
 
 

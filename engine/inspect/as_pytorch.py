@@ -167,7 +167,7 @@ class _Copies:
         found: dict[Node, None] = {}
         for node in self.made:
             if node.op is not None and node.requires_grad:
-                reads, result = node.op.read_in(node)
+                reads, result = node.reads()
                 operands = zip(node.inputs, reads, strict=True)
                 found |= dict.fromkeys(x for x, on in operands if on and type(x) is Node and x in self.made)
                 found |= {node: None} if result else {}
@@ -188,7 +188,7 @@ class _Copies:
     def _bases(self, node: Node) -> Collection[Node]:
         """The leaves whose data the rules of a node read."""
         assert node.op is not None
-        reads, _ = node.op.read_in(node)
+        reads, _ = node.reads()
         return {self.base[x] for x, on in zip(node.inputs, reads, strict=True) if on and x in self.base}  # type: ignore[index]
 
 

@@ -14,10 +14,8 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.inspect.json_values import objects
-from agrad.engine.program.closed import settled
-from agrad.engine.program.extract import extract
-from agrad.engine.program.structure import split
-from agrad.engine.program.trace import inlined
+from agrad.engine.program.closed import settled, split
+from agrad.engine.program.trace import extract, inlined
 from agrad.engine.text import align, csv_lines
 from agrad.engine.values import Array, format_number, format_uncertain, np
 

@@ -42,7 +42,7 @@ def _listed(node: Node) -> set[str]:
 def _names(node: Node) -> dict[str, Any]:
     """What a node saved, by every name that it has."""
     assert node.op is not None
-    reads, out = node.op.read_in(node)
+    reads, out = node.reads()
     found: dict[str, Any] = {f"{_PREFIX}result": node} if out else {}
     operands = node.op.signature.operands if not node.op.variadic else ()
     for place, (value, read) in enumerate(zip(node.inputs, reads, strict=True)):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.autodiff.anomalies import remedies
 from agrad.engine.core import dispatch
 from agrad.engine.core.context import MOST_UNDEFINED as MOST
 from agrad.engine.core.context import current

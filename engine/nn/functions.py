@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.layers import over
 from agrad.engine.nn.module import Module

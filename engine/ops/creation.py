@@ -9,7 +9,8 @@ from typing import Any
 from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import RandomNumbers, current
-from agrad.engine.core.op import Function, composed
+from agrad.engine.core.dispatch import composed
+from agrad.engine.core.op import Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.shaping import expand, shape_of_any

@@ -8,10 +8,9 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.core.arguments import is_sequence, small, truth_of
-from agrad.engine.core.context import current
+from agrad.engine.core.context import afford, current
+from agrad.engine.core.dispatch import composed
 from agrad.engine.core.graph import collecting_later, leaf
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile, OtherForm
 from agrad.engine.ops import tables

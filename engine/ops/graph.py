@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.op import Function, composed, onward, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import coerce
 

@@ -6,10 +6,8 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand, operator_of
-from agrad.engine.core.facts import Operator
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op, Operator, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of

@@ -6,20 +6,21 @@ by an operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
+from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import Guard
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.structure import flat, joined, split
-from agrad.engine.program.trace import entered, inlined, recording
-from agrad.engine.values import Array, np
+from agrad.engine.program.trace import entered, extract, inlined, recording
+from agrad.engine.values import Array, Shape, np, shape_of
 
 
 class Closed(NamedTuple):
@@ -121,3 +122,93 @@ def _handle(node: Node) -> Tensor:
     """The handle of a node, through which a replay renews its array; one that it does not know if it has none."""
     known = node.handle() if node.handle is not None else None
     return known if known is not None and known.node is node else bare(node, node.value if node.shape else None)
+
+
+# Values made of numbers and arrays, in tuples and dicts of each other, as one vector and back.
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Vectors one after the other."""
+    return FUNCTIONS["concat"].call(tuple(parts))
+
+
+def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
+    """The values with these shapes whose entries a vector has, one after the other."""
+    found, end = [], 0
+    for shape in shapes:
+        begin, end = end, end + prod(shape)
+        found.append(FUNCTIONS["reshape"].call(vector[begin:end], shape) if shape else vector[begin])
+    return found
+
+
+class Parts:
+    """The numbers and arrays in a value, in tuples and dicts of each other; as one vector and back."""
+
+    def __init__(self, what: str, value: Any, is_rows: bool = False) -> None:
+        self.what = what
+        self.value = value
+        self.leaves = [operand(x) for x in _leaves(value)]
+        self.whole = [shape_of(x) if not isinstance(x, Tensor) else x.shape for x in self.leaves]
+        if is_rows and () in self.whole:
+            raise AgradError("shape", "scan: rows are along the first axis of an array, and this is a number")
+        self.shapes = [shape[1:] if is_rows else shape for shape in self.whole]
+        self.size = sum(map(prod, self.shapes))
+        self.is_rows = is_rows
+
+    def packed(self) -> Any:
+        """The vector."""
+        if not self.is_rows:
+            return joined([flat(x) for x in self.leaves]) if self.leaves else np.zeros(0)
+        if not self.leaves:
+            return np.zeros(0)
+        count = self.whole[0][0]
+        tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(self.leaves, self.shapes, strict=True)]
+        return flat(FUNCTIONS["concat"].call(tuple(tables), axis=1))
+
+    def unpacked(self, vector: Any, count: int | None = None) -> Any:
+        """The value of which this is the vector; with a count, of which these are the rows."""
+        parts = []
+        ends = np.cumsum([0, *map(prod, self.shapes)]).tolist()
+        for begin, end, shape in zip(ends, ends[1:], self.shapes, strict=False):
+            if count is not None:
+                parts.append(FUNCTIONS["reshape"].call(vector[:, begin:end], (count, *shape)))
+            elif shape:
+                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape))
+            else:
+                parts.append(vector[begin] if isinstance(vector, Tensor) else float(vector[begin]))
+        return _filled(self.value, iter(parts))
+
+
+def flat(x: Any) -> Any:
+    """The entries of an array as a vector, row by row; a number as a vector of one."""
+    return FUNCTIONS["reshape"].call(x, (-1,))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key in sorted(value, key=str):
+            yield from _leaves(value[key])
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield value
+
+
+def _filled(value: Any, parts: Iterator[Any]) -> Any:
+    """A value of the same structure with other parts."""
+    if isinstance(value, dict):
+        found = {key: _filled(value[key], parts) for key in sorted(value, key=str)}
+        return {key: found[key] for key in value}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_filled(one, parts) for one in value])
+    if isinstance(value, tuple):
+        return tuple(_filled(one, parts) for one in value)
+    return None if value is None else next(parts)
+
+
+def structure(value: Any) -> Any:
+    """Equal for values of the same structure."""
+    if isinstance(value, dict):
+        return {key: structure(one) for key, one in value.items()}
+    return tuple(map(structure, value)) if isinstance(value, tuple) else value is None

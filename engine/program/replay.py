@@ -7,21 +7,21 @@ Values are written when all have been computed and every guard has held: until t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from agrad.engine.core.context import Context, UndoLog, current, next_stamp
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.core.context import Context, UndoLog, current, next_stamp, scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Node, collect, touch
-from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error
+from agrad.engine.core.graph import Input, Node, collect, remembered, touch
+from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
 from agrad.engine.core.guards import Guard, look_behind
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import out_of_date, rewritten, sharers
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.program.cached_replay import cached_replay_of, seen
-from agrad.engine.program.rebuild import Rebuilt
 from agrad.engine.values import Value, shape_of
 
 
@@ -268,3 +268,212 @@ def _held(node: Node) -> Value | None:
 def _is_lost(node: Node) -> bool:
     """Whether a value has to be computed to be known."""
     return node.op is not None and _held(node) is None
+
+
+# A repeated replay, and the backward after it, as compiled programs.
+#
+# A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change
+# each time, and no choice and no alias is involved, the answer is the same: once so many replays came that compiling
+# pays, the late values are computed by a program, to the bit what the operations give one by one, and put into the
+# nodes as by any other replay. So are the gradients after it, but that one that is 0 may have the other sign. Whatever
+# is otherwise than it was makes the next one an ordinary replay.
+
+COST = 60  # replays of a graph that take about as long as compiling it
+_LARGEST = 50_000  # operations
+
+Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
+
+
+class CachedReplay:
+    """The repeated replay of a root. It keeps all nodes alive except the root, which refers to it."""
+
+    __slots__ = ("after", "changed", "late", "program", "replays", "rest", "slope", "stamp", "walks")
+
+    def __init__(self, changed: list[Node], late: list[Node], rest: list[Node]) -> None:
+        self.changed = changed  # the leaves that are new each time
+        self.late = late  # the nodes that are computed, the oldest first, without the root
+        self.rest = rest  # the other nodes and constants behind the root
+        self.stamp = 0  # of the last replay
+        self.replays: float = 0  # so many were like this
+        self.walks: float = 0  # and so many backwards came after them
+        self.program: Run | None = None
+        self.slope: Run | None = None
+        self.after: list[Node] = []  # the leaves of the gradient program
+
+    def is_like(self, other: CachedReplay) -> bool:
+        """Whether another replay did the same."""
+        return (self.changed, self.late, self.rest) == (other.changed, other.late, other.rest)
+
+    def holds(self, root: Node) -> bool:
+        """Whether nothing but the leaves has changed since the last replay."""
+        stamp = self.stamp
+        if root.stamp != stamp or not _is_plain(root):
+            return False
+        for node in self.late:
+            if node.stamp != stamp or not _is_plain(node):
+                return False
+        return all(node.stamp <= stamp and (node.op is None or _is_plain(node)) for node in self.rest)
+
+    def run(self, root: Node) -> bool:
+        """Compute the nodes by the program; False, without any change, if they need an ordinary replay."""
+        if self.program is None or any(leaf.stamp <= self.stamp for leaf in self.changed) or not self.holds(root):
+            return False
+        try:
+            found = self.program(*self._values())
+        except AgradError:
+            return False  # an ordinary replay has the better message
+        self._write(root, found)
+        return True
+
+    def _values(self) -> list[Any]:
+        return [x.value for x in self.changed] + [x.value for x in self.rest]
+
+    def _write(self, root: Node, found: Iterable[Value]) -> None:
+        nodes = [*self.late, root]
+        log = current().undo_log
+        before = partial(_put_values, nodes, [node.value for node in nodes], [node.stamp for node in nodes])
+        stamp = next_stamp()
+        if log is None:
+            log = UndoLog()
+            log.remember(self, before)
+            try:
+                _put_values(nodes, found, [stamp] * len(nodes))
+                self.stamp = stamp
+            except BaseException:  # Ctrl-C, or whatever computing `found` raises: all values are written or none
+                log.roll_back_surely()
+                raise
+            return
+        log.remember((id(self), self), before, nodes)
+        _put_values(nodes, found, [stamp] * len(nodes))
+        self.stamp = stamp
+
+    def gradients(self, root: Node) -> dict[Node, Value] | None:
+        """The gradients of a backward from the root, by a program; None if it needs an ordinary backward."""
+        if self.slope is None or any(leaf.stamp > self.stamp for leaf in self.changed) or not self.holds(root):
+            return None
+        if any(node.keeps_grad for node in (*self.late, *self.rest) if node.op is not None) or root.keeps_grad:
+            return None
+        try:
+            found = self.slope(*self._values())
+        except AgradError:
+            return None
+        if not all(value - value == 0.0 for value in found):
+            return None  # an ordinary backward finds where an inf or nan began
+        return dict(zip(self.after, found, strict=True))
+
+    # Learning
+
+    def learn(self, root: Node) -> None:
+        """Count another replay like the last: compile if all of them took as long as that."""
+        self.replays += 1
+        if self.program is None and self.replays > COST:
+            self.replays = float("-inf")  # once
+            self.program = _compiled([*self.late, root], [*self.changed, *self.rest])
+
+    def walked(self, root: Node) -> None:
+        """There was a backward from the root, after a replay."""
+        if self.program is None or not self.holds(root):
+            return
+        self.walks += 1
+        if self.slope is None and self.walks > 3 * COST:
+            self.walks = float("-inf")
+            self._compile_slope(root)
+
+    def _compile_slope(self, root: Node) -> None:
+        leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad]
+        if not root.requires_grad or any(node.op is not None for node in leaves):
+            return
+        try:
+            with scope(recording=True, guard=None, listener=None, undefined=None):
+                found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
+                slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
+        except AgradError:
+            return
+        self.slope, self.after = slope, leaves
+
+
+def cached_replay_of(root: Node) -> CachedReplay | None:
+    """The record of the replays of a root."""
+    return root.cache_slot if root.op is not None else None
+
+
+def seen(root: Node, order: list[Node], late: set[Node], stamp: int) -> None:
+    """Record a finished replay of a graph without guards and aliases: a first one, or a repetition."""
+    computed = [node for node in reversed(order) if node in late]
+    constants = dict.fromkeys(x for node in order for x in node.inputs if type(x) is Node and not x.recorded)
+    rest = [*(node for node in reversed(order) if node not in late), *constants]
+    straight = computed[-1] is root and all(_is_plain(node) for node in order if node.op is not None)
+    if len(order) > _LARGEST or not straight or any(node.shape for node in (*computed, *rest)):
+        root.cache_slot = None
+        return
+    known = cached_replay_of(root)
+    before = known.stamp if known is not None else min(node.seq for node in computed)
+    changed = [x for x in rest if x.stamp > before]
+    replay = CachedReplay(changed, computed[:-1], [x for x in rest if x.stamp <= before])
+    if known is not None and known.is_like(replay):
+        replay = known
+    root.cache_slot = replay
+    replay.stamp = stamp
+    replay.learn(root)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a computed value exists, is not shared, and was never written to."""
+    storage = node.storage
+    return node.freed is None and (storage is None or not (storage.nodes or storage.count or storage.successor))
+
+
+def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
+    """A program for the values of some nodes; None if it would have guards."""
+    from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are replayed
+    from agrad.engine.program.passes import optimised
+    from agrad.engine.program.trace import extract
+
+    try:
+        with scope(guard=None):
+            program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
+    except AgradError:
+        return None
+    return None if program.checks else Compiled(optimised(program)).call
+
+
+def _put_values(nodes: list[Node], values: Iterable[Any], stamps: list[int]) -> None:
+    for node, value, stamp in zip(nodes, values, stamps, strict=True):
+        node.value, node.stamp = value, stamp
+
+
+# Freed graphs built again: a replay gives a freed node back what it was computed from, and what its rules read.
+#
+# A freed node still has its operation, its operands and their numbers. What it may have lost are constants with more
+# than one number, and an index made of arrays. A constant that something else refers to is still there.
+
+
+class Rebuilt:
+    """The freed nodes of a graph while it is replayed: they are as before, until the replay fails."""
+
+    def __init__(self) -> None:
+        self.before: dict[Node, tuple[tuple[Input, ...], object, Value | None]] = {}
+        self.kept: set[Node] = set()  # the arrays that rules read, which have to be computed again
+
+    def add(self, node: Node, root: Node) -> None:
+        """Take a freed node into the graph again. Raises AgradError of kind `freed` if a constant is gone."""
+        assert node.op is not None
+        if node.attrs is None and node.op.signature.attributes:
+            raise gone_error(node, root, None)
+        inputs = []
+        for operand in node.inputs:
+            found = remembered(operand)
+            if found is None:
+                raise gone_error(node, root, operand if isinstance(operand, Node) else None)
+            inputs.append(found)
+        touch(node)
+        self.before[node] = node.inputs, node.freed, node.value
+        node.inputs, node.freed = tuple(inputs), None
+        reads, reads_result = node.reads()
+        read = [x for x, on in zip(inputs, reads, strict=True) if on and type(x) is Node and x.op is not None]
+        self.kept.update(x for x in [*read, *([node] if reads_result else [])] if x.value is None)
+
+    def put_back(self) -> None:
+        """Leave the nodes freed, as they were."""
+        for node, (inputs, freed, value) in self.before.items():
+            node.inputs, node.freed, node.value = inputs, freed, value

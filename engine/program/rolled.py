@@ -19,12 +19,11 @@ from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.extract import extract
+from agrad.engine.program.closed import flat, joined
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.structure import flat, joined
-from agrad.engine.program.trace import checked, entered, handle_of, inlined, recorded, recording
+from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, recorded, recording
 from agrad.engine.values import Array, Shape, Value, np
 
 LONG = 2_000  # steps, from which on a program is searched

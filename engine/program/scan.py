@@ -21,19 +21,16 @@ from agrad.engine.compile.llvm.repeated import PIECE, Repeated
 from agrad.engine.compile.llvm.stepped import Stepped, stepped
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
-from agrad.engine.core.context import current, scope
+from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.graph import reachable
-from agrad.engine.core.limits import afford
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.closed import closed_over, settled, vector_of
-from agrad.engine.program.extract import extract
+from agrad.engine.program.closed import Parts, closed_over, flat, joined, settled, structure, vector_of
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import key, optimised
-from agrad.engine.program.structure import Parts, flat, joined, structure
-from agrad.engine.program.trace import entered, inlined, recording
+from agrad.engine.program.trace import entered, extract, inlined, recording
 from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
 
 _PAIRWISE = 8  # entries, from which on numpy sums up several at once

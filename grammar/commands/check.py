@@ -15,7 +15,7 @@ from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import settled
 
 if TYPE_CHECKING:
-    from agrad.engine.autodiff.comparison import Report
+    from agrad.engine.autodiff.gradcheck import Report
     from agrad.grammar.commands.host import Session
 
 
@@ -29,7 +29,7 @@ def check(
 
     Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
     """
-    from agrad.engine.autodiff.comparison import compare  # here, since few sessions check anything
+    from agrad.engine.autodiff.gradcheck import compare  # here, since few sessions check anything
 
     code = compile_expression(expression)
     emit, last, precision = session.emit, session.last, session.settings.precision

@@ -180,10 +180,8 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 def _descend(session: Session, call: Call) -> None:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.implicit import Minimum
-    from agrad.engine.program.closed import settled, vector_of
-    from agrad.engine.program.extract import extract
-    from agrad.engine.program.structure import flat, joined, split
-    from agrad.engine.program.trace import inlined
+    from agrad.engine.program.closed import flat, joined, settled, split, vector_of
+    from agrad.engine.program.trace import extract, inlined
 
     word, loss = call.node.word, graphed(call, 0)
     sign = -1.0 if word == "maximize" else 1.0

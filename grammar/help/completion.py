@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import REQUIRED, Signature
+from agrad.engine.core.op import FUNCTIONS, REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape

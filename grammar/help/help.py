@@ -17,7 +17,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
 
 if TYPE_CHECKING:
-    from agrad.engine.core.facts import Kink
+    from agrad.engine.core.op import Kink
     from agrad.grammar.commands.registry import Command
     from agrad.grammar.help.error_kinds import ErrorKind
 

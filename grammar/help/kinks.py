@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.op import FUNCTIONS, Kink
 
 HEADING = "The value and derivative of a function where it has a kink, an end or a pole"
 FOOTING = """\

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import ALIASES, Signature
+from agrad.engine.core.op import ALIASES, FUNCTIONS, Signature
 from agrad.grammar.help.functions_doc import escaped
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES

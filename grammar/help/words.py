@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import ALIASES
+from agrad.engine.core.op import ALIASES, FUNCTIONS
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command

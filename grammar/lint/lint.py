@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Call, Command, of

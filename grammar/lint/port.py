@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import ALIASES
+from agrad.engine.core.op import ALIASES, FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span

@@ -13,8 +13,9 @@ from agrad.engine.core.graph import Gradient, Storage, collect, leaf, touch
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import sharers, together
 from agrad.engine.errors import AgradError
+from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import Program, extract
+from agrad.engine.program.trace import extract
 from agrad.engine.values import Value, np, size_of
 from agrad.grammar.loops.native_run import Native
 from agrad.grammar.loops.placeholders import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.compile.lower.cost import iterations_at_once, iterations_to_repay
 from agrad.engine.core.op import Op
-from agrad.engine.program.trace import Program
+from agrad.engine.program.ir import Program
 from agrad.engine.values import Shape, Value, np, size_of
 
 if TYPE_CHECKING:

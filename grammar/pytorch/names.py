@@ -15,8 +15,7 @@ from agrad.engine.autodiff.autograd import set_grad_enabled
 from agrad.engine.autodiff.transforms import grad, hessian, jacobian
 from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
 from agrad.engine.core.context import current
-from agrad.engine.core.op import FUNCTIONS, OPS
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import FUNCTIONS, OPS, Signature
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at

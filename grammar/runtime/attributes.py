@@ -11,8 +11,7 @@ from agrad.engine.autodiff.uncertainty import lost, uncertainty
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, number
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute

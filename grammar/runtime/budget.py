@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
+from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, exhausted, next_stamp
 from agrad.engine.core.graph import Node
-from agrad.engine.core.limits import exhausted
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
 from agrad.engine.values import LOADING, format_number

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from agrad.engine.core.context import current
+from agrad.engine.core.dispatch import composed
 from agrad.engine.core.guards import choose, entries, number
-from agrad.engine.core.op import FUNCTIONS, Entry, composed
+from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand

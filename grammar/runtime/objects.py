@@ -14,7 +14,7 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
-from agrad.engine.autodiff.function import Function, FunctionContext
+from agrad.engine.autodiff.autograd import Function, FunctionContext
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
@@ -219,7 +219,7 @@ def names_of(value: Any) -> set[str]:
 # Classes of what functions return, beside those that a script names.
 _RETURNED = {
     "agrad.engine.autodiff.hooks": "Handle",
-    "agrad.engine.autodiff.function": "FunctionContext",
+    "agrad.engine.autodiff.autograd": "FunctionContext",
     "agrad.grammar.values.pictures": "Picture",
 }
 

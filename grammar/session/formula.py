@@ -104,7 +104,7 @@ def _explained() -> list[str]:
 def _lines(value: Any, spelling: Spelling) -> list[str]:
     """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
     from agrad.engine.compile.formula.writing import written  # here, as above
-    from agrad.engine.program.extract import extract
+    from agrad.engine.program.trace import extract
 
     if not isinstance(value, Tensor):
         value = tensor(_number(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Facts, Label
 from agrad.grammar.diagnostics import Span

@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.core.context import Context, Limits, UndoLog, current, enter
+from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted
 from agrad.engine.core.guards import Guard, joined
-from agrad.engine.core.limits import exhausted
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note

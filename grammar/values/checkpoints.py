@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from agrad.engine.core.limits import afford
+from agrad.engine.core.context import afford
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.data_files import existing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.guards import choose, number
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe, format_number, whole

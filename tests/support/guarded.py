@@ -13,7 +13,7 @@ import numpy as np
 
 from agrad.engine.compile.llvm import backend, target, threads
 from agrad.engine.core.op import OPS
-from agrad.engine.program.trace import Input, Program, Step
+from agrad.engine.program.ir import Input, Program, Step
 
 PAGE = mmap.PAGESIZE
 STRIDES = (8, 16, 24, 3, 13, -8, -40, 0)  # bytes from row to row, so unaligned columns too

@@ -7,7 +7,7 @@ from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.op import OPS
-from agrad.engine.program.trace import Input, Program, Step
+from agrad.engine.program.ir import Input, Program, Step
 
 inf, nan = math.inf, math.nan
 EDGES = [

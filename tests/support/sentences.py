@@ -8,8 +8,7 @@ from pathlib import Path
 
 from lark.grammar import Symbol, Terminal
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import REQUIRED
+from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime import attributes
 from agrad.grammar.syntax import keywords, loader, parser

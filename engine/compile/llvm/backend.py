@@ -27,8 +27,8 @@ from agrad.engine.compile.llvm.threads import in_pieces
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import arranged
-from agrad.engine.program.trace import Program, Step
 from agrad.engine.values import Array, describe, np
 
 LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic

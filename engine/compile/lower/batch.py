@@ -15,10 +15,9 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import checked, entered, handle_of, recorded, recording
+from agrad.engine.program.trace import checked, entered, extract, handle_of, recorded, recording
 from agrad.engine.values import Shape, Value
 
 

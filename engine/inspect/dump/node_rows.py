@@ -165,7 +165,7 @@ class RowBuilder:
     def _saves(self, node: Node) -> tuple[int, ...]:
         """Which nodes the rules read, in the order of the operands; the node itself where they read the result."""
         assert node.op is not None
-        reads, reads_result = node.op.read_in(node)
+        reads, reads_result = node.reads()
         read = [x.seq for x, on in zip(map(through, node.inputs), reads, strict=True) if on and type(x) is Node]
         if reads_result:
             read.append(node.seq)

@@ -13,9 +13,9 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError
-from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
+from agrad.engine.program.trace import extract
 from agrad.engine.values import Value
 
 _MOST = 6_000  # instructions of what a page computes

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.context import afford
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import collapse, flip

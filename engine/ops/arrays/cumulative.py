@@ -11,8 +11,8 @@ from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat

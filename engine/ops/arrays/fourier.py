@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import Function
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.values import np
 

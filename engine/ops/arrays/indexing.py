@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.context import afford
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, wholes_of
-from agrad.engine.core.context import current
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import Function, composed, row
-from agrad.engine.core.shape_errors import to_join, to_stack
+from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, to_join, to_stack, wholes_of
+from agrad.engine.core.context import afford, current
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, scatter
 from agrad.engine.ops.arrays.shaping import FAMILY, expand, permute, reshape, shape_of_any

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, kept, truth_of
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.indexing import take_along

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.shaping import reshape

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.convolution import FAMILY, check_vectors
 from agrad.engine.ops.arrays.indexing import getitem

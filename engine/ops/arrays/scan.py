@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.shaping import flip, reshape
 from agrad.engine.values import np

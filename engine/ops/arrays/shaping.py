@@ -6,10 +6,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from agrad.engine.core.arguments import MOST_AXES, axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import Function, composed, row
-from agrad.engine.core.shape_errors import to_expand, to_fill
+from agrad.engine.core.arguments import (
+    MOST_AXES,
+    axes_of,
+    axis_of,
+    is_sequence,
+    sizes_of,
+    small,
+    to_expand,
+    to_fill,
+    wholes_of,
+)
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, plain_of, truth_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import Function, composed
+from agrad.engine.core.dispatch import composed, operand
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, take_along
 from agrad.engine.ops.arrays.joining import concat, diagonal, outer, stack

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import composed
+from agrad.engine.core.dispatch import composed, operand
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import permute

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.facts import Domain, Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze

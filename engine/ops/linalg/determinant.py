@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import permutations
 from typing import Any
 
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import Function
 from agrad.engine.ops.linalg.expansions import determinant as expanded
 from agrad.engine.ops.linalg.expansions import each
 from agrad.engine.values import np

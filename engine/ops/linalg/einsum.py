@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.context import afford
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import scatter
 from agrad.engine.ops.arrays.shaping import collapse, expand, reshape

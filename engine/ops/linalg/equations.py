@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import wholes_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.facts import Domain
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.indexing import getitem

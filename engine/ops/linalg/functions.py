@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from agrad.engine.core.context import current
-from agrad.engine.core.facts import Domain, Kink, Operator
-from agrad.engine.core.limits import afford
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.context import afford, current
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Domain, Function, Kink, Operator
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.joining import diagonal

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import amax, amin, reducing, scaled_root, total, widened

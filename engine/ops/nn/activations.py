@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened

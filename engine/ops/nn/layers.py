@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, truth_of, wholes_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import OPS, composed
+from agrad.engine.core.dispatch import composed, operand
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.reduction import mean

@@ -6,10 +6,9 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.facts import Domain, Kink
+from agrad.engine.core.dispatch import composed, operand, row
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem

@@ -6,8 +6,8 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.core.facts import Domain, Identity, Kink, Operator
-from agrad.engine.core.op import OPS, Function, composed, onward, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, onward
 from agrad.engine.ops.scalar.comparison import equal, greater_equal, isfinite, where
 
 FAMILY = "arithmetic"

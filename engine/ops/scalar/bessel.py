@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.scalar.elementary import sign
 from agrad.engine.ops.scalar.special import FAMILY, from_scipy
 

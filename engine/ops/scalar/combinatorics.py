@@ -11,9 +11,8 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.facts import Domain
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import greater, where
 from agrad.engine.ops.scalar.elementary import exp

@@ -6,8 +6,8 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.core.facts import Kink, Operator
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink, Operator
 from agrad.engine.values import as_mask, np, put_together, shape_of
 
 FAMILY = "selection"

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import small
-from agrad.engine.core.facts import Domain, Kink, Remedy
-from agrad.engine.core.op import Function, composed, onward, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Domain, Function, Kink, Remedy, onward
 from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, div, flat
 from agrad.engine.values import np
 

@@ -12,9 +12,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import small
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.facts import Domain, Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import unsqueeze

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.core.facts import Domain
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (

@@ -8,8 +8,8 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import current
-from agrad.engine.core.facts import Domain, Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.comparison import equal, less_equal, where

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.scalar.arithmetic import flat, mul
 from agrad.engine.ops.scalar.comparison import equal, where
 from agrad.engine.ops.scalar.elementary import FAMILY, absolute

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agrad.engine.core.facts import Domain, Kink, Remedy
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import Domain, Function, Kink, Remedy
 from agrad.engine.ops.scalar.elementary import (
     FAMILY,
     NORM_AT_ZERO,

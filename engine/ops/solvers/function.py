@@ -14,11 +14,9 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.reduction import total
-from agrad.engine.program.closed import closed_over, settled
-from agrad.engine.program.extract import extract
+from agrad.engine.program.closed import closed_over, flat, joined, settled, split
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.structure import flat, joined, split
-from agrad.engine.program.trace import entered, gradients, inlined, recording
+from agrad.engine.program.trace import entered, extract, gradients, inlined, recording
 from agrad.engine.values import Array, Shape, describe, format_shape, np
 
 

@@ -9,8 +9,8 @@ from math import factorial, isfinite
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, small, truth_of
-from agrad.engine.core.dispatch import operand
-from agrad.engine.core.op import FUNCTIONS, OPS, Function, composed, row
+from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.op import FUNCTIONS, OPS, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.joining import concat

@@ -23,8 +23,8 @@ from agrad.engine.ops.arrays.scan import scanned
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of, pulled
+from agrad.engine.program.closed import flat, joined
 from agrad.engine.program.scan import Body
-from agrad.engine.program.structure import flat, joined
 from agrad.engine.values import Array, format_number, np, shape_of
 
 _INTERVALS = 400  # of an integral

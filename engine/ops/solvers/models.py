@@ -21,10 +21,9 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.fitting import Fit, fit, in_one
 from agrad.engine.ops.solvers.sums import Pieces
 from agrad.engine.program.closed import settled
-from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
-from agrad.engine.program.trace import as_graph, inlined, trace
+from agrad.engine.program.trace import as_graph, extract, inlined, trace
 from agrad.engine.values import Array, format_number, format_shape, np, shape_of
 
 _PIECE = 131_072  # points at once: their table is some megabytes

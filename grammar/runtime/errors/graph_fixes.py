@@ -10,8 +10,7 @@ from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, MissingSeed, Overwritten, Stale, WrittenLeaf
-from agrad.engine.core.op import FUNCTIONS, Entry
-from agrad.engine.core.signature import REQUIRED
+from agrad.engine.core.op import FUNCTIONS, REQUIRED, Entry
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
 from agrad.engine.values import format_number

@@ -15,7 +15,7 @@ try:
     main()
 finally:
     heavy = {"numpy", "prompt_toolkit", "lark", "difflib", "importlib.metadata", "json"}
-    heavy |= {"agrad.engine.autodiff.comparison", "agrad.engine.autodiff.finite_differences", "agrad.grammar.help.kinks"}
+    heavy |= {"agrad.engine.autodiff.gradcheck", "agrad.grammar.help.kinks"}
     print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 

@@ -9,9 +9,10 @@ from samples import function_of, samples
 from thinned import thinned
 
 import agrad.engine as ag
-from agrad.engine.autodiff.finite_differences import slope
+from agrad.engine.autodiff.gradcheck import slope
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.op import OPS, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import OPS
 
 
 def verdicts(f, *points, claim=None):

@@ -7,7 +7,8 @@ from samples import ROWS, function_of, samples
 from thinned import thinned
 
 import agrad.engine as ag
-from agrad.engine.core.op import OPS, row
+from agrad.engine.core.dispatch import row
+from agrad.engine.core.op import OPS
 
 TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-8}
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.autodiff.anomalies import remedies
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.results import Noted

@@ -16,8 +16,7 @@ import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.errors import AgradError
-from agrad.engine.program.extract import extract
-from agrad.engine.program.trace import trace
+from agrad.engine.program.trace import extract, trace
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.session.exported import exported

@@ -16,7 +16,8 @@ import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.op import OPS
-from agrad.engine.program.trace import Input, Program, Step, gradient_program, trace
+from agrad.engine.program.ir import Input, Program, Step
+from agrad.engine.program.trace import gradient_program, trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 Native, supports = backend.Native, backend.supports

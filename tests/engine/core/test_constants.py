@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.core.dispatch import constants
+from agrad.engine.core import dispatch
 from agrad.engine.inspect.memory import held
 
-MANY = constants._SHARED
+MANY = dispatch._SHARED
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -104,7 +104,7 @@ def test_a_copy_exists_no_longer_than_a_node_has_it():
 
 
 def test_a_large_copy_lasts_as_long_as_the_array_of_the_caller():
-    data, x = numbers(constants._LASTING), leaf(2.0)
+    data, x = numbers(dispatch._LASTING), leaf(2.0)
     y = (x * data).sum()
     copy = weakref.ref(y.node.inputs[0].inputs[1])
     y.backward()
@@ -117,8 +117,8 @@ def test_a_large_copy_lasts_as_long_as_the_array_of_the_caller():
 
 
 def test_only_so_much_is_kept_that_no_node_has(monkeypatch):
-    monkeypatch.setattr(constants, "_MOST", 3 * 8 * constants._LASTING)
-    x, arrays = leaf(2.0), [numbers(constants._LASTING) for _ in range(5)]
+    monkeypatch.setattr(dispatch, "_MOST", 3 * 8 * dispatch._LASTING)
+    x, arrays = leaf(2.0), [numbers(dispatch._LASTING) for _ in range(5)]
     copies = [weakref.ref((x * one).node.inputs[1]) for one in arrays]
     gc.collect()
     assert [copy() is not None for copy in copies] == [False, False, True, True, True]

@@ -13,8 +13,7 @@ import pytest
 from parallel import in_threads
 
 import agrad.engine as ag
-from agrad.engine.core.context import Context, current, enter, scope
-from agrad.engine.core.limits import allow
+from agrad.engine.core.context import Context, allow, current, enter, scope
 
 MANY = 20_000
 

@@ -10,7 +10,7 @@ from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.program import cached_replay
+from agrad.engine.program import replay
 from agrad.grammar.diagnostics import render
 from agrad.grammar.session.session import Session
 
@@ -30,7 +30,7 @@ VALUES = (0.0, -0.0, 1.0, -2.5, 0.1, 3.0, 1e200, 1e-310, float("inf"))
 @pytest.fixture
 def at_once(monkeypatch):
     """Compile at the second replay."""
-    monkeypatch.setattr(cached_replay, "COST", 0.0)
+    monkeypatch.setattr(replay, "COST", 0.0)
 
 
 def told(session, text):
@@ -75,7 +75,7 @@ def happening(chance):
 def test_any_course_of_events_goes_as_without_programs(monkeypatch, name, seed):
     courses = []
     for cost in (0.0, 1e9):
-        monkeypatch.setattr(cached_replay, "COST", cost)
+        monkeypatch.setattr(replay, "COST", cost)
         chance, session = random.Random(seed), Session()
         session.settings.precision, session.steps.depth = None, 10
         said = [told(session, f"var a = 1; var b = 2; var c = 3; {FORMULAS[name]}; backward y retain")]
@@ -91,7 +91,7 @@ def test_the_programs_are_used(at_once):
         x.set_(value)
         y.forward()
         y.backward(retain_graph=True)
-    found = cached_replay.cached_replay_of(y.node)
+    found = replay.cached_replay_of(y.node)
     assert found.program is not None
     assert found.slope is not None
     calls = []

@@ -10,8 +10,7 @@ READ_RULES = {
     "engine/autodiff/forward_mode.py",
     "engine/autodiff/reverse.py",
     "engine/compile/lower/sparsity.py",  # whether there is one
-    "engine/core/dispatch/arrays.py",  # whether there is one
-    "engine/core/dispatch/calls.py",  # whether there is one
+    "engine/core/dispatch.py",  # whether there is one
     "engine/core/graph.py",  # whether an operation is one of numbers
     "engine/core/op.py",  # where they are
     "engine/inspect/as_pytorch.py",  # makes those of PyTorch of them

@@ -11,9 +11,10 @@ from replays import same_bits
 from thinned import thinned
 
 import agrad.engine as ag
+from agrad.engine.program.ir import Diverged
 from agrad.engine.program.passes import arranged, fold, key, optimised, prune, share, simplify
 from agrad.engine.program.printer import listing
-from agrad.engine.program.trace import Diverged, extract, gradient_of, gradient_program, trace
+from agrad.engine.program.trace import extract, gradient_of, gradient_program, trace
 
 EDGES = (0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308)
 

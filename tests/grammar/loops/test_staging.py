@@ -5,8 +5,8 @@ import math
 import pytest
 from thinned import thinned
 
-from agrad.engine.core.op import FUNCTIONS, composed
-from agrad.engine.core.signature import Signature
+from agrad.engine.core.dispatch import composed
+from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS, Command

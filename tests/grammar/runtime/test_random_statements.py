@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.signature import REQUIRED
+from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.pytorch.names import RENAMED

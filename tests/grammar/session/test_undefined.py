@@ -110,9 +110,9 @@ def test_a_replay_that_makes_nan_says_where(text):
 
 
 def test_each_backward_of_a_replay_has_one_note(monkeypatch):
-    from agrad.engine.program import cached_replay
+    from agrad.engine.program import replay
 
-    monkeypatch.setattr(cached_replay, "COST", 0.0)
+    monkeypatch.setattr(replay, "COST", 0.0)
     session = Session()
     session.run("var a = 0.5; var b = 1; y = (0.5 + 1/where(b < 0, 1.5, 0))*a + b")
     for number in range(6):

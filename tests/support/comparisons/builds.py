@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program import cached_replay
+from agrad.engine.program import replay
 
 from .answers import assert_equal, begin_again, bits, new_session, told
 from .programs import START, Script
@@ -19,11 +19,11 @@ POINTS = ("0.5", "-1", "2", "0", "0.25", "-0.0", "3", "1e-3", "-0.7", "1.3", "7"
 @contextmanager
 def eager_to_compile(dice: random.Random) -> Iterator[None]:
     """Compile replays from the second on, or not at all."""
-    kept, cached_replay.COST = cached_replay.COST, dice.choice((0.0, 0.0, 1e9))
+    kept, replay.COST = replay.COST, dice.choice((0.0, 0.0, 1e9))
     try:
         yield
     finally:
-        cached_replay.COST = kept
+        replay.COST = kept
 
 
 def cases(dice: random.Random) -> Iterator[None]:

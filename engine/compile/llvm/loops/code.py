@@ -41,7 +41,7 @@ from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol
-from agrad.engine.core.dispatch.arrays import all_floats
+from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
 from agrad.engine.program.ir import Program, computed, own
