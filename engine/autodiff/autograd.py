@@ -4,64 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.backward import grad
-from agrad.engine.autodiff.gradcheck import check
-from agrad.engine.core.arguments import number_of, truth_of
+from agrad.engine.core.arguments import truth_of
 from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.dispatch import record
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import Value, coerce, describe, format_number, format_shape, np, shape_of
+from agrad.engine.values import Value, coerce, describe, format_shape, shape_of
+
+if TYPE_CHECKING:
+    from agrad.engine.autodiff.gradcheck import gradcheck
 
 __all__ = ["Function", "detect_anomaly", "grad", "gradcheck", "set_detect_anomaly"]
-
-
-def gradcheck(
-    func: Callable[..., Any],
-    inputs: Any,
-    eps: Any = 1e-6,
-    atol: Any = 1e-5,
-    rtol: Any = 1e-3,
-    raise_exception: Any = True,
-) -> bool:
-    """Whether the derivatives of a function agree with differences, within atol + rtol*|difference|, at some inputs.
-
-    The steps are chosen for each entry, so that `eps` has no effect. Raises AgradError of kind `grad` if they do not,
-    unless `raise_exception` is false.
-    """
-    points = list(inputs) if isinstance(inputs, tuple | list) else [inputs]
-    absolute, relative = number_of("gradcheck", "atol", atol), number_of("gradcheck", "rtol", rtol)
-    number_of("gradcheck", "eps", eps)
-    moving = [x for x in points if isinstance(x, Tensor) and x.requires_grad]
-    if not moving:
-        raise AgradError("grad", "gradcheck: at least one of the inputs must require grad")
-
-    def summed(*given: Tensor) -> Any:
-        rest = iter(given)
-        return _mixed(func(*[next(rest) if isinstance(x, Tensor) and x.requires_grad else x for x in points]))
-
-    report = check(summed, *[x.detach() for x in moving])
-    for found in report.findings:
-        apart = abs(found.exact - found.difference)
-        if not apart <= absolute + relative * abs(found.difference):
-            if not raise_exception:
-                return False
-            both = f"{format_number(found.exact)}, and the difference is {format_number(found.difference)}"
-            raise AgradError("grad", f"gradcheck: the derivative by {found.entry} is {both}")
-    return True
-
-
-def _mixed(value: Any) -> Any:
-    """One number from all entries of a result, each with a weight of its own, so that no two mistakes cancel."""
-    if isinstance(value, tuple | list):
-        return sum(_mixed(part) * (1.0 + place / 7) for place, part in enumerate(value))
-    if not isinstance(value, Tensor) or not value.shape:
-        return value
-    weights = np.cos(np.arange(float(value.size))).reshape(value.shape) + 1.5
-    return FUNCTIONS["sum"].call(value * weights)
 
 
 class detect_anomaly(scope):  # noqa: N801 - PyTorch's name
@@ -220,3 +177,11 @@ def _source(saved: Any, given: Sequence[Tensor], made: Any) -> Any:
     if saved is made:
         return _RESULT
     return next((place for place, x in enumerate(given) if x is saved), saved)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "gradcheck":
+        from agrad.engine.autodiff.gradcheck import gradcheck as found  # here, since few calculations check anything
+
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,11 +11,13 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from agrad.engine.autodiff.reverse import walk
+from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, reachable, touch
 from agrad.engine.core.graph_errors import MissingLeaf
 from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint, NotOneNumber
@@ -81,6 +83,51 @@ def claimed(claim: Any, leaf: Tensor) -> Value:
         shapes = f"{format_shape(shape_of(value))}, and {leaf.node.spell()} has {format_shape(leaf.shape)}"
         raise AgradError("shape", f"the claimed derivative has shape {shapes}: they must be the same")
     return spread(value, leaf.shape)
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    eps: Any = 1e-6,
+    atol: Any = 1e-5,
+    rtol: Any = 1e-3,
+    raise_exception: Any = True,
+) -> bool:
+    """Whether the derivatives of a function agree with differences, within atol + rtol*|difference|, at some inputs.
+
+    The steps are chosen for each entry, so that `eps` has no effect. Raises AgradError of kind `grad` if they do not,
+    unless `raise_exception` is false.
+    """
+    points = list(inputs) if isinstance(inputs, tuple | list) else [inputs]
+    absolute, relative = number_of("gradcheck", "atol", atol), number_of("gradcheck", "rtol", rtol)
+    number_of("gradcheck", "eps", eps)
+    moving = [x for x in points if isinstance(x, Tensor) and x.requires_grad]
+    if not moving:
+        raise AgradError("grad", "gradcheck: at least one of the inputs must require grad")
+
+    def summed(*given: Tensor) -> Any:
+        rest = iter(given)
+        return _mixed(func(*[next(rest) if isinstance(x, Tensor) and x.requires_grad else x for x in points]))
+
+    report = check(summed, *[x.detach() for x in moving])
+    for found in report.findings:
+        apart = abs(found.exact - found.difference)
+        if not apart <= absolute + relative * abs(found.difference):
+            if not raise_exception:
+                return False
+            both = f"{format_number(found.exact)}, and the difference is {format_number(found.difference)}"
+            raise AgradError("grad", f"gradcheck: the derivative by {found.entry} is {both}")
+    return True
+
+
+def _mixed(value: Any) -> Any:
+    """One number from all entries of a result, each with a weight of its own, so that no two mistakes cancel."""
+    if isinstance(value, tuple | list):
+        return sum(_mixed(part) * (1.0 + place / 7) for place, part in enumerate(value))
+    if not isinstance(value, Tensor) or not value.shape:
+        return value
+    weights = np.cos(np.arange(float(value.size))).reshape(value.shape) + 1.5
+    return FUNCTIONS["sum"].call(value * weights)
 
 
 # Exact derivatives compared with differences, entry by entry: the work and the report of `check`.
