@@ -14,14 +14,13 @@ from typing import Any, TypeAlias
 from agrad.engine.autodiff.uncertainty import percent, uncertain
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
 from agrad.grammar.runtime.errors.rounded_numbers import EXACT, became
-from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.stand_ins import names_bound, note_on
 
@@ -610,3 +609,30 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Lambda: _lambda,
     ast.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
 }
+
+
+def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradError:
+    """The error for a write that would be lost; `known`: the name of what it would change in PyTorch."""
+    name = written.span.text
+    if isinstance(written, ast.Index):
+        fixes = [Hint(f"{text.replace('][', ', ')}   in one step, as in A[0, 1] = 5")]
+    elif isinstance(written, ast.Name):
+        whole = known or "A"
+        fixes = [
+            Hint(
+                f"{whole}[0] = …   writes into {whole} itself; in a loop: for i in range(len({whole})): {whole}[i] = …"
+            ),
+            Hint(f"{name} = {name}.clone()   before it, to change the copy alone"),
+        ]
+    else:
+        fixes = [_kept(written)]
+    message = f"{name} is a copy, not a view: a write into it would be lost"
+    return AgradError("type", message, labels=[Remark(written.span)], fixes=fixes)
+
+
+def _kept(base: ast.Expr) -> Hint:
+    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
+    called = base.function if isinstance(base, ast.Call) else base
+    if isinstance(called, ast.Attribute):
+        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
+    return Hint(f"b = {base.span.text}   names it, so that a write into it is kept")

@@ -17,6 +17,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.runtime.builtins import parts_of
+from agrad.grammar.runtime.compiler import lost_write
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import is_mask
 
@@ -112,30 +113,3 @@ def check_number(target: Any, written: ast.Expr, method: str) -> None:
         fix = f"{new if isinstance(written, ast.Name) else f'{name} = tensor({name}, requires_grad=True)'}   instead"
     message = f"{name} is the number {format_number(target)}, not a tensor, and .{method}() would change nothing"
     raise AgradError("type", message, labels=[Label(written.span)], fixes=[fix])
-
-
-def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradError:
-    """The error for a write that would be lost; `known`: the name of what it would change in PyTorch."""
-    name = written.span.text
-    if isinstance(written, ast.Index):
-        fixes = [Hint(f"{text.replace('][', ', ')}   in one step, as in A[0, 1] = 5")]
-    elif isinstance(written, ast.Name):
-        whole = known or "A"
-        fixes = [
-            Hint(
-                f"{whole}[0] = …   writes into {whole} itself; in a loop: for i in range(len({whole})): {whole}[i] = …"
-            ),
-            Hint(f"{name} = {name}.clone()   before it, to change the copy alone"),
-        ]
-    else:
-        fixes = [_kept(written)]
-    message = f"{name} is a copy, not a view: a write into it would be lost"
-    return AgradError("type", message, labels=[Label(written.span)], fixes=fixes)
-
-
-def _kept(base: ast.Expr) -> Hint:
-    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
-    called = base.function if isinstance(base, ast.Call) else base
-    if isinstance(called, ast.Attribute):
-        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
-    return Hint(f"b = {base.span.text}   names it, so that a write into it is kept")
