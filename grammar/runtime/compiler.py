@@ -31,8 +31,8 @@ _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
 # The operations of two operands by their signs.
 _SIGNS = {op.operator: name for name, op in OPS.items() if op.operator and len(op.signature.operands) == 2}
-BINARY = {operator.sign: name for operator, name in _SIGNS.items() if operator.precedence}
-COMPARE = {operator.sign: name for operator, name in _SIGNS.items() if not operator.precedence}
+BINARY = {made.sign: name for made, name in _SIGNS.items() if made.precedence}
+COMPARE = {made.sign: name for made, name in _SIGNS.items() if not made.precedence}
 _UNCERTAIN = {"±": uncertain, "±%": percent}
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
