@@ -16,8 +16,8 @@ from agrad.cli.lesson.progress import Progress
 from agrad.cli.lesson.speech import WIDTH, wrapped
 from agrad.cli.lesson.teacher import Teacher
 from agrad.engine.errors import AgradError
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 CHAPTERS = chapters()
 STEPS = [(chapter, place) for chapter in CHAPTERS for place in range(len(chapter.steps))]

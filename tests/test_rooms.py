@@ -40,15 +40,15 @@ ALLOWED = {
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results runtime session syntax values",
     "grammar.files": "diagnostics",
-    "grammar.help": "commands diagnostics pytorch results runtime session syntax values",
-    "grammar.lint": "commands diagnostics pytorch runtime session syntax values",
+    "grammar.help": "commands diagnostics pytorch results runtime session syntax",
+    "grammar.lint": "commands diagnostics pytorch runtime session syntax",
     "grammar.loops": "diagnostics pytorch results runtime syntax values",
     "grammar.prompt": "diagnostics results runtime session syntax",
     "grammar.pytorch": "values",
     "grammar.results": "values",
     "grammar.runtime": "diagnostics files pytorch results syntax values",
     "grammar.session": "commands diagnostics files loops results runtime syntax values",
-    "grammar.syntax": "diagnostics pytorch values",
+    "grammar.syntax": "diagnostics pytorch",
     "grammar.values": "files results",
 }
 

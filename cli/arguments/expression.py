@@ -15,7 +15,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.text import as_name
 from agrad.grammar.results import Noted, Result
-from agrad.grammar.session.bindings import bind, open_names, require_free
+from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -72,7 +72,7 @@ def command(
     session = Session()
     end_in(session, timeout, as_json=False)
     with what.advised():
-        from agrad.grammar.session.exported import constant, exported  # here: a wrong usage does not need it
+        from agrad.grammar.session.formulas import constant, exported  # here: a wrong usage does not need it
 
         what.bind(session, ())
         session.names.update({word: constant(value) for word, value in session.names.items()})

@@ -32,8 +32,8 @@ from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Quit, Result
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog

@@ -27,8 +27,7 @@ from agrad.cli.terminal.terminal import narrow
 from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
-from agrad.grammar.session.bindings import require_free
-from agrad.grammar.session.load import refuse_data, refuse_page
+from agrad.grammar.session.inputs import refuse_data, refuse_page, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse

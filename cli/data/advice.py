@@ -10,9 +10,9 @@ from agrad.cli.arguments.expression import Formula
 from agrad.engine.data.aggregates import NAMES
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.runtime.errors.column_fixes import leading
-from agrad.grammar.session.bindings import open_names
-from agrad.grammar.session.row_machine import AlongRows
+from agrad.grammar.runtime.graph_fixes import leading
+from agrad.grammar.session.inputs import open_names
+from agrad.grammar.session.rowwise import AlongRows
 
 
 @contextmanager

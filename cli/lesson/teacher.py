@@ -18,9 +18,8 @@ from agrad.cli.terminal.interrupt import ignored
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.results import Result
-from agrad.grammar.session.log import Entry, restore
+from agrad.grammar.session.log import DEPTH, Entry, restore
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 WORDS = {
     "hint": "help with the task",

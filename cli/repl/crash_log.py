@@ -30,9 +30,8 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, truncate
 from agrad.grammar.commands.history import called
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.session.log import Entry, SessionLog, restore
+from agrad.grammar.session.log import DEPTH, Entry, SessionLog, restore
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 _MODE = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _MOST = 20  # logs in a folder; older ones are removed

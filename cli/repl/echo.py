@@ -9,7 +9,7 @@ import click
 
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.prompt.newest import with_newest
+from agrad.grammar.prompt.graphs import with_newest
 from agrad.grammar.session.session import Session
 
 # What says itself what it does.

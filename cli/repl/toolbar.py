@@ -14,9 +14,9 @@ from agrad.cli.repl.narrow import GAP, cut, first_that_fits, live_lines
 from agrad.cli.repl.validator import Mistake
 from agrad.cli.settings.settings import find
 from agrad.engine.values import format_bytes, format_number
+from agrad.grammar.prompt.graphs import Graphs, survey
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.survey import Graphs, survey
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")

@@ -16,8 +16,8 @@ from agrad.cli.settings.settings import find
 from agrad.cli.terminal.terminal import coloured, option
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Quit
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 from agrad.grammar.syntax.parser import tokens
 
 _FIRST, _MORE = "agrad> ", "  ...> "

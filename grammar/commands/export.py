@@ -14,7 +14,7 @@ from agrad.grammar.commands.registry import Call, Operands, Option, command, gra
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.session.formula import formula
+from agrad.grammar.session.formulas import formula
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ def _redo(session: Session, call: Call) -> None:
     writes=True,
 )
 def _save(session: Session, call: Call) -> None:
-    from agrad.grammar.session.saving.script import save  # here, since few sessions are saved
+    from agrad.grammar.session.saving import save  # here, since few sessions are saved
 
     _entries(session, call)
     save(session, call)

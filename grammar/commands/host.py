@@ -11,7 +11,7 @@ from agrad.grammar.results import Result, Settings
 if TYPE_CHECKING:
     from agrad.engine.core.context import Context
     from agrad.grammar.runtime.budget import Watch
-    from agrad.grammar.runtime.vm import Machine
+    from agrad.grammar.runtime.machine import Machine
     from agrad.grammar.syntax import ast
 
 

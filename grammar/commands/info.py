@@ -19,7 +19,7 @@ from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure, parts_of
-from agrad.grammar.runtime.errors.graph_fixes import explain
+from agrad.grammar.runtime.graph_fixes import explain
 from agrad.grammar.runtime.objects import methods_of
 
 if TYPE_CHECKING:

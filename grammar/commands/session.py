@@ -148,7 +148,7 @@ def _undo(session: Session, call: Call) -> None:
     loads=True,
 )
 def _load(session: Session, call: Call) -> None:
-    from agrad.grammar.session.load import load  # here, since few sessions load a script
+    from agrad.grammar.session.inputs import load  # here, since few sessions load a script
 
     load(session, call)
 

@@ -25,7 +25,7 @@ from agrad.grammar.results import Result, Table
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
     from agrad.grammar.runtime.bytecode import Code, Frame
-    from agrad.grammar.runtime.vm import Machine
+    from agrad.grammar.runtime.machine import Machine
 
 Row: TypeAlias = "tuple[str, float | None, str]"  # label, seconds, remark
 

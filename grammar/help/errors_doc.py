@@ -12,8 +12,8 @@ from agrad.grammar.diagnostics import render
 from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.help.functions_doc import prose
 from agrad.grammar.results import Noted, Result
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 _HEAD = """\
 # Errors

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Signature
 from agrad.grammar.help.functions_doc import escaped
+from agrad.grammar.pytorch.libraries import HERE, STAND_INS
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.values.stand_ins import HERE, STAND_INS
 
 # What has another meaning: in PyTorch, in agrad, and lines that show it.
 DIFFERENT = (

@@ -142,9 +142,9 @@ def _arguments(word: str) -> Iterator[str]:
 
 def _elsewhere(word: str) -> Iterator[str]:
     """What a name of PyTorch, NumPy or another language is here."""
+    from agrad.grammar.pytorch.libraries import STAND_INS
     from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
     from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
-    from agrad.grammar.values.stand_ins import STAND_INS
 
     if word in STAND_INS:
         yield f"{word}\n  A module of Python; {STAND_INS[word]}."

@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.session.load import script
+from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
 

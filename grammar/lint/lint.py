@@ -22,8 +22,8 @@ from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code
 from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, defined, module_name
-from agrad.grammar.runtime.errors.graph_fixes import explain
-from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
+from agrad.grammar.runtime.graph_fixes import explain
+from agrad.grammar.runtime.name_errors import unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import KINDS

@@ -17,12 +17,13 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import nodes, pieces
 from agrad.grammar.lint.lint import problems
 from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.pytorch.libraries import HERE
+from agrad.grammar.pytorch.libraries import note_on_import as note_on
 from agrad.grammar.runtime.builtins import CONSTANTS, entry_of
 from agrad.grammar.runtime.compiler import module_name
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import parse
-from agrad.grammar.values.stand_ins import HERE, note_on
 
 
 class Edit(Struct):

@@ -25,7 +25,7 @@ from agrad.grammar.runtime.operations import iterate
 if TYPE_CHECKING:
     from agrad.grammar.loops.compiled_run import CompiledIteration
     from agrad.grammar.runtime.bytecode import Loop
-    from agrad.grammar.runtime.vm import Machine
+    from agrad.grammar.runtime.machine import Machine
 
 WARM = 3  # iterations that run uncompiled first: by then every name has the kind of value that it keeps
 WORTH = 100  # iterations that must be left for compiling to pay
@@ -91,7 +91,7 @@ class HotLoop:
 
     def _run_compiled(self) -> None:
         """Run as many of the next iterations as take the same path, except the last."""
-        from agrad.grammar.loops.placeholders import NotTraceable  # here, since most loops are short
+        from agrad.grammar.loops.staging import NotTraceable  # here, since most loops are short
 
         if len(self.numbers) - self.position < WORTH:
             self._due = len(self.numbers)

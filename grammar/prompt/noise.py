@@ -12,8 +12,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.grammar.prompt.called import Unknown
-from agrad.grammar.prompt.live import Computed
+from agrad.grammar.prompt.live import Computed, Unknown
 from agrad.grammar.syntax import ast
 
 NOISE = "(rounding noise)"

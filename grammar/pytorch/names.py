@@ -23,9 +23,9 @@ from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import describe, format_shape
-from agrad.grammar.pytorch import copies, libraries
+from agrad.grammar.pytorch import functions, libraries
 from agrad.grammar.pytorch.functions import FORMS
-from agrad.grammar.values.constants import CONSTANTS
+from agrad.grammar.pytorch.libraries import CONSTANTS
 
 DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
 _STAND_INS = frozenset({"time", "random", "copy"})  # modules of Python of which agrad has a few functions
@@ -429,8 +429,8 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "random.seed": ("seed", lambda seed: FUNCTIONS["manual_seed"].call(seed)),
     "random.uniform": ("low, high", lambda low, high: _uniform(low, high, None)),
     "random.gauss": ("mu, sigma", lambda mu, sigma: _normal(mu, sigma, None)),
-    "copy.copy": ("x", copies.shallow),
-    "copy.deepcopy": ("x", copies.deep),
+    "copy.copy": ("x", functions.shallow),
+    "copy.deepcopy": ("x", functions.deep),
     **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), ("mode", set_grad_enabled)),
     **FORMS,
     "torch.save": ("obj, f", _save),

@@ -1,7 +1,8 @@
-"""Running the language: bytecode, the compiler to it, the virtual machine (`vm`), and what that calls.
+"""Running the language: bytecode, the compiler to it, the machine that runs it, and what that calls.
 
-`operations`, `builtins` and `attributes` define what can be done with values; `control_dependence` keeps the
-guards of names; `budget` holds the limits of a statement; `leak_warning` watches graphs that grow; `errors` makes the
-messages and fixes of errors.
+`calls`, `expressions` and `machine` are the machine, in groups of instructions. `operations`, `builtins`, `attributes`
+and `objects` define what can be done with values; `analysis` says of code, without running it, what can be computed at
+once and which guards a statement runs under; `budget` holds the limits of a statement. `name_errors` and `graph_fixes`
+make the messages and fixes of errors, and `notes` the notes on what runs without an error.
 All of it may be imported by `loops`, `commands`, `session`, `lint` and `help`; the machine imports none of them.
 """

@@ -14,9 +14,8 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
-from agrad.grammar.values.constants import CONSTANTS
-from agrad.grammar.values.list_methods import sorted_parts
-from agrad.grammar.values.lists import List, entries_of, settled
+from agrad.grammar.pytorch.libraries import CONSTANTS
+from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 

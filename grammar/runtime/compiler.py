@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import percent, uncertain
@@ -18,11 +19,11 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.pytorch.libraries import names_bound
+from agrad.grammar.pytorch.libraries import note_on_import as note_on
 from agrad.grammar.pytorch.names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
-from agrad.grammar.runtime.errors.rounded_numbers import EXACT, became
 from agrad.grammar.syntax import ast
-from agrad.grammar.values.stand_ins import names_bound, note_on
 
 MAX_BLOCKS = 50
 SKIPPED = object()  # the value for each where a condition does not hold
@@ -636,3 +637,21 @@ def _kept(base: ast.Expr) -> Hint:
     if isinstance(called, ast.Attribute):
         return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
     return Hint(f"b = {base.span.text}   names it, so that a write into it is kept")
+
+
+# Numbers that were typed and that a float64 cannot hold: what they become.
+
+EXACT = 2.0**53  # up to here, every whole number is a float64
+
+
+def became(text: str, value: float) -> str:
+    """What a number that was typed became, in words; nothing where it is the same, or not a whole number in full."""
+    if value == inf:
+        return "inf: a float64 holds numbers up to 1.8e308"
+    digits = text.replace("_", "")
+    if digits.isdecimal() or digits[:2].lower() in ("0x", "0b", "0o"):
+        whole = int(digits) if digits.isdecimal() else int(digits, 0)
+        return "" if int(value) == whole else f"{int(value)}: whole numbers are exact up to 2**53"
+    if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
+        return "0: a float64 holds numbers down to 5e-324"
+    return ""

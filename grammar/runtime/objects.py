@@ -220,7 +220,7 @@ def names_of(value: Any) -> set[str]:
 _RETURNED = {
     "agrad.engine.autodiff.hooks": "Handle",
     "agrad.engine.autodiff.autograd": "FunctionContext",
-    "agrad.grammar.values.pictures": "Picture",
+    "agrad.grammar.values.figures": "Picture",
 }
 
 

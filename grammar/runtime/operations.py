@@ -1,31 +1,43 @@
-"""Operations of the language on values: truth, approximate equality, iteration, formats."""
+"""Operations of the language on values: truth, approximate equality, iteration, formats; what is a view in PyTorch."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+import weakref
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from sys import getsizeof
 from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.ops.tables import Table, Texts, as_operand
-from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
+from agrad.engine.values import (
+    Shape,
+    broadcast,
+    describe,
+    format_bytes,
+    format_number,
+    format_shape,
+    format_value,
+    np,
+    shape_of,
+    whole,
+)
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Settings, text_of
-from agrad.grammar.runtime import views
-from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object
-from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, takes_several
+from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object, parts_of
+from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, lost_write, takes_several
 from agrad.grammar.syntax import ast
-from agrad.grammar.values import formats
-from agrad.grammar.values.list_methods import extend, place_in
-from agrad.grammar.values.lists import List, Star, entries_of, is_array, lengthened
+from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.values import texts
+from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, place_in
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
@@ -71,7 +83,7 @@ def combined(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     if function is OPS["add"].call:
         found = _joined(left, right)
     elif function is OPS[BINARY["%"]].call and type(left) is str:
-        found = formats.percent(left, right)
+        found = texts.percent(left, right)
     elif function is OPS["mul"].call:
         found = _repeated(left, right) if type(left) in SEQUENCES else _repeated(right, left)
     else:
@@ -215,7 +227,7 @@ def iterate(value: Any) -> Iterator[Any]:
     if is_object(value) and hasattr(type(value), "__iter__"):
         return map(adapted, value)
     if isinstance(value, Tensor) and value.shape:
-        return views.rows_of(value)
+        return rows_of(value)
     raise AgradError(
         "type", f"{describe_value(value)} cannot be iterated over", fixes=[Hint("range(n) for whole numbers")]
     )
@@ -423,4 +435,159 @@ def _one(conversion: str, spec: str, value: Any) -> str:
     return formatted(ast.Formatted(value, conversion, spec, "", False, span), value, Settings())
 
 
-format_of_texts = formats.formatter(_one)
+format_of_texts = texts.formatter(_one)
+
+
+# Views: what shares its data with another value in PyTorch, and is a copy here.
+#
+# `x[0]`, `x.T`, `x.view(4)` and the rows of a loop are copies. A write into one would change `x` in PyTorch, and here
+# it would be lost without a word. So each copy remembers what it was taken from, as long as that exists, and the write
+# is refused, or noted where the copy is a plain number.
+
+# The functions whose results share the data of their first argument in PyTorch, and other names of such methods.
+VIEWERS: frozenset[Callable[..., Any]] = frozenset(entry.call for entry in FUNCTIONS.values() if entry.shares)
+VIEW_METHODS = frozenset({"view", "t"})
+VIEW_ATTRIBUTES = frozenset({"T", "mT"})
+# What shares its data with a value here as well: a write into it is lost where one into the value is.
+ALIASES = frozenset({"data", "detach", "numpy"})
+
+
+def carry(alias: Any, value: Any) -> None:
+    """Let an alias of a value be refused as the value is."""
+    bases = getattr(value, "view_of", None)
+    if bases is not None and type(alias) is Tensor:
+        alias.view_of = bases
+
+
+def mark(made: Any, base: Any) -> None:
+    """Remember that a value was taken from another."""
+    if type(made) is not Tensor or not isinstance(base, Tensor) or made is base:
+        if type(made) is tuple:
+            for part in made:
+                mark(part, base)
+        return
+    if not made.shape and is_mask(base):
+        made.is_truth = True
+    bases = [known for known in getattr(base, "view_of", ()) if known() is not None]
+    storage = base.node.storage
+    shared = tuple(storage.nodes) if storage is not None and base.node.op is None else ()
+    made.view_of = (*bases, weakref.ref(base), *shared)
+
+
+def rows_of(array: Tensor) -> Iterator[Tensor]:
+    """The entries of an array along its first axis, as a loop takes them."""
+    for position in range(len(array)):
+        row = array[position]
+        mark(row, array)
+        yield row
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index takes a view in PyTorch: whole numbers and slices, and not a mask or a list of places."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return not any(getattr(part, "shape", ()) or isinstance(part, list | tuple) for part in parts)
+
+
+def lost_base(target: Any, places: Callable[[], Iterable[Any]]) -> Tensor | None:
+    """What a write into a value would change in PyTorch, and does not here; None if nothing that is still in use.
+
+    `places`: the values that are in use.
+    """
+    bases = getattr(target, "view_of", None) if type(target) is Tensor else None
+    alive = [base for reference in bases or () if (base := reference()) is not None]
+    if not alive:
+        return None
+    tensors = (one for one in parts_of(places()) if isinstance(one, Tensor))
+    return next((one for one in tensors if any(one is x or one.node is x for x in alive)), None)
+
+
+def check_write(target: Any, places: Callable[[], Iterable[Any]], written: ast.Expr, text: str) -> None:
+    """Refuse a write into a copy of a part of something; note it where the copy is a plain number.
+
+    `written`: the value that is written into, as typed; `text`: the write. Raises AgradError of kind `type`.
+    """
+    base = lost_base(target, places)
+    if base is None:
+        return
+    name, node = written.span.text, target.node
+    known = base.node.name
+    if not node.shape and not node.recorded and isinstance(written, ast.Name):
+        listener = current().listener
+        del target.view_of
+        if listener is not None:
+            message = f"{name} is a number of its own: {known or 'what it was taken from'} stays as it is"
+            fixes = [Hint(f"{known or 'x'}[0] += 1   changes an entry, as this would in PyTorch")]
+            listener(Note(message, labels=[Label(written.span)], fixes=fixes))
+        return
+    raise lost_write(written, text, known)
+
+
+def check_number(target: Any, written: ast.Expr, method: str) -> None:
+    """Refuse a method that would change a plain number in its place: what it changes is a new tensor, which is lost.
+
+    `written`: what the method is called on, as typed. Raises AgradError of kind `type`.
+    """
+    if not isinstance(target, float) or not isinstance(written, ast.Name | ast.Index | ast.Attribute):
+        return
+    name, leaf = written.span.text, method == "requires_grad_"
+    fix = f"{name} = tensor({name})   before it"
+    if leaf:
+        new = f"var {name} = {format_number(target, None)}"
+        fix = f"{new if isinstance(written, ast.Name) else f'{name} = tensor({name}, requires_grad=True)'}   instead"
+    message = f"{name} is the number {format_number(target)}, not a tensor, and .{method}() would change nothing"
+    raise AgradError("type", message, labels=[Label(written.span)], fixes=[fix])
+
+
+# `u·v` and `u × v` of arrays: on paper the dot product and the cross product, and not a product of entries.
+
+
+def has_axes(value: Any) -> bool:
+    """Whether a value is an array, a list or a table, and not one number."""
+    return type(value) in (List, Table) or (isinstance(value, Tensor) and value.shape != ())
+
+
+def refuse_ambiguous(left: Any, right: Any, sides: tuple[Span, Span], sign: Span) -> None:
+    """Raise AgradError for `·` and `×` of two arrays, with the products that their shapes allow, if any."""
+    shapes = [_shape(value) for value in (left, right)]
+    fixes = []
+    if sign.text == "×" and shapes == [(3,), (3,)]:
+        whole = Span(sign.source, sides[0].start, sides[1].end)
+        fixes = [f"{corrected(whole, f'cross({sides[0].text}, {sides[1].text})')}   the cross product"]
+    place = _with_blanks(sign)
+    if _multiply(*shapes):
+        what = "the dot product" if len(shapes[0]) == len(shapes[1]) == 1 else "the product of matrices"
+        fixes.append(f"{corrected(place, ' @ ')}   {what}")
+    if _spread(*shapes):
+        fixes.append(f"{corrected(place, '*')}   entry by entry")
+    if not fixes:
+        return  # `*` says which shapes these are
+    dot = "the dot product" if sign.text != "×" else "the cross product"
+    message = f"`{sign.text}` of two arrays is {dot} to some, and a product entry by entry to others"
+    raise AgradError("type", message, labels=[Label(sign)], fixes=fixes)
+
+
+def _shape(value: Any) -> Shape:
+    array = value.stacked() if type(value) is List else value.__array__() if type(value) is Table else value
+    return array.shape if isinstance(array, Tensor) else shape_of(array)
+
+
+def _multiply(a: Shape, b: Shape) -> bool:
+    """Whether `@` takes arrays of these shapes."""
+    return a[-1] == b[-2:][0] and _spread(a[:-2], b[:-2])
+
+
+def _spread(a: Shape, b: Shape) -> bool:
+    try:
+        broadcast(a, b)
+    except AgradError:
+        return False
+    return True
+
+
+def _with_blanks(sign: Span) -> Span:
+    """A sign with the blanks on both sides."""
+    before = re.search(r"[ \t]*$", sign.source.text[: sign.start])
+    behind = re.compile(r"[ \t]*").match(sign.source.text, sign.end)
+    assert before is not None
+    assert behind is not None
+    return Span(sign.source, before.start(), behind.end())

@@ -47,7 +47,7 @@ class Calculation(Session):
 
     def latex(self, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
         """See `in_latex`."""
-        from agrad.grammar.session.formula import in_latex  # here: few answers are formulas
+        from agrad.grammar.session.formulas import in_latex  # here: few answers are formulas
 
         return in_latex(self.machine, self.names, text, symbols, by)
 

@@ -28,17 +28,16 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import write_text
 from agrad.grammar.loops.hot_loops import counter
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings
+from agrad.grammar.runtime.analysis import after, context
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.bytecode import Code, Frame, Loop
+from agrad.grammar.runtime.calls import MISSING
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
-from agrad.grammar.runtime.control_dependence import after, context
-from agrad.grammar.runtime.errors.graph_fixes import explain
-from agrad.grammar.runtime.errors.iterations import noted
-from agrad.grammar.runtime.vm import MISSING, Machine
-from agrad.grammar.runtime.vm.statements import note_second_order
-from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
-from agrad.grammar.session.saving.transcript import Listener
-from agrad.grammar.session.undo import DEPTH, Steps, together
+from agrad.grammar.runtime.graph_fixes import explain
+from agrad.grammar.runtime.machine import Machine, note_second_order
+from agrad.grammar.runtime.notes import noted
+from agrad.grammar.session.log import DEPTH, OutputBuffer, SessionLog, Steps, asks, is_block, together
+from agrad.grammar.session.transcript import Listener
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import settled
@@ -478,7 +477,7 @@ class Session:
         given = [result, held.shown]
         if held.noted or (not context.undefined and not any(map(_is_nan, [*given, *bound]))):
             return
-        from agrad.grammar.session.undefined import note_on  # here, since few results are nan
+        from agrad.grammar.runtime.notes import note_on_nan as note_on  # here, since few results are nan
 
         note = note_on(given, context.undefined or [], log, span, self.names, held.printed_nan)
         if note is not None and context.listener is not None:

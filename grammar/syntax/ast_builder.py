@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.pytorch.libraries import HERE
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.fixes import corrected, several_values
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -19,7 +20,6 @@ from agrad.grammar.syntax.errors.operands import misread_option, without_paramet
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
 from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SETTABLE, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
-from agrad.grammar.values.stand_ins import HERE
 
 KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
 

@@ -14,7 +14,7 @@ from typing import Any
 from agrad.engine.compile.export.javascript import JavaScript
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.exported import exported
+from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 
 NAMES = ("x", "y", "z")

@@ -8,8 +8,8 @@ from claims import alarm
 
 from agrad.engine.errors import AgradError, typed
 from agrad.grammar.results import Quit
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 
 def new_session(start: str = "") -> Session:

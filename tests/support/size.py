@@ -34,7 +34,7 @@ PARTS = {
     "grammar/results.py": "Estimated uncertainty_of",
     "grammar/runtime/attributes.py": "_u",
     "grammar/runtime/compiler.py": "_unknowns",
-    "grammar/runtime/vm/statements.py": "note_second_order",
+    "grammar/runtime/machine.py": "note_second_order",
     "grammar/session/session.py": "_note_sign",
     "grammar/syntax/ast.py": "Unknowns",
     "grammar/syntax/ast_builder.py": "Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "

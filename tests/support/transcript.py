@@ -7,8 +7,8 @@ import re
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.results import Noted
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 PROMPT = "agrad> "
 MORE = "  ...> "

@@ -18,8 +18,8 @@ from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 from agrad.grammar.syntax.parser import can_be_read, needs_more
 
 

@@ -22,7 +22,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop.notebook import given, taken
 from agrad.grammar.results import Noted, Quit, Result
-from agrad.grammar.session.bindings import require_free
+from agrad.grammar.session.inputs import require_free
 from agrad.grammar.session.session import Session
 
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -39,7 +39,7 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
-from agrad.grammar.prompt.newest import with_newest
+from agrad.grammar.prompt.graphs import with_newest
 from agrad.grammar.session.session import Session
 
 _PARTS = {

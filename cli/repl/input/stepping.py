@@ -12,7 +12,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
 
 from agrad.cli.output.text import DRAWN
-from agrad.grammar.prompt.stepping import Stepping
+from agrad.grammar.prompt.graphs import Stepping
 from agrad.grammar.session.session import Session
 
 _PLOT = re.compile(r"\s*(plot|contour|histogram)\b[^\n;]*;?\s*$")

@@ -20,7 +20,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value, is_table
-from agrad.grammar.session.bindings import open_names
+from agrad.grammar.session.inputs import open_names
 from agrad.grammar.syntax.ast import Name
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from itertools import takewhile
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.pytorch.libraries import HERE
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.lexer import Token
-from agrad.grammar.values.stand_ins import HERE
 
 
 def refuse_aliases(source: Source, read: list[Token]) -> None:

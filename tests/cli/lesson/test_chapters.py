@@ -7,8 +7,8 @@ from agrad.cli.lesson.chapters import Prose, Reply, Typed, read
 from agrad.cli.lesson.conditions import Heard, holds
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Printed
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 TEXT = """\
 # A title

@@ -18,8 +18,8 @@ from screens import PATIENCE, Terminal
 from agrad.cli.repl import crash_log
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Noted
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 pytestmark = pytest.mark.long
 

@@ -16,8 +16,8 @@ from agrad.engine.core.context import Context, enter
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.results import Shown
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 LINES = [
     "x = {n}",

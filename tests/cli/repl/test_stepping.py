@@ -3,7 +3,7 @@
 import pytest
 from screens import Terminal, telling_its_cursor
 
-from agrad.grammar.prompt.stepping import Stepping
+from agrad.grammar.prompt.graphs import Stepping
 from agrad.grammar.session.session import Session
 
 UP, DOWN, END, LEFT, CTRL_D, CLEAR = "\x1b[1;3A", "\x1b[1;3B", "\x05", "\x1b[D", "\x04", "\x05\x15"

@@ -19,7 +19,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import extract, trace
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.compiler import compile_expression
-from agrad.grammar.session.exported import exported
+from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
 

@@ -9,7 +9,7 @@ from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.exported import exported
+from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 
 TEX = r"""% x**2*sin(alpha*w)

@@ -25,7 +25,7 @@ CHOOSE = {
     "engine/compile/llvm/stepped.py",  # the body of a loop: loops, or Python
     "engine/compile/lower/plan.py",  # numbers, loops, or Python
     "engine/compile/specializations.py",  # when a function is compiled
-    "grammar/loops/native_run.py",  # when the loop of a script is
+    "grammar/loops/compiled_run.py",  # when the loop of a script is
 }
 
 

@@ -10,8 +10,8 @@ from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.help.errors_doc import markdown, without
 from agrad.grammar.help.help import help_on
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 ROOT = Path(__file__).parents[3]
 TRIED = {name: kind for name, kind in KINDS.items() if kind.program}

@@ -10,7 +10,7 @@ from thinned import thinned
 
 from agrad.engine.compile.llvm.iterated import Iterated
 from agrad.engine.values import np
-from agrad.grammar.loops import native_run
+from agrad.grammar.loops import compiled_run
 from agrad.grammar.session.session import Session
 
 pytest.importorskip("llvmlite")
@@ -41,7 +41,7 @@ for i in range({}):
 @pytest.fixture
 def native(monkeypatch):
     """How many iterations machine code ran each time, where one is enough for it to pay."""
-    monkeypatch.setattr(native_run, "iterations_to_repay", lambda program: 1.0)
+    monkeypatch.setattr(compiled_run, "iterations_to_repay", lambda program: 1.0)
     return _counted(monkeypatch)
 
 
@@ -80,7 +80,7 @@ def test_powers_and_products_up_to_their_rounding(native, name):
 def test_random_loops_of_numbers_and_vectors_have_the_same_bits(native, monkeypatch, seed):
     found = after(seed, 1), after(seed, 4)
     assert sum(native) > 300 or isinstance(found[0][0] if isinstance(found[0], tuple) else None, str)
-    monkeypatch.setattr(native_run, "iterations_to_repay", lambda program: math.inf)
+    monkeypatch.setattr(compiled_run, "iterations_to_repay", lambda program: math.inf)
     assert found == (after(seed, 1),) * 2
 
 
@@ -141,7 +141,7 @@ def test_an_interruption_between_two_calls_of_machine_code_changes_nothing(nativ
     session = Session()
     session.run(DATA)
     before = session.names["w"].item(), session.names["w"].version
-    monkeypatch.setattr(native_run, "iterations_at_once", lambda length: 50)
+    monkeypatch.setattr(compiled_run, "iterations_at_once", lambda length: 50)
     run = Iterated.run
 
     def interrupted(*given):

@@ -10,8 +10,7 @@ from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS, Command
-from agrad.grammar.loops.placeholders import NotTraceable
-from agrad.grammar.loops.staging import Stager
+from agrad.grammar.loops.staging import NotTraceable, Stager
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime import compiler
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, Attribute, Method

@@ -8,8 +8,8 @@ import pytest
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.pytorch import names
+from agrad.grammar.pytorch.libraries import CONSTANTS
 from agrad.grammar.session.session import Session
-from agrad.grammar.values.constants import CONSTANTS
 
 ROOT = Path(__file__).parents[3]
 USUAL = {"np": "numpy"}

@@ -8,8 +8,8 @@ import pytest
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.lint.lint import problems
-from agrad.grammar.runtime import at_once
-from agrad.grammar.session.bindings import open_names
+from agrad.grammar.runtime import analysis
+from agrad.grammar.session.inputs import open_names
 from agrad.grammar.session.session import Session
 
 START = """
@@ -80,10 +80,10 @@ def test_what_is_computed_at_once(text, monkeypatch):
     found = []
 
     def watched(*given):
-        found.append(at_once.at_once(*given) is not None)
+        found.append(analysis.at_once(*given) is not None)
         return
 
-    monkeypatch.setattr("agrad.grammar.runtime.vm.calls.at_once", watched)
+    monkeypatch.setattr("agrad.grammar.runtime.calls.at_once", watched)
     session().run(f"found = [{text}]")
     assert found[0] == (text in AT_ONCE)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 START = "var a = 3; b = a**2; c = 2*b"
 FUNCTION = """

@@ -6,8 +6,8 @@ import pytest
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Noted
-from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.derivatives import Calculation, Request
+from agrad.grammar.session.inputs import bind, open_names, require_free
 
 
 @pytest.fixture

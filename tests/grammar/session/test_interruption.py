@@ -20,9 +20,8 @@ from thinned import thinned
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.log import SessionLog
+from agrad.grammar.session.log import SessionLog, Steps
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import Steps
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
 

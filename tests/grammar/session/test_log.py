@@ -11,9 +11,8 @@ from thinned import thinned
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
-from agrad.grammar.session.log import restore
+from agrad.grammar.session.log import DEPTH, restore
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 
 @pytest.fixture(autouse=True)

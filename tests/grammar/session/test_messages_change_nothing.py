@@ -4,8 +4,8 @@ import pytest
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 WHOLE = {
     "grad": """\

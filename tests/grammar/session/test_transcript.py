@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.log import restore
-from agrad.grammar.session.saving import transcript as kept
+from agrad.grammar.session import transcript as kept
+from agrad.grammar.session.log import DEPTH, restore
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from session_state import difference, picture
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
-from agrad.grammar.session import undo
+from agrad.grammar.session import log
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 
 START = """
 manual_seed(1)
@@ -306,7 +306,7 @@ def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same_and_says_so(
             pressed.append(1)
             raise KeyboardInterrupt
 
-    made.steps.last.log.remember("pressed", undo)
+    made.steps.last.log.remember("pressed", log)
     with pytest.raises(KeyboardInterrupt, match=rf"^{said}$"):
         made.run(f"undo {count}")
     assert [name for name in "xyz" if name in made.names] == list(left) and len(made.steps) == 2
@@ -347,15 +347,15 @@ LARGE = "var a = linspace(0, 1, 300_000)\n"
 @pytest.fixture
 def few(monkeypatch):
     """25 MB for undo, so that the tests need little time."""
-    assert undo.MOST == 256e6
-    monkeypatch.setattr(undo, "MOST", 25e6)
+    assert log.MOST == 256e6
+    monkeypatch.setattr(log, "MOST", 25e6)
 
 
 def test_statements_that_replace_much_are_forgotten_from_the_oldest_on(few):
     made = session(LARGE)
     for _ in range(30):
         made.run("y = sum(exp(a))")
-        assert made.steps.bytes <= undo.MOST
+        assert made.steps.bytes <= log.MOST
     kept = len(made.steps)
     assert 5 < kept < 15
     with pytest.raises(AgradError, match=f"only {kept} statements") as caught:
@@ -374,7 +374,7 @@ def test_memory_of_graphs_that_only_undo_holds_is_given_back(few):
     try:
         for _ in range(40):
             made.run("y = sum(exp(a))")
-        assert tracemalloc.get_traced_memory()[0] < undo.MOST
+        assert tracemalloc.get_traced_memory()[0] < log.MOST
     finally:
         tracemalloc.stop()
 

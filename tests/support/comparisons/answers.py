@@ -13,9 +13,9 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Noted, Quit, Result
-from agrad.grammar.runtime.leak_warning import Growth
+from agrad.grammar.runtime.notes import Growth
+from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.session.undo import DEPTH
 from agrad.grammar.syntax.ast import Statement
 from agrad.grammar.syntax.parser import parse
 

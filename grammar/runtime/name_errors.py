@@ -13,6 +13,7 @@ from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
+from agrad.grammar.pytorch.libraries import USUAL, told
 from agrad.grammar.pytorch.names import (
     KNOWN_ELSEWHERE,
     OF_DEGREES,
@@ -25,14 +26,13 @@ from agrad.grammar.pytorch.names import (
     names_in,
 )
 from agrad.grammar.runtime.builtins import CONSTANTS
-from agrad.grammar.runtime.errors.graph_fixes import apart
+from agrad.grammar.runtime.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed, raised
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
-from agrad.grammar.values.stand_ins import USUAL, told
 
 
 def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:

@@ -1,15 +1,68 @@
-"""Moving a leaf a little, as with a slider: the statement that a key types for the user."""
+"""The graphs of a session at its prompt: the newest, what a key moves in it, and what all of them hold."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
 
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date
+from agrad.engine.inspect import memory
 from agrad.engine.values import format_number
+from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+_BARE = re.compile(
+    r"\s*(backward|explain|forward|grad|graph|info)\b\s*(?:(as|depth|retain|create_graph|fresh|trace)\b.*)?$"
+)
+
+
+def newest(session: Session) -> tuple[str, Tensor] | None:
+    """The name of the value that was computed last, of those that have a graph, and the value."""
+    graphs = [
+        (value.node.seq, name)
+        for name, value in session.names.items()
+        if isinstance(value, Tensor) and value.requires_grad and not value.is_leaf
+    ]
+    if not graphs:
+        return None
+    name = max(graphs)[1]
+    return name, session.names[name]
+
+
+def with_newest(text: str, session: Session) -> tuple[str, str]:
+    """A bare command with the newest graph as its operand, and that as a line; any other text, and nothing."""
+    found = _BARE.match(text)
+    if found is None or found[1] in session.names:
+        return text, ""
+    graph = newest(session)
+    if graph is None:
+        return text, ""
+    name, value = graph
+    if found[1] == "grad":
+        name = " ".join(_leaves(session, value)) or name
+    text = f"{found[1]} {name}{text[found.end(1) :].rstrip()}"
+    return text, text.strip()
+
+
+def _leaves(session: Session, value: Tensor) -> list[str]:
+    """The names of the leaves behind a value that require grad."""
+    behind = set(collect([value.node]))
+    return [
+        name
+        for name, other in session.names.items()
+        if isinstance(other, Tensor) and other.is_leaf and other.requires_grad and other.node in behind
+    ]
+
+
+# Moving a leaf a little, as with a slider: the statement that a key types for the user.
 
 _SHARE = Decimal("0.01")  # of its size, which a leaf moves by at least
 
@@ -73,3 +126,28 @@ def _size(value: Decimal) -> Decimal:
     last = Decimal(1).scaleb(exponent if any(digits) else min(exponent, 0))
     share = abs(value) * _SHARE
     return max(last, Decimal(1).scaleb(share.adjusted())) if share else last
+
+
+# Counts of what the graphs behind the names of a session hold, for the toolbar below the prompt.
+
+
+class Graphs(NamedTuple):
+    """The graphs of a session in numbers. If there are too many nodes to visit all of them, `more` is true."""
+
+    leaves: int  # that require grad
+    nodes: int  # of operations
+    freed: int  # of these
+    stale: int  # of these: held, and computed from something that has other data now; 0 with `more`
+    bytes: int  # saved for derivatives
+    more: bool
+
+
+def survey(session: Session, most: int) -> Graphs:
+    """The graphs behind the names of a session; about `most` nodes are visited."""
+    values = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
+    found = memory.survey(values, most)
+    stale = 0
+    if not found.more:
+        nodes = collect(value.node for value in values if isinstance(value, Tensor))
+        stale = sum(node.freed is None for node in out_of_date(nodes))
+    return Graphs(found.leaves, found.nodes, found.freed, stale, found.bytes, found.more)

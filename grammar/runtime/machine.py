@@ -1,4 +1,4 @@
-"""Statements that show, check or time something, and commands."""
+"""The machine that runs code: a stack, the names, a frame for each running function; instructions of statements."""
 
 from __future__ import annotations
 
@@ -7,23 +7,90 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import doubtful, lost
-from agrad.engine.core.context import UndoLog, current, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, is_gradient, tensor
 from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
-from agrad.grammar.runtime.bytecode import Code, Frame
+from agrad.grammar.runtime.bytecode import Code, Do, Frame, Loop
+from agrad.grammar.runtime.calls import ENTERED, MISSING, Core
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
-from agrad.grammar.runtime.errors.name_errors import unknown
-from agrad.grammar.runtime.operations import holds, is_ragged, joined, sides, spread, truth
-from agrad.grammar.runtime.vm.core import Core
+from agrad.grammar.runtime.expressions import Operators, no_arithmetic
+from agrad.grammar.runtime.name_errors import unknown
+from agrad.grammar.runtime.operations import holds, is_ragged, iterate, joined, sides, spread, truth
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
+
+
+class Control(Core):
+    """The instructions that decide what runs next."""
+
+    def _statement(self, frame: Frame, detail: None, span: Span) -> None:
+        current().statement = span
+
+    def _jump(self, frame: Frame, label: int, span: Span) -> int:
+        if next_stamp() > self.session.watch.due:
+            self.session.watch.look(self.frames)
+        return label
+
+    def _jump_if_false(self, frame: Frame, label: int, span: Span) -> int | None:
+        current().origin = span
+        return None if truth(frame.stack.pop()) else label
+
+    def _and(self, frame: Frame, label: int, span: Span) -> int | None:
+        current().origin = span
+        if truth(frame.stack[-1]):
+            frame.stack.pop()
+            return None
+        return label
+
+    def _or(self, frame: Frame, label: int, span: Span) -> int | None:
+        current().origin = span
+        if not truth(frame.stack[-1]):
+            frame.stack.pop()
+            return None
+        return label
+
+    def _iterate(self, frame: Frame, loop: Loop | None, span: Span) -> None:
+        value = frame.stack.pop()
+        iterator, progress = iterate(value), self.session.progress
+        if progress is not None:
+            iterator = progress(iterator, None if isinstance(value, Chunks) else len(value))
+        if type(value) is range and loop is not None and self._may_compile(frame, loop):
+            iterator = self.session.count(iterator, value, loop)
+        frame.stack.append(iterator)
+
+    def _may_compile(self, frame: Frame, loop: Loop) -> bool:
+        """Whether a loop may be compiled: not in what may fail, nor in a function that the engine calls or traces."""
+        if self.expecting or not self.session.compiles:
+            return False
+        context = current()
+        called = loop.in_function and not self.calling and context.tracing is None and context.reads is None
+        return called or len(frame.scopes) == 1
+
+    def _next(self, frame: Frame, label: int, span: Span) -> int | None:
+        value = next(frame.stack[-1], MISSING)
+        if value is MISSING:
+            return label
+        frame.stack.append(value)
+        return None
+
+    def _no_grad(self, frame: Frame, switch: tuple[str, bool], span: Span) -> None:
+        context, name = current(), switch[0]
+        frame.switches.append((name, getattr(context, name)))
+        setattr(context, *switch)
+
+    def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
+        setattr(current(), *frame.switches.pop())
+
+
+# Statements that show, check or time something, and commands.
 
 
 class Statements(Core):
@@ -208,3 +275,77 @@ def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) ->
             terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
         message = f"the uncertainty is of the first order: {terms}"
         emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
+
+
+# The machine that runs code: a stack, the names, and a frame for each running function.
+#
+# The loop itself runs loads, constants, binary operators, calls and returns, which make up most of an expression;
+# every other instruction is a method. Functions of the user do not use Python's stack: a frame is an entry of a list.
+
+_LONG = 1000  # instructions between two checks of the limits, where there is no jump
+
+
+_PLAIN = frozenset({float, Tensor, bool})
+
+
+class Machine(Operators, Control, Statements):
+    """Runs code against the names of a session."""
+
+    def _loop(self, base: int) -> Any:
+        """Run the topmost frame, and those it calls, until the one at `base` returns."""
+        load, constant, binary, call, leave = Do.LOAD, Do.CONSTANT, Do.BINARY, Do.CALL, Do.RETURN
+        handlers, frames, context = self.handlers, self.frames, current()
+        while True:
+            frame, depth, result = frames[-1], len(frames), None
+            stack, names, instructions = frame.stack, frame.scopes[0], frame.code.instructions
+            end = len(instructions)
+            if end > _LONG:
+                end = min(end, frame.pc + _LONG)
+            while frame.pc < end:
+                do, detail, span = instructions[frame.pc]
+                frame.pc += 1
+                if do is load:
+                    value = names.get(detail, MISSING)
+                    stack.append(self.look_up(detail, span) if value is MISSING else value)
+                elif do is constant:
+                    stack.append(detail)
+                elif do is binary:
+                    right, left = stack.pop(), stack.pop()
+                    context.origin = span
+                    if type(left) not in _PLAIN or type(right) not in _PLAIN:
+                        if self.operate(frame, detail, left, right, span):
+                            break  # into the frame of the operator of an object
+                        continue
+                    value = detail(left, right)
+                    stack.append(value if type(value) in _PLAIN else no_arithmetic(span))
+                elif do is call:
+                    if self.call_top(stack, detail, span):
+                        break  # into the frame that this opened
+                elif do is leave:
+                    result = stack.pop()
+                    break
+                else:
+                    target = handlers[do](frame, detail, span)
+                    if target is not None:
+                        if target is ENTERED:
+                            break
+                        frame.pc = target
+            else:
+                if next_stamp() > self.session.watch.due:
+                    self.session.watch.look(frames)
+                if end < len(instructions):
+                    continue
+            if len(frames) > depth:
+                continue
+            context.statement = frames.pop().statement
+            if len(frames) == base:
+                return result
+            frames[-1].stack.append(result)
+
+
+# The virtual machine: it runs bytecode on a stack, one class for each group of instructions.
+#
+# `machine.Machine` joins the groups and has the loop. `host.Host` is the protocol of the session that it runs for.
+# From outside, import `Machine` and `MISSING` from here.
+
+__all__ = ["MISSING", "Machine"]

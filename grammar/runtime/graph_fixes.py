@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
@@ -14,17 +15,14 @@ from agrad.engine.core.op import FUNCTIONS, REQUIRED, Entry
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
 from agrad.engine.values import format_number
-from agrad.grammar.diagnostics import Span
-from agrad.grammar.runtime.errors.column_fixes import column_fixes, of_own_table
-from agrad.grammar.runtime.errors.source_lines import again, at, evaluate_again, listed, statement_of
+from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.parser import can_be_read
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
     from agrad.grammar.session.log import Entry as Accepted
-    from agrad.grammar.session.log import SessionLog
-    from agrad.grammar.session.undo import Steps
+    from agrad.grammar.session.log import SessionLog, Steps
 
 _RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
 _GIVEN = re.compile(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
@@ -157,7 +155,7 @@ def _freed(root: Node, by: object) -> list[str]:
         name, node = carried
         return [Hint(f"{name} = {name}.detach()   before {_place(node)}, to differentiate this iteration alone")]
     kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
-    return [Hint(f"{kept}   at {at(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
+    return [Hint(f"{kept}   at {line_of(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
 
 
 def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
@@ -165,7 +163,7 @@ def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
     new = _augmented(by.text) if isinstance(by, Span) else None
     if new is None or not isinstance(by, Span):
         return [Hint(_again(root, node))]
-    return [Hint(f"{changed.spell()}2 = {new}   at {at(by)}")]
+    return [Hint(f"{changed.spell()}2 = {new}   at {line_of(by)}")]
 
 
 def _stale(root: Node) -> list[str]:
@@ -321,3 +319,204 @@ def _retaining(text: str) -> str | None:
         return None
     given = re.sub(r"(, ?)?\bretain_graph ?= ?\w+", "", method[2]).lstrip(", ")
     return f"{method[1]}{given and f'{given}, '}retain_graph=True)"
+
+
+# Fixes for what a table does not have: the column that is meant, or what a method of data frames is here.
+
+# What is asked of the data frames of pandas and R, of a table t with a column x: the same of a table of the language.
+_OF_FRAMES = {
+    "head": "{t}[:{n}]",
+    "tail": "{t}[-{n}:]",
+    "values": "tensor({t})",
+    "to_numpy": "tensor({t})",
+    "dropna": "{t}[isfinite({x})]",
+    "sort_values": "{t}[argsort({x}), :]",
+    "hist": "histogram {x}",
+    "describe": "mean({x}), std({x}), min({x}), max({x})",
+    "iloc": "{t}[2:5]   for rows",
+    "loc": "{t}[{x} > 0]   for rows",
+    "plot": "plot {x}, {y}",
+}
+_GENERIC = re.compile(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
+_COLUMN_FIXES_NAMES = re.compile(r"(?<![\w.\"'])[^\W\d]\w*")
+_ROWS = 5  # of head and tail
+_LEADING = re.compile(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
+
+
+def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:
+    """The line with a column that the table has, or with what a method of a data frame is in the language."""
+    name, columns = facts.name, facts.columns
+    owner, rest = _apart(name, at.text if at is not None else "")
+    meant = suggest(name, columns) or leading(name, columns)
+    if isinstance(at, Span) and owner:
+        fixes = [corrected(at, spelled(owner, one)) for one in meant]
+        if name in _OF_FRAMES and not meant and columns:
+            fixes = [_of_frame(name, owner, rest, columns, at)]
+        if fixes := [fix for fix in fixes if isinstance(fix, Hint) or can_be_read(fix)]:
+            return fixes
+    table = owner if owner.isidentifier() else "t"
+    return [Hint(spelled(table, one)) for one in meant] or [Hint(f"{table}.columns   are the names")]
+
+
+def of_own_table(fixes: list[str], typed: str, names: Mapping[str, object] | None) -> list[str]:
+    """Fixes that speak of a table t, with the name that it has in what was typed, if there is one table alone."""
+    if not names or not any(map(_GENERIC.search, fixes)):
+        return fixes
+    from agrad.engine.ops.tables import Table  # here, since few sessions have tables
+
+    own = [name for name in dict.fromkeys(_COLUMN_FIXES_NAMES.findall(typed)) if isinstance(names.get(name), Table)]
+    return [type(fix)(_GENERIC.sub(own[0], fix)) for fix in fixes] if len(own) == 1 else fixes
+
+
+def spelled(table: str, name: str) -> str:
+    """A column of a table as it is typed: `t.x`, `t["time (s)"]`."""
+    if name.isidentifier():
+        return f"{table}.{name}"
+    quote = "'" if '"' in name else '"'
+    return f"{table}[{quote}{name}{quote}]"
+
+
+def _apart(name: str, text: str) -> tuple[str, str]:
+    """The table in `t.name(…)` and `t["name"]`, as typed, and what is called with; empty where it is neither."""
+    found = re.fullmatch(rf"(?s)(.+?)(?:\.{re.escape(name)}\b(.*)|\[[\"']{re.escape(name)}[\"']\])", text)
+    return (found[1], found[2] or "") if found is not None else ("", "")
+
+
+def leading(name: str, columns: Iterable[str]) -> list[str]:
+    """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
+    known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
+    exact = [column for column, own in known.items() if name in own]
+    return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
+
+
+def _of_frame(name: str, owner: str, rest: str, columns: tuple[str, ...], at: Span) -> str:
+    """What a method of data frames is in the language, in the line it stands in."""
+    given = re.fullmatch(r"\((\d*)\)", rest)
+    asked = re.search(r"[\"']([^\"']*)[\"']", rest)
+    x, y = columns[0], columns[1] if len(columns) > 1 else columns[0]
+    if asked is not None and asked[1] in columns:
+        x = asked[1]
+    words = {"t": owner, "n": given[1] if given and given[1] else _ROWS}
+    fix = _OF_FRAMES[name].format(**words, x=spelled(owner, x), y=spelled(owner, y))
+    if "   " in fix:
+        return Hint(fix)
+    if fix.startswith(("plot ", "histogram ")):  # statements
+        return fix
+    return corrected(at, fix)
+
+
+# Places in words: at which line something was done, and which lines to evaluate again.
+
+
+def line_of(place: Span) -> str:
+    """`line 7`, with the file if that is not the one that runs."""
+    return f"{place.where}{_of(place.source)}"
+
+
+def statement_of(place: Span) -> tuple[range, str]:
+    """The lines of the top-level statement that a place is part of, and the function that it defines, or ""."""
+    source = place.source
+    lines = Source(source.name, source.text, source.first_line)  # each with a number of its own
+    begin = end = lines.position(place.start)[0]
+    last = lines.position(len(source.text))[0]
+    while begin > source.first_line and _is_inside(lines.line(begin)):
+        begin -= 1
+    while end < last and _is_inside(lines.line(end + 1)):
+        end += 1
+    while end > begin and not lines.line(end).strip():
+        end -= 1
+    defined = re.match(r"def +(\w+)", lines.line(begin))
+    numbers = range(source.first_line, source.first_line + 1) if source.is_entry else range(begin, end + 1)
+    return numbers, defined[1] if defined else ""
+
+
+def _is_inside(line: str) -> bool:
+    """Whether a line cannot begin a statement at the top level."""
+    return not line.strip() or line[0] in " \t" or re.match(r"(elif|else)\b", line) is not None
+
+
+def evaluate_again(places: Iterable[object]) -> str | None:
+    """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place.
+
+    At a prompt, what can be typed: see `again`.
+    """
+    files: dict[str, set[int]] = {}
+    called: dict[str, None] = {}
+    text, entered = "", list[Span]()
+    known = [place for place in places if isinstance(place, Span)]
+    for place in known:
+        lines, function = statement_of(place)
+        if function:
+            called[function] = None
+        else:
+            entered += [place] * place.source.is_entry
+            files.setdefault(_of(place.source), set()).update(lines)
+            text += "\n".join(map(place.source.line, lines)) + "\n"
+    calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
+    if files and all(place.source.is_entry for place in known) and not calls and (commands := again(entered)):
+        return commands
+    parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
+    parts += [f"call {listed(calls)}"] if calls else []
+    return f"{' again, and '.join(parts)} again" if parts else None
+
+
+def again(places: Iterable[Span]) -> str:
+    """What runs the statements at some places of a session again: `again 2..4; y = x**2`.
+
+    That is the number of what was typed where all its statements are meant, and the statement itself where it has
+    others, which may take back what is to be done again. Empty where such a statement takes several lines.
+    """
+    from agrad.grammar.syntax.parser import parse  # here: the parser explains its errors with this module
+
+    meant: dict[Source, set[tuple[int, int]]] = {}
+    for place in places:
+        meant.setdefault(place.source, set()).add((place.start, place.end))
+    found: list[tuple[int, str]] = []
+    for source, spans in meant.items():
+        statements = [statement.span for statement in parse(source)]
+        mine = [one for one in statements if any(one.start <= start < one.end for start, _ in spans)]
+        whole = len(mine) == len(statements)
+        found += [(source.first_line, "")] if whole else [(source.first_line, one.text) for one in mine]
+    if any("\n" in text for _, text in found):
+        return ""
+    parts: list[str] = []
+    for text, group in groupby(sorted(found, key=lambda one: one[0]), key=lambda one: one[1]):
+        parts.append(text or _numbered(number for number, _ in group))
+    return "; ".join(parts)
+
+
+def _numbered(numbers: Iterable[int]) -> str:
+    runs = _runs(numbers)
+    return "; ".join(f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs)
+
+
+def _of(source: Source) -> str:
+    statement = current().statement
+    here = statement.source.name if isinstance(statement, Span) else source.name
+    return f" of {source.name}" if source.is_file and source.name != here else ""
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    """`line 3`, `lines 2 to 4`, `lines 2, 5 and 6`, `lines 2 and 5 to 8`."""
+    runs = _runs(numbers)
+    if len(runs) > 1:
+        runs = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'' if parts == [str(runs[0][0])] else 's'} {listed(parts)}"
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in their order, those that follow each other together."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
+
+
+def listed(words: Sequence[object]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = map(str, words)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,358 @@
+"""Notes on what runs without an error: gradients that end, losses that spread, graphs that grow, results with nan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agrad.engine.core.context import UndoLog, current
+from agrad.engine.core.graph import Node
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, is_gradient
+from agrad.engine.core.versions import roots_of
+from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.inspect.undefined import first_note, undefined_behind
+from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.runtime.bytecode import Do, Frame
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.values.lists import List
+
+READERS = frozenset({"float", "item", "tolist"})  # what gives plain numbers
+# Statements in which a plain number is not computed with.
+_ASKING = r"\s*(print|if|elif|while|assert)\b"
+
+
+class CutPaths:
+    """What has been noted: each place once."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, int]] = set()
+
+    def at_leaf(self, name: str, value: Any, span: Span) -> Note | None:
+        """The note on `var u = x**2` of a leaf x; none on `var x = x/2`, a leaf that takes the place of another."""
+        if not isinstance(value, Tensor) or not value.requires_grad or (value.is_leaf and value.name is None):
+            return None
+        behind = list(dict.fromkeys(leaf.name for leaf in _leaves(value.node) if leaf.name is not None))
+        in_function = current().reads is not None
+        if name in behind or not (behind or in_function) or not self._is_first(span):
+            return None
+        fixes: list[str] = [Hint(f"var {name} = detach(…)   for a leaf that begins at this value")]
+        typed = re.match(r"var[ \t]+", span.text)
+        if typed is not None:
+            fixes.insert(0, corrected(Span(span.source, span.start, span.start + typed.end()), ""))
+        told = (
+            f"no gradient goes through it to {', '.join(behind)}"
+            if behind
+            else "the derivative takes it for a constant"
+        )
+        message = f"{name} is a new leaf: {told}"
+        return Note(message, labels=[Label(span)], fixes=fixes)
+
+    def at_number(self, name: str, value: Any, span: Span) -> Note | None:
+        """The note on `float(x)` and `x.item()`, while a derivative of the function in which it stands is computed."""
+        if current().reads is None or not isinstance(value, Tensor) or not value.requires_grad:
+            return None
+        if re.match(_ASKING, span.source.line_at(span.start)) or not self._is_first(span):
+            return None
+        message = f"{span.text} is a plain number: the derivative takes it for a constant"
+        fixes = [Hint("x   itself, for its part of the derivative"), Hint("detach(x)   where a constant is meant")]
+        return Note(message, labels=[Label(span)], fixes=fixes)
+
+    def _is_first(self, span: Span) -> bool:
+        place = span.text, span.start
+        found = place not in self._told
+        self._told.add(place)
+        return found
+
+
+def _leaves(node: Node) -> list[Node]:
+    """The leaves behind a value, but for uncertain numbers: with these a new leaf stays correlated."""
+    found = [root() for root in roots_of(node)]
+    return [leaf for leaf in found if leaf is not None and leaf.requires_grad and leaf.uncertainty is None]
+
+
+# The note on a loss in which a prediction of shape (n, 1) meets a target of shape (n): each entry with each.
+
+_MOST = 2000  # nodes of a graph that are looked at
+_DEEP = 8  # operations entry by entry behind a matrix product
+
+
+class SpreadLosses:
+    """Looks at the graph of each `backward` of a program once."""
+
+    __slots__ = ("_seen",)
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, int], Any] = {}  # by the place; its text, so that no other gets its identity
+
+    def of(self, loss: Any, span: Span) -> Note | None:
+        """The note, for the first backward at a place."""
+        place = id(span.source), span.start
+        if place in self._seen or not isinstance(loss, Tensor):
+            return None
+        self._seen[place] = span.source
+        for node in _behind(loss.node):
+            shapes = _spread(node)
+            if shapes is not None:
+                return _note(node, *shapes)
+        return None
+
+
+def _behind(root: Node) -> Iterator[Node]:
+    stack, seen = [root], {root}
+    while stack and len(seen) < _MOST:
+        node = stack.pop()
+        yield node
+        for x in node.inputs:
+            if type(x) is Node and x not in seen:
+                seen.add(x)
+                stack.append(x)
+
+
+def _spread(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shapes of a difference of (n, 1), which a matrix product made, and (n); None of any other node."""
+    if node.op is not OPS["sub"] or len(node.shape) != 2:
+        return None
+    shapes = [getattr(x, "shape", ()) for x in node.inputs]
+    n = node.shape[0]
+    if n == 1 or sorted(shapes, key=len) != [(n,), (n, 1)]:
+        return None
+    column = node.inputs[shapes.index((n, 1))]
+    return (shapes[0], shapes[1]) if type(column) is Node and _is_product(column, _DEEP) else None
+
+
+def _is_product(node: Node, deep: int) -> bool:
+    """Whether a column comes from a matrix product, and was not made one to be spread."""
+    if node.op is OPS["matmul"]:
+        return True
+    if node.op is None or node.op.reach != "pointwise" or not deep:
+        return False
+    return any(_is_product(x, deep - 1) for x in node.inputs if type(x) is Node and x.shape == node.shape)
+
+
+def _note(node: Node, left: tuple[int, ...], right: tuple[int, ...]) -> Note:
+    shapes = f"of shapes {format_shape(left)} and {format_shape(right)}"
+    message = f"{node.spell()} {shapes} is the difference of every pair of entries, of shape {format_shape(node.shape)}"
+    column = "the left" if len(left) == 2 else "the right"
+    fixes = [Hint(f"squeeze(x, 1) of {column} side, for the differences entry by entry")]
+    return Note(message, labels=[Label(node.origin)] if node.origin is not None else [], fixes=fixes)
+
+
+# In which iteration of the loops around it something happened: `epoch = 2, i = 5`.
+
+_STORING = (Do.UNPACK, Do.UNPACK_REST, Do.STORE)
+
+
+def iteration(frames: Iterable[Frame]) -> str:
+    """The counters of the loops that run, the outermost first; "" outside of loops."""
+    told: dict[str, str] = {}
+    for frame in frames:
+        for name in _counters(frame):
+            value = frame.scopes[0].get(name)
+            if isinstance(value, Tensor) and not value.shape:
+                value = value.node.value
+            if type(value) is float:
+                told[name] = f"{name} = {format_number(value)}"
+    return ", ".join(told.values())
+
+
+def _counters(frame: Frame) -> Iterator[str]:
+    """The names that the loops around the running instruction of a frame give values to."""
+    instructions, running = frame.code.instructions, frame.pc - 1
+    for place, (do, end, _) in enumerate(instructions[:running]):
+        if do is not Do.NEXT or not place < running < end:
+            continue
+        for do, detail, _ in instructions[place + 1 :]:
+            if do not in _STORING:
+                break
+            if do is Do.STORE:
+                yield detail[0]
+
+
+def noted(note: Note, frames: Iterable[Frame]) -> Note:
+    """A note with the iteration behind the mark of its place."""
+    told = iteration(frames) if note.of_numbers else ""
+    if not told or not note.labels or note.labels[0].text:
+        return note
+    first = Label(note.labels[0].origin, f"at {told}")
+    return Note(note.message, [first, *note.labels[1:]], note.fixes, note.notes, note.follows, note.of_numbers)
+
+
+# Detects a graph that grows behind a name from statement to statement: `total = total + loss`.
+#
+# Each such line is correct and costs the same; together they keep every graph alive. A sum that is built in one loop
+# and then differentiated is not a leak: rounds are counted by what comes in between, a backward or another statement.
+
+ROUNDS = 10
+_NEAR = 32  # how many nodes behind a new value are searched for the old one
+
+
+class Growth:
+    """For how many rounds the graph behind each name has been growing. It keeps no graph alive."""
+
+    __slots__ = ("_grown", "_round", "_told")
+
+    def __init__(self) -> None:
+        self._round = 0
+        self._grown: dict[str, tuple[int, int, int]] = {}  # by name: its node's seq, rounds, the last round counted
+        self._told: set[str] = set()
+
+    def next_round(self) -> None:
+        """Begin a new round: a statement of the top level begins, or a backward runs."""
+        self._round += 1
+
+    def stored(self, name: str, old: Any, new: Any, span: Span) -> Note | None:
+        """Count a name that is rebound to a value computed from its old one; returns a note once."""
+        if type(new) is not Tensor or not new.node.requires_grad or new.node.op is None:
+            if self._grown:
+                self._grown.pop(name, None)
+            return None
+        node = new.node
+        seq, rounds, last = self._grown.get(name, (0, 0, 0))
+        if node.seq == seq:
+            return None  # nothing new: x = x
+        before = node.inputs[0] if old is new else old.node if type(old) is Tensor else None
+        if type(before) is Node and before.requires_grad:
+            if not _built_on(before, node):
+                self._grown.pop(name, None)
+                return None
+            if before.seq != seq:
+                rounds = 0
+        else:
+            rounds = 0  # the first round, onto a plain number
+        if rounds == 0 or last != self._round:
+            rounds += 1
+        self._grown[name] = node.seq, rounds, self._round
+        if rounds != ROUNDS or last == self._round or name in self._told:
+            return None
+        self._told.add(name)
+        return _leak_warning_note(name, node, span)
+
+
+def _built_on(before: Node, node: Node) -> bool:
+    """Whether a value was computed from an older one, in a few steps."""
+    queue, seen = [node], {node}
+    for one in queue:
+        for operand in one.inputs:
+            if operand is before:
+                return True
+            if type(operand) is Node and operand.seq > before.seq and len(seen) < _NEAR and operand not in seen:
+                seen.add(operand)
+                queue.append(operand)
+    return False
+
+
+def _leak_warning_note(name: str, node: Node, span: Span) -> Note:
+    from agrad.engine.inspect.memory import held  # here, since few histories grow
+
+    statement = current().statement
+    if not isinstance(statement, Span):
+        statement = span
+    memory = held(node)
+    size = f"{memory.nodes} nodes, {format_bytes(memory.bytes)}"
+    number = _without_history(name, node, statement)
+    fixes = [f"{number}   to add the value alone"] if number else []
+    return Note(
+        f"the graph of {name} has grown for {ROUNDS} iterations: {size}, and nothing frees it",
+        labels=[Label(statement)],
+        fixes=[*fixes, f"{name} = {name}.detach()   to drop its graph so far"],
+    )
+
+
+def _without_history(name: str, node: Node, statement: Span) -> str | None:
+    """`total = total + loss` or `total += loss` as typed, with the plain value of loss."""
+    from agrad.grammar.syntax.parser import parse  # the parser comes with the first text, not before
+
+    added = node.inputs[-1]
+    if type(added) is not Node or not added.requires_grad:
+        return None
+    try:
+        (typed,) = parse(Source("fix", statement.text))
+    except (AgradError, ValueError):  # a statement of several lines
+        return None
+    match typed:
+        case ast.Assign((ast.Name(id=target),), ast.Binary("+" | "-", ast.Name(id=first), other)):
+            if target != first:
+                return None
+        case ast.Augment(ast.Name(id=target), "+" | "-", other):
+            pass
+        case _:
+            return None
+    span, text = other.span, other.span.text
+    simple = isinstance(other, ast.Name | ast.Call | ast.Index | ast.Attribute)
+    simple = simple or getattr(other, "left", other).span.start > span.start  # in brackets already
+    plain = f"{text if simple else f'({text})'}.{'detach' if node.shape else 'item'}()"
+    return typed.span.text[: span.start] + plain + typed.span.text[span.end :]
+
+
+# The note on a statement whose result is nan: which operation is not defined at its operands.
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def note_on_nan(
+    result: Any, kept: list[Any], log: UndoLog, span: Span | None, names: Mapping[str, Any], printed: bool
+) -> Note | None:
+    """The note, if there is one: none for a nan that was there before.
+
+    `result`: what the statement gives; `kept`: the operations that were not defined; `names`: those of the session, of
+    which `log` knows the old values; `printed`: whether it printed a nan.
+    """
+    bound = {key[1] for key in log.undos if isinstance(key, tuple) and key[0] == id(names)}
+    written = [value for value in names.values() if kept and isinstance(value, Tensor) and _is_written(value, log)]
+    for value in filter(_is_nan, _parts([*result, *[names.get(name) for name in bound], *written])):
+        node = value.node if isinstance(value, Tensor) else None
+        if isinstance(value, Tensor) and _was_there(value, log):
+            continue
+        is_known, note = False, None
+        if node is not None and node.recorded:
+            is_known, note = undefined_behind(node, lambda node: node.seq > log.since)
+        if is_known:
+            return note
+        begun = first_note(kept)
+        if begun is not None:
+            return begun
+        words = set(_NAME.findall(span.text)) if span is not None else {"nan"}
+        before = [*log.held, *[names.get(name) for name in words - bound]]
+        if "grad" in words:
+            before += [value.grad for value in before if isinstance(value, Tensor)]
+        if "nan" not in words and not any(map(_is_nan, _parts(before))):
+            assert span is not None
+            return Note(
+                f"{span.text} is nan{_counted(value)}", labels=[Label(span)]
+            )  # such as inf - inf, at which nothing raises
+        return None
+    return first_note(kept) if printed else None
+
+
+def _was_there(value: Tensor, log: UndoLog) -> bool:
+    """Whether a value is as before the statement; a gradient was told of by the backward pass that made it."""
+    is_filled = value.node.shape != () and id(value.value) in log.undos
+    return (value.node.stamp <= log.since and not is_filled) or is_gradient(value)
+
+
+def _parts(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if isinstance(value, tuple | List):
+            yield from _parts(value)
+        elif type(value) is float or isinstance(value, Tensor):
+            yield value
+
+
+def _is_nan(value: Any) -> bool:
+    return has_nan(value.value if isinstance(value, Tensor) else value)
+
+
+def _counted(value: Any) -> str:
+    if not isinstance(value, Tensor) or not value.shape:
+        return ""
+    return f" in {int(np.isnan(value.value).sum())} of {value.size} entries"
+
+
+def _is_written(value: Tensor, log: UndoLog) -> bool:
+    return value.node in log.undos or (value.node.shape != () and id(value.value) in log.undos)

@@ -1,0 +1,165 @@
+"""What a session gets from outside: names with their values before its first statement, and scripts by `load`."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Collection
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.context import current
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.ops.data_files import note_read, require_files
+from agrad.engine.text import printable
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.files import beside, read_text
+from agrad.grammar.syntax.parser import RESERVED, tokens
+
+if TYPE_CHECKING:
+    from agrad.grammar.commands.host import Session
+    from agrad.grammar.commands.registry import Call
+
+
+def require_free(name: str) -> None:
+    """Refuse a name that is a reserved word. Raises AgradError of kind `syntax`."""
+    if name in RESERVED:
+        raise AgradError("syntax", f"{name} is a reserved word of agrad; choose another name")
+
+
+def refuse_call(name: str, span: Span, known: Collection[str]) -> None:
+    """Refuse the call of an unknown function in an expression; `known` are other names. Raises AgradError."""
+    from agrad.grammar.runtime.name_errors import unknown  # here, since few names are wrong
+
+    if not span.source.text[span.end :].lstrip().startswith("("):
+        return
+    problem = unknown(name, span, known)
+    if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
+        problem.fixes = [Hint("agrad functions   lists the functions")]
+    raise problem
+
+
+def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | None) -> str:
+    """Give a name its value; as a leaf if it is in `wrt` (None: all names are), or is a number that is not computed.
+
+    Returns a remark on the derivatives by the names that the value was computed from; empty if there is none.
+    """
+    number = isinstance(value, float | Tensor)
+    computed = isinstance(value, Tensor) and value.requires_grad  # from names before it
+    leaf = number if wrt is None else name in wrt or (number and not computed)
+    remark = _remark(names, name, value, wrt, apart=leaf) if computed else ""
+    if isinstance(value, Tensor) and value.node.op is None and value.name is None and not leaf:
+        value.name = name  # a leaf that the text makes, such as 2.0 ± 0.1
+    if leaf:
+        value = FUNCTIONS["tensor"].call(value, requires_grad=True)
+        value.name = name
+    names[name] = value
+    return remark
+
+
+def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str] | None, apart: bool) -> str:
+    """A remark on how the derivatives by earlier names depend on a value that was computed from those.
+
+    `apart`: the value becomes a leaf itself, so that they do not include it.
+    """
+    from agrad.grammar.runtime import graph_fixes  # here, since few values are computed from others
+
+    behind = reachable(value.node)
+    tensors = {known: x for known, x in names.items() if isinstance(x, Tensor) and x.requires_grad}
+    by = [known for known, x in tensors.items() if x.node in behind]
+    asked = [f"d/d{known}" for known in by if tensors[known].is_leaf and (wrt is None or known in wrt)]
+    if not asked:
+        return ""
+    verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
+    itself = ", and is differentiated by itself" if apart else ""
+    told = f"{graph_fixes.listed(asked)} {verb} what goes through {name}"
+    return f"{name} was computed from {graph_fixes.listed(by)}{itself}: {told}"
+
+
+def open_names(text: str) -> list[str]:
+    """The names in an expression that are neither the language's nor variables of its own, behind a `for`; in order."""
+    from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
+
+    words = [(kind, text[start:end]) for kind, start, end in tokens(text)]
+    own = {name for (_, before), (_, name) in pairwise(words) if before == "for"}
+    names = [word for kind, word in words if kind == "name"]
+    return [name for name in names if name not in FUNCTIONS and name not in CONSTANTS and name not in own]
+
+
+# `load`: another script, run as a part of the statement that loads it.
+
+
+def load(session: Session, call: Call) -> None:
+    """Run the script that `load "model.ag"` names. Raises AgradError, which says where it was loaded."""
+    source = script(call.values[0], call.operand(0).span, session.loading)
+    statement = current().statement
+    try:
+        session.include(source)
+    except AgradError as problem:
+        problem.at = problem.at or problem.labels[0].origin  # what does not parse has not run
+        problem.labels.append(Label(call.span, "loaded here"))
+        raise
+    finally:
+        current().statement = statement
+
+
+# What reads a file of data, by its ending.
+_READERS = {
+    **dict.fromkeys((".csv", ".tsv", ".dat", ".jsonl", ".ndjson", ".arrow", ".feather", ".parquet", ".pq"), "load_csv"),
+    **dict.fromkeys((".npy", ".npz"), "load_npy"),
+}
+DEPTH = 50  # scripts that run at once, besides the first
+
+
+def script(path: str, span: Span, loading: list[str]) -> Source:
+    """The script that is loaded at `span` while those in `loading` run, each loaded by the one before it.
+
+    Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself; of kind `limit`
+    for loads nested too deep.
+    """
+    try:
+        require_files("load")
+        if not path or "\0" in path:
+            raise AgradError("file", "load: that is not the name of a file")
+        refuse_data(path, "load")
+        found = beside(path, span)
+        _refuse_cycle(found, loading)
+        if len(loading) > DEPTH:
+            raise AgradError("limit", f"scripts load each other at most {DEPTH} deep, and this one would be deeper")
+        if os.path.exists(found) and not os.path.isfile(found):
+            what = "it is a folder" if os.path.isdir(found) else "it is not a regular file"
+            raise AgradError("file", f"cannot read {found}: {what}")
+        note_read(found)
+        text = read_text(found)
+        refuse_page(found, text, "load")
+        return Source(found, text, 1, True)
+    except AgradError as problem:
+        problem.labels.append(Label(span))
+        raise
+
+
+def refuse_data(path: str, word: str) -> None:
+    """Refuse to run a file of data, by the ending of its name. Raises AgradError of kind `file`."""
+    if (reader := _READERS.get(os.path.splitext(path)[1].lower())) is not None:
+        line = f'data = {reader}("{printable(path)}")'
+        fixes = [line if word == "load" else Hint(f"{line}   in a script, or in agrad repl")]
+        raise AgradError("file", f"{word} runs a script, and {printable(path)} is a file of data", fixes=fixes)
+
+
+def refuse_page(path: str, text: str, word: str) -> None:
+    """Refuse to run what `save` has written as a page. Raises AgradError of kind `file`."""
+    if text.startswith("<!-- saved by agrad"):
+        name = os.path.basename(os.path.splitext(path)[0])
+        fixes = [Hint(f'save "{printable(name)}.ag"   in the session writes a script')]
+        message = f"{word} runs a script, and {printable(path)} is a page that save wrote, to be read"
+        raise AgradError("file", message, fixes=fixes)
+
+
+def _refuse_cycle(path: str, loading: list[str]) -> None:
+    real = os.path.realpath(path)
+    for position, name in enumerate(loading):
+        if os.path.realpath(name) == real:
+            chain = " -> ".join([*loading[position:], path])
+            raise AgradError("file", f"{path} would load itself: {chain}")
