@@ -32,7 +32,7 @@ from agrad.engine.program.replay import forward
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.gradcheck import check
-    from agrad.engine.inspect.dump.dump import Dump
+    from agrad.engine.inspect.dump import Dump
 
 __all__ = [
     "AgradError",
@@ -56,7 +56,7 @@ __all__ = [
 
 def _saved(node: Node, name: str) -> Any:
     """An attribute of a node that is none of its own: `_saved_self`."""
-    from agrad.engine.inspect.saved import saved  # here, since few look at what is saved
+    from agrad.engine.inspect.nodes import saved  # here, since few look at what is saved
 
     return saved(node, name)
 
@@ -68,7 +68,7 @@ def _graph(self: Tensor, name: str | None = None, depth: int | None = None, sinc
     values and this one. Raises AgradError of kind `type` or `domain` for an invalid depth, and of kind `grad` where no
     path leads from one of `since` to the value.
     """
-    from agrad.engine.inspect.dump.dump import dump  # here and below, since few look at a graph
+    from agrad.engine.inspect.dump import dump  # here and below, since few look at a graph
 
     return dump(self, name, depth, since)
 

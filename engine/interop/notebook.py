@@ -13,7 +13,7 @@ from agrad.engine.ops.tables import Table, described, shown
 from agrad.engine.values import coerce, format_number, format_shape, np
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+    from agrad.engine.inspect.dump import Dump
 
 _ROWS, _COLUMNS = 20, 12  # of an array that is shown whole; of a larger one, the first and the last
 _FRAME = 560  # the height of a page, in pixels

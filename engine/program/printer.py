@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.inspect.rows import one_line
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape, format_value

@@ -20,7 +20,7 @@ from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SETTABLE
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+    from agrad.engine.inspect.dump import Dump
     from agrad.grammar.commands.host import Session
 
 # What each form of a graph is for.
@@ -155,7 +155,7 @@ def _typed(call: Call) -> list[str]:
 
 def forms() -> list[str]:
     """The names of the forms that a graph can be drawn in."""
-    from agrad.engine.inspect.dump.dump import FORMATS  # here and below, since few sessions draw a graph
+    from agrad.engine.inspect.dump import FORMATS  # here and below, since few sessions draw a graph
 
     return list(FORMATS)
 
@@ -178,10 +178,10 @@ def drawn(
 
     Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
     """
-    from agrad.engine.inspect.dump.dump import FORMATS, dump
+    from agrad.engine.inspect.dump import FORMATS, dump
 
     if other:
-        from agrad.engine.inspect.dump.compare import compare
+        from agrad.engine.inspect.compare import compare
 
         roots = [root] if isinstance(root, Tensor) else root
         made: Dump = compare(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)

@@ -11,8 +11,7 @@ from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable, out_of_date, sharers
 from agrad.engine.errors import AgradError, Origin
-from agrad.engine.inspect.live import live_graphs
-from agrad.engine.inspect.memory import held, holders
+from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_number, format_shape, size_of
 from agrad.grammar.commands.gradients import gradient_of
@@ -23,7 +22,7 @@ from agrad.grammar.runtime.graph_fixes import explain
 from agrad.grammar.runtime.objects import methods_of
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.graph_rows import GraphRows
+    from agrad.engine.inspect.rows import GraphRows
     from agrad.grammar.commands.host import Session
 
 _WIDTH = 80

@@ -15,7 +15,7 @@ from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
-from agrad.engine.inspect.saved import saved
+from agrad.engine.inspect.nodes import saved
 from agrad.engine.ops.creation import of_type, type_name
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite

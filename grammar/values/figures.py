@@ -133,7 +133,7 @@ class Picture:
         return self._drawn("dot")
 
     def _drawn(self, form: str) -> str:
-        from agrad.engine.inspect.dump.dump import FORMATS, dump  # here, since few sessions draw a graph
+        from agrad.engine.inspect.dump import FORMATS, dump  # here, since few sessions draw a graph
 
         return FORMATS[form](dump(self._root), 10)
 

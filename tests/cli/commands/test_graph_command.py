@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands.graphs import PICTURES
 from agrad.grammar.results import Table
 from agrad.grammar.session.session import Session

@@ -8,7 +8,7 @@ from prompt_toolkit.formatted_text import to_plain_text
 
 from agrad.cli.repl.completer import Words
 from agrad.engine.autodiff.optim import STEPS
-from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.graphs import FORMS
 from agrad.grammar.help import descriptions

@@ -135,7 +135,7 @@ def test_constants_are_kept_as_they_were():
 
 
 def test_constants_have_their_names_in_dumps():
-    from agrad.engine.inspect.dump.dump import FORMATS, dump
+    from agrad.engine.inspect.dump import FORMATS, dump
 
     x, k = leaf(2, "x"), ag.tensor([1, 2])
     k.name = "k"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import dump
-from agrad.engine.inspect.dump.forms.boxes import MOST
+from agrad.engine.inspect.boxes import MOST
+from agrad.engine.inspect.dump import dump
 
 # Where a line that comes down, up, from the left or from the right goes on.
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.compare import compare
-from agrad.engine.inspect.dump.dump import FORMATS, dump
+from agrad.engine.inspect.compare import compare
+from agrad.engine.inspect.dump import FORMATS, dump
 
 
 def leaf(value, name):

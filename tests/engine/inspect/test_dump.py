@@ -8,8 +8,8 @@ import pytest
 import agrad.engine as ag
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import FORMATS, dump
-from agrad.engine.inspect.dump.graph_rows import HEAD, TAIL
+from agrad.engine.inspect.dump import FORMATS, dump
+from agrad.engine.inspect.rows import HEAD, TAIL
 
 
 def leaf(value, name=None, requires_grad=True):

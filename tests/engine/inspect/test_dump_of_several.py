@@ -6,7 +6,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import FORMATS, dump
+from agrad.engine.inspect.dump import FORMATS, dump
 
 
 def two():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.inspect.dump.dump import dump
+from agrad.engine.inspect.dump import dump
 from agrad.engine.inspect.explain import explain
 
 

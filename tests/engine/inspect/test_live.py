@@ -1,7 +1,7 @@
 """Which graphs live: connected operations, their ends, and what holds them."""
 
 import agrad.engine as ag
-from agrad.engine.inspect.live import live_graphs
+from agrad.engine.inspect.memory import live_graphs
 
 
 def nodes(*values):

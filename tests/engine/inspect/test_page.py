@@ -9,7 +9,7 @@ from browser import NODE
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import dump
+from agrad.engine.inspect.dump import dump
 from agrad.grammar.session.session import Session
 
 pytest.importorskip("fast_sugiyama")

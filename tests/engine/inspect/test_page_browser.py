@@ -338,7 +338,7 @@ def test_a_function_folds_into_one_box(shown):
 
 def test_a_text_of_the_user_does_not_run(window, tmp_path):
     import agrad.engine as ag
-    from agrad.engine.inspect.dump.dump import dump
+    from agrad.engine.inspect.dump import dump
 
     x = ag.tensor(2.0, requires_grad=True)
     x.name = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)>"

@@ -12,9 +12,9 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import dump
-from agrad.engine.inspect.dump.pictures.drawing import Box, Line, Text, drawing
-from agrad.engine.inspect.dump.pictures.tikz import escape
+from agrad.engine.inspect.dump import dump
+from agrad.engine.inspect.pictures import Box, Line, Text, drawing
+from agrad.engine.inspect.pictures import in_latex as escape
 
 pytest.importorskip("fast_sugiyama")
 LATEX = shutil.which("pdflatex") or shutil.which("lualatex")

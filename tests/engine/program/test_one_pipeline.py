@@ -15,9 +15,8 @@ READ_RULES = {
     "engine/core/op.py",  # where they are
     "engine/inspect/as_pytorch.py",  # makes those of PyTorch of them
     "engine/inspect/backward_trace.py",  # shows one step
-    "engine/inspect/explain.py",  # whether there is one
-    "engine/inspect/page/walks.py",  # shows one step
-    "engine/inspect/paths.py",  # shows one step
+    "engine/inspect/explain.py",  # shows one step
+    "engine/inspect/walks.py",  # shows one step
 }
 # What compares costs, and so decides to compile, and how.
 CHOOSE = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands.graphs import ENDINGS, PICTURES
 from agrad.grammar.commands.registry import COMMANDS as REGISTERED
 from agrad.grammar.diagnostics import Source

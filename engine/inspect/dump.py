@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.node_rows import RowBuilder
-from agrad.engine.inspect.dump.slice import selected
-from agrad.engine.inspect.nodes import listed
+from agrad.engine.inspect.nodes import listed, selected
+from agrad.engine.inspect.rows import GraphRows, RowBuilder
 
 
 class Dump(GraphRows):
@@ -22,63 +20,63 @@ class Dump(GraphRows):
 
     def text(self, precision: int | None = 10) -> str:
         """A heading and a line per node, in columns."""
-        from agrad.engine.inspect.dump.forms import text
+        from agrad.engine.inspect import forms
 
-        return text.render(self, precision)
+        return forms.as_text(self, precision)
 
     def tree(self, precision: int | None = 10) -> str:
         """The value at the top, and below each node, indented, what it was computed from."""
-        from agrad.engine.inspect.dump.forms import tree
+        from agrad.engine.inspect import forms
 
-        return tree.render(self, precision)
+        return forms.as_tree(self, precision)
 
     def dot(self, precision: int | None = 10) -> str:
         """A digraph in Graphviz's language, with edges from operand to result."""
-        from agrad.engine.inspect.dump.forms import dot
+        from agrad.engine.inspect import forms
 
-        return dot.render(self, precision)
+        return forms.as_dot(self, precision)
 
     def mermaid(self, precision: int | None = 10) -> str:
         """A flowchart in Mermaid's language, which Markdown pages on the web can draw."""
-        from agrad.engine.inspect.dump.forms import mermaid
+        from agrad.engine.inspect import forms
 
-        return mermaid.render(self, precision)
+        return forms.as_mermaid(self, precision)
 
     def boxes(self, precision: int | None = 10) -> str:
         """Boxes and lines, each value below what it was computed from; text where that does not fit the width."""
-        from agrad.engine.inspect.dump.forms import boxes
+        from agrad.engine.inspect import boxes
 
-        return boxes.render(self, precision)
+        return boxes.as_boxes(self, precision)
 
     def program(self, precision: int | None = 10) -> str:
         """The computation of the value as straight-line code. AgradError if a part of the graph is gone."""
-        from agrad.engine.inspect.dump.forms import program
+        from agrad.engine.inspect import forms
 
-        return program.render(self, precision)
+        return forms.as_program(self, precision)
 
     def svg(self, precision: int | None = 10) -> str:
         """A picture, which web browsers can draw. Needs the extra `plot`."""
-        from agrad.engine.inspect.dump.pictures import svg
+        from agrad.engine.inspect import pictures
 
-        return svg.render(self, precision)
+        return pictures.as_svg(self, precision)
 
     def tikz(self, precision: int | None = 10) -> str:
         """The same picture as a document for LaTeX. Needs the extra `plot`."""
-        from agrad.engine.inspect.dump.pictures import tikz
+        from agrad.engine.inspect import pictures
 
-        return tikz.render(self, precision)
+        return pictures.as_tikz(self, precision)
 
     def picture(self, form: str, precision: int | None = 10) -> bytes:
         """The same picture as a file: of `png` or `pdf`. Needs the extra `plot`."""
-        from agrad.engine.inspect.dump.pictures import matplotlib
+        from agrad.engine.inspect import pictures
 
-        return matplotlib.render(self, precision, form)
+        return pictures.as_file(self, precision, form)
 
     def page(self, precision: int | None = 10) -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
-        from agrad.engine.inspect.page import page
+        from agrad.engine.inspect import page
 
-        return page.render(self, precision)
+        return page.as_page(self, precision)
 
     def __str__(self) -> str:
         return self.text()
@@ -91,9 +89,9 @@ class Dump(GraphRows):
 
     def json(self) -> str:
         """One object, in full precision, with every node that was asked for: see `forms.json`."""
-        from agrad.engine.inspect.dump.forms import json
+        from agrad.engine.inspect import forms
 
-        return json.render(self)
+        return forms.as_json(self)
 
 
 FORMATS: dict[str, Callable[[Dump, int | None], str]] = {

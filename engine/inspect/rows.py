@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import Origin
+from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
@@ -197,3 +198,182 @@ def summary(value: Value) -> ValueSummary:
 def _in_words(by: Any) -> str:
     """What caused a change: a statement by its place, or a phrase."""
     return by if isinstance(by, str) else str(by.where)
+
+
+# What the forms share: the label of a node, remarks on its state, and the lines for guards.
+
+# What a comparison of two graphs writes before a node; only the first of them has what is gone.
+SIGNS = {"changed": "~", "gone": "-", "new": "+"}
+# And in what colours pictures fill its box.
+FILLS = {"changed": "#fff3c4", "gone": "#ffdcd7", "new": "#d5f5dc"}
+WIDTH = 60  # of a name with its source text
+GUARDS = 20  # so many are listed
+
+
+def name_and_text(node: NodeRow) -> str:
+    """`b = a**2`, or the half of it that is known; on one line, cut in the middle if it is long."""
+    text = node.text
+    return one_line(f"{node.name} = {text}" if node.name and text else node.name or text)
+
+
+def one_line(text: str, width: int = WIDTH) -> str:
+    """White space folded, what does not print replaced, the middle of a long text left out."""
+    printable = "".join(x if x.isprintable() else "\ufffd" for x in " ".join(text.split()))
+    return truncate(printable, width, "middle")
+
+
+def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
+    """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
+    found = []
+    if node.value is not None and node.value.value is not None and (arrays or not node.shape):
+        found.append(f"= {node.value.text(precision)}{earlier(node, precision)}")
+    if node.change == "changed" and node.before is not None and (text := name_and_text(node.before)):
+        found.append(f"was {text}")
+    if node.leaf and node.requires_grad:
+        found.append("requires grad")
+    if not node.leaf and not node.requires_grad:
+        found.append("no grad")
+    saves = " ".join(elided(node.saves))
+    if node.freed:
+        found.append(f"freed by {node.freed_by}" + f", took {saves}" * bool(saves))
+    elif saves:
+        found.append(f"saves {saves}")
+    if node.version:
+        found.append(f"version {node.version}")
+    if node.stale:
+        found.append("stale")
+    if node.keeps_grad and not node.leaf:
+        found.append("retained")
+    if node.keeps_grad:
+        found.append(f"grad {node.gradient.text(precision) if node.gradient else 'none'}")
+    return found
+
+
+def earlier(node: NodeRow, precision: int | None) -> str:
+    """`, was 2`: in a comparison, the other value."""
+    if node.value is None or node.before is None or node.before.value is None or node.before.value.value is None:
+        return ""
+    earlier = node.before.value.text(precision)
+    return f", was {earlier}" if earlier != node.value.text(precision) else ""
+
+
+def numbered(node: NodeRow) -> str:
+    """`%3`, with a sign in a comparison: `+ %3`."""
+    sign = SIGNS.get(node.change)
+    return f"{sign} %{node.number}" if sign else f"%{node.number}"
+
+
+def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
+    """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
+    return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
+
+
+def guard_lines(guards: list[GuardRow]) -> list[str]:
+    """`guards: x > 0 is true, line 3`, and the others below it; the same guard again in a loop is listed once."""
+    said = list(dict.fromkeys(guard.text for guard in guards))
+    texts = [one_line(text) for text in said[:GUARDS]]
+    if len(said) > GUARDS:
+        texts.append(f"… {len(said) - GUARDS} more")
+    return [f"{'        ' if position else 'guards: '}{text}" for position, text in enumerate(texts)]
+
+
+def box_lines(node: NodeRow, precision: int | None) -> list[str]:
+    """The lines of text in a box of a drawing."""
+    head = f"{numbered(node)} {name_and_text(node)}".rstrip()
+    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
+
+
+def edges(rows: tuple[NodeRow, ...], roots: Collection[int]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
+    """The edges from operand to result, with their number; and the nodes with operands, or users, that are not shown.
+
+    Every node leads to a root, so another node without shown users has one that is left out.
+    """
+    there = {node.number for node in rows}
+    found: dict[tuple[int, int], int] = {}
+    behind = []
+    for node in rows:
+        used = node.behind
+        for x in used:
+            if x in there:
+                found[x, node.number] = found.get((x, node.number), 0) + 1
+        if not there.issuperset(used):
+            behind.append(node.number)
+    users = {operand for operand, _ in found}
+    return found, behind, sorted(there.difference(users, roots))
+
+
+# The graph behind some values as rows, a row for each node: the source of every form.
+
+HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
+
+
+class GraphRows:
+    """The graph behind some values, or the part of it that was asked for, as rows.
+
+    Rows are made when a form needs them, since most forms show few of a large graph: use them before it changes.
+    """
+
+    width = 80  # columns that a drawing may take
+
+    def __init__(
+        self, names: Sequence[str], roots: list[Node], ordered: list[Node], wanted: list[Node], builder: RowBuilder
+    ) -> None:
+        computed = [node for node in ordered if node.op is not None]
+        freed = sum(node.freed is not None for node in computed)
+        self.name = ", ".join(names)
+        self.typed = " ".join(map(one_line, names))  # as operands of a command
+        self.wanted = wanted  # oldest first
+        self.ends = list(filter(set(wanted).__contains__, roots))  # the values, as far as they were asked for
+        self.roots = [builder.numbers[node.seq] for node in self.ends]
+        self.builder = builder
+        self.nodes = len(ordered)  # in the whole graph, like all below
+        self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
+        self.state = "held" if not freed else "freed" if freed == len(computed) else "partly freed"
+        self.stale = bool(builder.stale)
+        self.change_of: dict[Node, str] = {}  # of a comparison, for a page
+        # What a language above knows: all about a node, the function around a place, and the fixes of an error.
+        self.facts_of: Callable[[Node], Sequence[tuple[str, str]]] = lambda node: ()
+        self.function_of: Callable[[Origin], str | None] = lambda origin: None
+        self.explain: Callable[[AgradError], None] = lambda error: None
+
+    @property
+    def rows(self) -> Iterator[NodeRow]:
+        """A row for each node that was asked for, oldest first."""
+        return map(self.builder.row, self.wanted)
+
+    @property
+    def shown(self) -> tuple[NodeRow, ...]:
+        """Those that a form shows: all, or, of too many, the oldest (the leaves, mostly) and the youngest."""
+        few = len(self.wanted) <= HEAD + TAIL
+        return tuple(map(self.builder.row, self.wanted if few else self.wanted[:HEAD] + self.wanted[-TAIL:]))
+
+    @property
+    def guards(self) -> list[GuardRow]:
+        """The guards on which the operations of the graph depend."""
+        return list(self.builder.guards)
+
+    @property
+    def heading(self) -> str:
+        """`graph of d: 4 nodes, 1 leaf, held`."""
+        count = f"{_plural(self.nodes, 'node')}, {_plural(self.leaves, 'leaf', 'leaves')}"
+        return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
+
+    def left_out(self, shown: int) -> list[str]:
+        """The line with the number of nodes that are not shown, and how to show them; none if all are."""
+        if shown == self.nodes:
+            return []
+        name, remedies = self.typed, []
+        if len(self.wanted) == self.nodes:
+            named = (one_line(x.name) for x in self.wanted if x.op is None and x.requires_grad and x.name)
+            remedies = [f"graph {name} depth 5", *(f"graph {name} from {leaf}" for leaf in islice(named, 1))]
+        if shown < len(self.wanted):
+            remedies.append(f"graph {name} as json")
+        said = f"… {_plural(self.nodes - shown, 'node')} left out"
+        if not remedies:
+            return [said]
+        *some, last = remedies
+        return [f"{said}; {', '.join(some)}{',' * (len(some) > 1)}{' or ' * bool(some)}{last}"]
+
+
+def _plural(count: int, word: str, many: str | None = None) -> str:
+    return f"{count} {word if count == 1 else many or word + 's'}"

@@ -19,7 +19,7 @@ from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import walkable
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.node_rows import FEW
+from agrad.engine.inspect.rows import FEW
 from agrad.engine.program.trace import recording
 from agrad.engine.values import np, size_of
 

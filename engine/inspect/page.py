@@ -1,0 +1,494 @@
+"""The numbers of a page as a function of its leaves, in JavaScript."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from html import escape
+from importlib.resources import files
+from json import JSONEncoder
+from math import ceil, isfinite
+from typing import Any
+
+from agrad.engine.compile.export.javascript import JavaScript
+from agrad.engine.compile.export.source import statements
+from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
+from agrad.engine.core.graph import Node
+from agrad.engine.core.guards import integer, number, truth
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError, Hint, Origin
+from agrad.engine.inspect.boxes import Joint
+from agrad.engine.inspect.nodes import operands
+from agrad.engine.inspect.pictures import layered
+from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary, one_line
+from agrad.engine.inspect.walks import Walk, walks_from
+from agrad.engine.program.ir import GuardCheck, Program, unchecked
+from agrad.engine.program.passes import arranged, optimised
+from agrad.engine.program.trace import extract
+from agrad.engine.values import Shape, Value, size_of
+
+_INSTRUCTIONS = 6_000  # instructions of what a page computes
+_LONGEST = 100_000  # characters of its code
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """`numbers` are the outputs now, entry by entry, those of the guards at the end, which `guards` describe.
+
+    `text` defines `run`, which returns the same for other leaves; empty where there is none, and then `reason` says
+    why.
+    """
+
+    numbers: list[float]
+    guards: list[dict[str, Any]]
+    text: str = ""
+    reason: str = ""
+
+
+def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
+    """The code that computes some values from some leaves, which are numbers.
+
+    Raises AgradError as `extract`: then only the values that are held can be shown.
+    """
+    if not outputs:
+        return Code([], [], reason="the graph has no numbers that are shown")
+    program = extract(outputs, [bare(leaf) for leaf in leaves], [f"x{place}" for place in range(len(leaves))])
+    whole = unchecked(program)
+    values = whole.run(*[leaf.value for leaf in leaves if leaf.value is not None])
+    numbers, guards = _entries(values), _guards(program.checks, values[len(outputs) :])
+    if not leaves:
+        return Code(numbers, guards, reason="no leaf of the graph is a single number that requires grad")
+    try:
+        found, guard = _numbers(whole)
+        if guard is not None:
+            numbers, guards = [*numbers, 0.0], [*guards, guard]
+        return Code(numbers, guards, _function(found))
+    except AgradError as problem:
+        return Code(numbers, guards, reason=problem.message)
+
+
+def held(outputs: Sequence[Tensor], reason: str) -> Code:
+    """Values that are all held, as they are, without code; with the reason."""
+    return Code(_entries([x.value for x in outputs]), [], reason=reason)
+
+
+def _entries(values: Sequence[Value | None]) -> list[float]:
+    """All numbers in some values, row by row."""
+    found: list[float] = []
+    for value in values:
+        if isinstance(value, float):
+            found.append(value)
+        elif value is not None:
+            found += value.ravel().tolist()
+    return found
+
+
+def _guards(checks: Sequence[GuardCheck], values: Sequence[Value]) -> list[dict[str, Any]]:
+    """How a page checks each guard: by the truth of a number, by its whole part, or by every entry."""
+    kinds: dict[object, str] = {truth: "truth", number: "number", integer: "integer"}
+    return [
+        {"text": check.text, "read": kinds.get(check.read, "entries"), "size": len(_entries([value]))}
+        for check, value in zip(checks, values, strict=True)
+    ]
+
+
+def _numbers(program: Program) -> tuple[Program, dict[str, Any] | None]:
+    """The program of numbers, and one guard more where it e.g. solves with a matrix, which may be singular.
+
+    Raises AgradError where there is none, or one that would be too long.
+    """
+    try:
+        found = unrolled(optimised(program, again=True), _INSTRUCTIONS)
+    except Unexpanded as problem:
+        raise AgradError("type", f"the page has no code for {problem}") from None
+    if found is None:
+        raise AgradError("limit", f"a page computes up to {_INSTRUCTIONS} instructions, and this graph needs more")
+    finite = {"text": "the results of its matrix operations are finite", "read": "number", "size": 1}
+    numbers = arranged(optimised(unchecked(found)))
+    if len(numbers.steps) > _INSTRUCTIONS:
+        raise AgradError("limit", f"a page computes up to {_INSTRUCTIONS} instructions; these are {len(numbers.steps)}")
+    return numbers, finite if found.checks else None
+
+
+def _function(numbers: Program) -> str:
+    """The function `run`. Raises AgradError where it cannot be written, or would be too long."""
+    language = JavaScript()
+    names, body, found = statements(numbers, numbers.inputs, language, "run")
+    lines = [*(language.helpers[one] for one in language.used)]
+    lines += [f"function run({', '.join(names)}) {{", *body, f"return [{','.join(found)}];", "}"]
+    text = "\n".join(lines)
+    if len(text) > _LONGEST:
+        raise AgradError("limit", f"its code would have {len(text)} characters; a page has up to {_LONGEST}")
+    return text
+
+
+# Which nodes of a graph are one box: those of a function, or of a statement.
+#
+# A box holds nodes that were made one after the other. So no line leads from a box back into itself by another one,
+# and a graph of boxes has layers, as one of nodes has.
+
+MOST = 100  # boxes side by side in another
+_LABEL = 40  # characters
+
+
+@dataclass(slots=True, eq=False)
+class Fold:
+    """A box of nodes and other boxes, each with its number; those of boxes come after those of nodes."""
+
+    number: int
+    label: str
+    kind: str  # "function", "statement", or "part" of what has too many nodes for one drawing
+    children: list[Fold | Node] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes in it."""
+        found: list[Node] = []
+        stack: list[Fold | Node] = [self]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, Fold):
+                stack += one.children
+            else:
+                found.append(one)
+        return found
+
+
+class Folding:
+    """The boxes of some nodes, oldest first. `function_of` names the function around a place, if there is one."""
+
+    def __init__(
+        self, ordered: Sequence[Node], numbers: dict[int, int], function_of: Callable[[Origin], str | None]
+    ) -> None:
+        self.numbers, self.function_of = numbers, function_of
+        self.next = max(numbers.values(), default=0) + 1
+        self.boxes: list[Fold] = []
+        self.all = ordered
+        self.top = self._box("", "whole", self._in_parts(self._runs(ordered)))
+
+    def _box(self, label: str, kind: str, children: list[Fold | Node]) -> Fold:
+        made = Fold(self.next, one_line(label, _LABEL), kind, children)
+        self.next += 1
+        self.boxes.append(made)
+        return made
+
+    def _runs(self, ordered: Sequence[Node]) -> list[Fold | Node]:
+        """Consecutive nodes of one function or statement together; leaves, which anything may use, by themselves."""
+        found: list[Fold | Node] = [node for node in ordered if node.op is None]
+        run: list[Node] = []
+        before: tuple[str, str] | None = None
+        for node in ordered:
+            if node.op is None:
+                continue
+            key = self._key(node)
+            starts_again = run and key[0] == "function" and node.origin == run[0].origin and len(run) > 1
+            if run and (key != before or starts_again):
+                found.append(self._of_run(run, before))
+                run = []
+            run.append(node)
+            before = key
+        return [*found, self._of_run(run, before)] if run else found
+
+    def _key(self, node: Node) -> tuple[str, str]:
+        if node.origin is None:
+            return "statement", ""
+        name = self.function_of(node.origin)
+        return ("function", name) if name else ("statement", node.origin.where)
+
+    def _of_run(self, run: list[Node], key: tuple[str, str] | None) -> Fold | Node:
+        if len(run) == 1 or key is None:
+            return run[0]
+        kind, label = key
+        if kind == "statement":
+            named = [node for node in run if node.name]
+            label = f"{label}: {named[-1].name} = …" if named else label or "without a source"
+        return self._box(label, kind, self._in_parts(list(run)))
+
+    def _in_parts(self, children: list[Fold | Node]) -> list[Fold | Node]:
+        """The same children, or boxes of consecutive ones where they are too many."""
+        if len(children) <= MOST:
+            return children
+        kept = [one for one in children if isinstance(one, Node) and one.op is None and one.requires_grad]
+        some = kept if len(kept) <= MOST // 2 else []
+        alone = set(some)
+        rest = [one for one in children if one not in alone]
+        size = max(ceil(len(rest) / (MOST // 2)), 2)
+        parts = [rest[start : start + size] for start in range(0, len(rest), size)]
+        return [*some, *[self._box(self._span(part), "part", self._in_parts(part)) for part in parts]]
+
+    def _span(self, part: Sequence[Fold | Node]) -> str:
+        """What a part of too many nodes has: lines of the source, and nodes."""
+        nodes = [node for one in part for node in (one.nodes if isinstance(one, Fold) else [one])]
+        numbers = [self.numbers[node.seq] for node in nodes]
+        places = list(dict.fromkeys(node.origin.where for node in nodes if node.origin is not None))
+        where = f"{places[0]}{' …' if len(places) > 1 else ''}: " if places else ""
+        return f"{where}%{min(numbers)} to %{max(numbers)}"
+
+    def as_data(self) -> list[dict[str, Any]]:
+        """Each box with its layers, the last that of the whole."""
+        return [
+            {
+                "id": box.number,
+                "label": box.label,
+                "kind": box.kind,
+                "nodes": len(box.nodes),
+                **drawing([self._number(one) for one in box.children], self._edges(box)),
+            }
+            for box in self.boxes
+        ]
+
+    def _number(self, one: Fold | Node) -> int:
+        return one.number if isinstance(one, Fold) else self.numbers[one.seq]
+
+    def _edges(self, box: Fold) -> list[tuple[int, int]]:
+        """From child to child of a box."""
+        around = {
+            node.seq: self._number(one)
+            for one in box.children
+            for node in (one.nodes if isinstance(one, Fold) else [one])
+        }
+        found: Counter[tuple[int, int]] = Counter()
+        for one in box.children:
+            here = self._number(one)
+            for node in one.nodes if isinstance(one, Fold) else [one]:
+                for x in operands(node):
+                    there = around.get(x.seq, here)
+                    if there != here:
+                        found[there, here] += 1
+        return sorted(found)
+
+
+def drawing(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """The layers of boxes and of lines that pass, and the lines: from where to where, the first pass, and how many.
+
+    The passes of a line have numbers below 0, each one less than that before it.
+    """
+    layers, lines = layered(numbers, edges)
+    below: dict[Joint, list[Joint]] = {}
+    for upper, lower in lines:
+        below.setdefault(upper, []).append(lower)
+    names: dict[Joint, int] = {}
+    chains = []
+    for upper, lower in lines:
+        if len(upper) > 1:
+            continue
+        first, end = -1 - len(names), lower
+        while len(end) > 1:
+            names[end] = -1 - len(names)
+            (end,) = below[end]
+        count = first + 1 + len(names)
+        chains.append([upper[0], end[0], first, count] if count else [upper[0], end[0]])
+    return {
+        "layers": [[names.get(joint, joint[0]) for joint in layer] for layer in layers if layer],
+        "lines": chains,
+    }
+
+
+# The page of a graph: what it shows as one JSON text, the code that computes it, and the page around both.
+
+_MOST = 20_000  # nodes
+_FLAT = 300  # nodes that are also laid out without folding
+
+
+def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
+    """A page in HTML that needs nothing else. Raises AgradError of kind `limit` for a graph of too many nodes, and of
+    kind `extra` if the library that finds the layers is not installed.
+    """
+    if len(graph.wanted) > _MOST:
+        raise AgradError(
+            "limit",
+            f"a page shows up to {_MOST} nodes, and this graph has {len(graph.wanted)}",
+            fixes=[Hint("show a part of it, with depth or from")],
+        )
+    data, made = _Page(graph, precision).parts()
+    data["heading"] = heading or graph.heading
+    parts = {
+        "title": escape(one_line(data["heading"], 200)),
+        "style": _file("page.css"),
+        "data": _encoded(data),
+        "code": made.text.replace("</", "< /"),
+        "script": _file("page.js"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html")).rstrip("\n")
+
+
+def _file(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _encoded(data: Any) -> str:
+    """JSON that can stand in a script of a page: no text of a user ends that."""
+    text = JSONEncoder(allow_nan=False, separators=(",", ":")).encode(data)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """The values of a page, entry by entry in one list; `at` gives the place and the shape of one."""
+
+    outputs: list[Tensor] = field(default_factory=list)
+    count: int = 0
+    known: dict[object, list[int]] = field(default_factory=dict)
+
+    def at(self, value: Tensor | None) -> list[int] | None:
+        """Where the entries of a value begin, and its shape; -1 for more than a few entries."""
+        return None if value is None else self.at_shape(value.shape, value)
+
+    def at_shape(self, shape: Shape, value: Tensor) -> list[int]:
+        """The same for a node of this shape."""
+        size = size_of(shape)
+        if size > FEW or any(length > FEW for length in shape):
+            return [-1, *shape]
+        is_number = not value.node.recorded and isinstance(value.node.value, float)
+        key = repr(value.node.value) if is_number else value.node  # what is passed on unchanged is there once
+        if key not in self.known:
+            self.known[key] = [self.count, *shape]
+            self.count += size
+            self.outputs.append(value)
+        return self.known[key]
+
+
+class _Page:
+    """The data of a page under construction."""
+
+    def __init__(self, graph: GraphRows, precision: int | None) -> None:
+        self.graph, self.precision = graph, precision
+        self.known = graph.builder.numbers  # by `seq`
+        self.shown = {node.seq for node in graph.wanted}
+        self.walks = walks_from(graph.ends)
+        self._begin(not graph.stale and not any(node.freed is not None for node in graph.wanted))
+
+    def _begin(self, has_program: bool) -> None:
+        """Begin the data; with a program, values that no node holds are shown, too."""
+        self.has_program = has_program
+        self.numbers = _Numbers()
+        self.facts: dict[tuple[str, str], int] = {}  # the texts of `info`, each once
+
+    def parts(self) -> tuple[dict[str, Any], Code]:
+        """The data, and the code that computes its numbers."""
+        graph = self.graph
+        leaves = [node for node in graph.wanted if node.op is None and node.requires_grad and not node.shape]
+        nodes, walks = self._shown()
+        try:
+            if graph.stale:
+                raise AgradError("stale", "the graph is stale: forward computes it again")
+            made = code(self.numbers.outputs, leaves)
+        except AgradError as problem:
+            self._begin(False)
+            nodes, walks = self._shown()
+            made = held(self.numbers.outputs, problem.message)
+        folding = Folding(graph.wanted, self.known, graph.function_of)
+        data = {
+            "name": graph.name,
+            "roots": graph.roots,
+            "nodes": nodes,
+            "facts": list(self.facts),
+            "walks": walks,
+            "boxes": folding.as_data(),
+            "flat": self._flat() if len(nodes) <= _FLAT else None,
+            "sliders": [self.known[leaf.seq] for leaf in leaves] if made.text else [],
+            "reason": made.reason,
+            "guards": made.guards,
+            "numbers": [x if isfinite(x) else str(x) for x in made.numbers],
+            "guarded": [{"text": guard.text, "parent": guard.parent} for guard in graph.guards],
+        }
+        return data, made
+
+    def _shown(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The nodes and the walks."""
+        pairs = zip(self.graph.wanted, self.graph.rows, strict=True)
+        return [self._node(node, row) for node, row in pairs], [self._walk(walk) for walk in self.walks]
+
+    def _flat(self) -> dict[str, Any]:
+        edges = {
+            (self.known[x.seq], self.known[node.seq])
+            for node in self.graph.wanted
+            for x in operands(node)
+            if x.seq in self.shown
+        }
+        return drawing([self.known[node.seq] for node in self.graph.wanted], sorted(edges))
+
+    def _node(self, node: Node, row: NodeRow) -> dict[str, Any]:
+        """A node; what is usual is left out."""
+        shown = partial(ValueSummary.text, precision=self.precision)
+        gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
+        found = {
+            "id": row.number,
+            "name": row.name,
+            "text": one_line(row.text, 400),
+            "where": row.where,
+            "op": row.title,
+            "shape": list(row.shape),
+            "operands": [x if isinstance(x, int) else shown(x) for x in row.operands],
+            "value": self._value(node),
+            "grad": None if gradient is None else self.numbers.at(tensor(gradient)),
+            "leaf": row.leaf,
+            "requires": row.requires_grad,
+            "keeps": row.keeps_grad,
+            "saves": list(row.saves),
+            "version": row.version,
+            "written": row.written_by,
+            "freed": row.freed_by,
+            "stale": row.stale,
+            "guard": row.guard,
+            "change": self.graph.change_of.get(node),
+            "info": self._info(node),
+        }
+        return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [])}
+
+    def _value(self, node: Node) -> list[int] | None:
+        """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""
+        root = self.graph.builder.values.get(node)
+        value = node.value if node.value is not None or root is None else root.value
+        if value is not None:
+            return self.numbers.at(bare(node, value))
+        return self.numbers.at_shape(node.shape, bare(node)) if self.has_program else None
+
+    def _info(self, node: Node) -> list[int]:
+        """What `info` says, but for the value and the gradient, which the page computes: places among the facts."""
+        found = [fact for fact in self.graph.facts_of(node) if fact[0] not in ("value", "grad")]
+        return [self.facts.setdefault(fact, len(self.facts)) for fact in found]
+
+    def _walk(self, walk: Walk) -> dict[str, Any]:
+        at, known = self.numbers.at, self.known
+        again = next((place for place, one in enumerate(self.walks) if one.visits is walk.visits), 0)
+        found: dict[str, Any] = {
+            "root": known[walk.root.seq],
+            "refused": self._error(walk.refused),
+            "freed": self._error(walk.freed),
+            "order": [known[node.seq] for node in walk.order if node.op is not None and node.seq in self.shown],
+        }
+        if self.walks[again] is not walk and walk.refused is None:
+            return {**found, "same": again}
+        found["visits"] = [
+            {
+                "node": known[visit.node.seq],
+                "in": at(visit.cotangent),
+                "parts": [[known[part.operand.seq], at(part.local), at(part.contribution)] for part in visit.parts],
+            }
+            for visit in walk.visits
+            if visit.node.seq in self.shown
+        ]
+        found["kept"] = [[known[node.seq], at(value)] for node, value in _by_age(walk, self.shown)]
+        return found
+
+    def _error(self, problem: AgradError | None) -> dict[str, Any] | None:
+        """An error as the session would show it."""
+        if problem is None:
+            return None
+        self.graph.explain(problem)
+        origins = [(label.origin, label.text) for label in problem.labels]
+        return {
+            "message": problem.message,
+            "places": [[x.where if x else "", x.text if x else "", said] for x, said in origins],
+            "notes": list(problem.notes),
+            "fixes": [str(fix) for fix in problem.fixes],
+        }
+
+
+def _by_age(walk: Walk, shown: Container[int]) -> list[tuple[Node, Tensor]]:
+    """What arrives at the nodes that keep a gradient, youngest first."""
+    return [(node, walk.kept[node]) for node in walk.order if node in walk.kept and node.seq in shown]
