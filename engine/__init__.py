@@ -26,7 +26,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FIRST, FUNCTIONS, OPS, SECOND
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.interop import numpy_protocol, python_numbers
+from agrad.engine.interop import protocols
 from agrad.engine.ops.tables import Table
 from agrad.engine.program.replay import forward
 
@@ -94,8 +94,8 @@ for _method in (backward, forward, register_hook):  # core does not import autod
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
 for _name in {*FIRST, *SECOND, "result", *(name for op in OPS.values() for name in op.signature.operands)}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
-numpy_protocol.install()
-python_numbers.install()
+protocols.install_numpy()
+protocols.install_python()
 
 
 def __getattr__(name: str) -> Any:

@@ -126,8 +126,6 @@ TRANSLATIONS = {
     "engine/compile/export/source.py",  # the signs of arithmetic
     "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",
-    "engine/interop/numpy_reductions.py",
-    "engine/interop/ufunc_methods.py",
     "engine/nn/init.py",  # PyTorch's gains
     "grammar/pytorch/libraries.py",
     "grammar/pytorch/names.py",

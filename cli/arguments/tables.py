@@ -91,7 +91,7 @@ def table_options(function: _F) -> _F:
 
 def form_of(options: Mapping[str, Any]) -> Any:
     """What the options say of a file of text. Raises click.UsageError."""
-    from agrad.engine.data.dialect import TextForm  # here, so that --help loads no reader
+    from agrad.engine.data.csv_tables import TextForm  # here, so that --help loads no reader
 
     try:
         return TextForm(

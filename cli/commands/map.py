@@ -282,7 +282,7 @@ def _functions(names: str | None, data: str) -> tuple[str, ...]:
     """The functions of whole columns in --whole. Raises click.UsageError."""
     if names is None:
         return ()
-    from agrad.engine.data.aggregates import NAMES  # here, so that --help loads no numpy
+    from agrad.engine.data.tables import NAMES  # here, so that --help loads no numpy
 
     found = split(names)
     for name in found:

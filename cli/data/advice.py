@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agrad.cli.arguments.expression import Formula
-from agrad.engine.data.aggregates import NAMES
+from agrad.engine.data.tables import NAMES
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.graph_fixes import leading

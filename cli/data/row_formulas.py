@@ -9,8 +9,7 @@ from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Any
 
-from agrad.engine.data.aggregates import Aggregates
-from agrad.engine.data.tables import Wanted
+from agrad.engine.data.tables import Aggregates, Wanted
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar.results import derivative_name
@@ -163,7 +162,7 @@ def _chosen(column: Any, keep: Any) -> Any:
         return column[keep]
     if isinstance(column, list):
         return [entry for entry, kept in zip(column, keep.tolist(), strict=True) if kept]
-    from agrad.engine.data.arrow import pyarrow
+    from agrad.engine.data.tables import pyarrow
 
     return column.filter(pyarrow().array(keep))
 

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
-from agrad.engine.data.arrow import WIDE, as_text, pyarrow, require_pyarrow
-from agrad.engine.data.tables import Column
+from agrad.engine.data.tables import WIDE, Column, as_text, pyarrow, require_pyarrow
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import csv_lines
 from agrad.engine.values import format_number, np

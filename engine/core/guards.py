@@ -229,8 +229,7 @@ def _take_at(node: Node, place: Place | None) -> None:
 PLAIN = object()  # the outcome where a value was read as plain data
 _DOORS = (  # modules through which other code reads values
     "agrad.engine.core.tensor",
-    "agrad.engine.interop.numpy_protocol",
-    "agrad.engine.interop.python_numbers",
+    "agrad.engine.interop.protocols",
 )
 _CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms", "agrad.engine.compile.arguments")
 

@@ -1,66 +1,229 @@
-"""pyarrow, which is an extra: imported only when it reads or writes something."""
+"""Files of columns with types, Parquet and Arrow (IPC, Feather), by pyarrow. Their nulls are empty entries."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, BinaryIO
 
-from agrad.engine.errors import AgradError, Hint
-from agrad.engine.extras import extra
-
-WIDE = 10_000  # columns of CSV: for more, pyarrow takes 10 kB each, and ends the process where that is not available
-
-
-def pyarrow(part: str = "") -> Any:
-    """A module of the library, for which mypy has no types. Raises ImportError, also where it is broken."""
-    try:
-        return require_pyarrow("reading or writing it", part)
-    except AgradError as problem:
-        raise ImportError(problem.message) from None
-
-
-def require_pyarrow(what: str, part: str = "") -> Any:
-    """The same for `what`, which needs it. Raises AgradError of kind `limit`."""
-    return extra(f"pyarrow.{part}" if part else "pyarrow", what, "pyarrow", "data")
+from agrad.engine.data.tables import (
+    BYTES,
+    NOTHING,
+    ROWS,
+    Column,
+    Numbers,
+    Piece,
+    Table,
+    Wanted,
+    pyarrow,
+    require_pyarrow,
+)
+from agrad.engine.data.text_tables import Ahead
+from agrad.engine.errors import AgradError, BadEntry, Hint
+from agrad.engine.values import np
 
 
-def as_text(name: str, column: Any, form: str) -> Any:
-    """A column of pyarrow's as CSV and JSON can hold it: numbers and booleans unchanged, texts for the rest.
+class BatchTable(Table):
+    """A file of record batches. Its nulls are rows that cannot be read."""
 
-    Raises AgradError of kind `file` if the entries have no text, such as lists, or it is not UTF-8.
+    typed = True
+    na: Collection[str] = ()  # what stands for missing numbers: of all, only "", which is null
+    schema: Any  # of pyarrow, without structs: each of their fields is a column a.b
+
+    def _take_schema(self, schema: Any) -> None:
+        """Note the columns."""
+        self.is_nested = any(pyarrow().types.is_struct(field.type) for field in schema)
+        self.schema = _flattened(schema.empty_table()).schema if self.is_nested else schema
+        self.names = list(self.schema.names)
+
+    def _flat(self, batch: Any) -> Any:
+        """A batch with the fields of structs as columns."""
+        if not self.is_nested:
+            return batch
+        flat = _flattened(pyarrow().Table.from_batches([batch])).combine_chunks()
+        columns = [one.chunk(0) if one.num_chunks else pyarrow().array([], one.type) for one in flat.columns]
+        return pyarrow().RecordBatch.from_arrays(columns, names=flat.schema.names)
+
+    def texts(self) -> set[str]:
+        """See Table: those of a type that is not read as numbers."""
+        return {field.name for field in self.schema if not _is_number(field.type)}
+
+    def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
+        """See Table."""
+        start, batch = part
+        columns: dict[str, Column] = {}
+        piece = Piece(columns, batch.num_rows, start + batch.num_rows, lambda row: self.at_row(start + row + 1))
+        for name in wanted.names:
+            column = batch.column(batch.schema.get_field_index(name))
+            if wanted.is_text(name):
+                columns[name] = column
+                continue
+            columns[name] = self._numbers(name, column)
+            if column.null_count and "" in self.na:
+                piece.missing += column.null_count
+            elif column.null_count:
+                self._refuse(name, column, piece, wanted.tolerant)
+        return piece
+
+    def _numbers(self, name: str, column: Any) -> Numbers:
+        pa, kind = pyarrow(), column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        if pa.types.is_null(kind):
+            return np.full(len(column), np.nan)
+        if not _is_number(kind):
+            fixes = [Hint("write it as numbers, such as seconds")] if pa.types.is_temporal(kind) else []
+            raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
+        if pa.types.is_boolean(kind):
+            column = column.cast(pa.int8())
+        numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return numbers
+
+    @staticmethod
+    def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
+        """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
+        empty = column.is_null().to_numpy(zero_copy_only=False)
+        facts = BadEntry(None, None, missing="")
+        place = piece.place(int(empty.argmax()))
+        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, facts=facts, **place)
+        if not tolerant:
+            raise problem
+        piece.bad = empty if piece.bad is None else piece.bad | empty
+        piece.problem = piece.problem or problem
+
+
+def _flattened(table: Any) -> Any:
+    """A table of pyarrow without structs: a field b of a struct a is a column a.b."""
+    while any(pyarrow().types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    return table
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether the entries of a column of that type are read as numbers."""
+    types = pyarrow().types
+    if types.is_dictionary(kind):
+        return _is_number(kind.value_type)
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+class ParquetTable(BatchTable):
+    """A Parquet file."""
+
+    groups: tuple[int, int] | None = None  # of its row groups those that are read: from, up to; None for all
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        pa = require_pyarrow(f"reading {path}")
+        try:
+            self.file = pyarrow("parquet").ParquetFile(path, pre_buffer=False, buffer_size=BYTES)
+            self._take_schema(self.file.schema_arrow)
+            self.total = int(self.file.metadata.num_rows)
+        except (pa.ArrowException, OSError, ValueError):  # the last, for names that are not UTF-8
+            raise AgradError("file", f"{path} is not a Parquet file, or is incomplete") from None
+
+    def close(self) -> None:
+        """See Table."""
+        self.file.close()
+
+    def choose(self, groups: tuple[int, int]) -> None:
+        """See Table."""
+        self.groups = groups
+
+    def row_groups(self) -> list[tuple[int, int]]:
+        """See Table."""
+        metadata = self.file.metadata
+        found = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+        return [
+            (group.num_rows, sum(group.column(place).total_compressed_size for place in range(group.num_columns)))
+            for group in found
+        ]
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """The first row of each piece, and its rows as pyarrow arrays."""
+        metadata = self.file.metadata
+        first, last = self.groups or (0, metadata.num_row_groups)
+        start = sum(metadata.row_group(place).num_rows for place in range(first))
+        names, groups = wanted.names or self.names[:1], list(range(first, last))
+        try:
+            for batch in self.file.iter_batches(ROWS, row_groups=groups, columns=names, use_threads=False):
+                yield start, self._flat(batch)
+                start += batch.num_rows
+        except (pyarrow().ArrowException, OSError, ValueError) as problem:
+            reason = str(problem).splitlines()[0]
+            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
+
+
+class ArrowTable(BatchTable):
+    """An Arrow file, also called Feather or IPC: with an index of its batches, or a stream of them.
+
+    Each batch has its own memory map: the pages of a single map would all stay in memory.
     """
-    pa = pyarrow()
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return _text_of_extension(name, column, form)
-    if pa.types.is_dictionary(kind):
-        return as_text(name, column.cast(kind.value_type), form)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return column
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        pa = require_pyarrow(f"reading {path}")
+        with open(path, "rb") as file:
+            self.indexed = file.read(6) == b"ARROW1"
+        try:
+            with pa.memory_map(path) as source:
+                self._take_schema(self._opened(source).schema)
+        except (pa.ArrowException, OSError, ValueError):
+            raise AgradError("file", f"{path} is not an Arrow file, or is incomplete") from None
+
+    def _opened(self, source: Any) -> Any:
+        ipc = pyarrow("ipc")
+        return ipc.open_file(source) if self.indexed else ipc.open_stream(source)
+
+    def _batches(self) -> Iterator[Any]:
+        pa = pyarrow()
+        if not self.indexed:
+            with pa.OSFile(self.path) as source:
+                yield from self._opened(source)
+            return
+        place, count = 0, 1
+        while place < count:
+            with pa.memory_map(self.path) as source:
+                opened = self._opened(source)
+                count = opened.num_record_batches
+                if place < count:
+                    yield opened.get_batch(place)
+            place += 1
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """The first row of each piece, and its rows as pyarrow arrays."""
+        yield from _parts_of(self, self._batches(), wanted)
+
+
+class ArrowStream(BatchTable):
+    """Arrow that is read from a stream, such as standard input: a stream of batches, or a file with an index."""
+
+    def __init__(self, path: str, stream: BinaryIO) -> None:
+        super().__init__(path)
+        pa = require_pyarrow(f"reading {path}")
+        first = stream.read(8)  # a file has the same stream inside: after a mark of 8 bytes, and before its index
+        rest = stream if first == b"ARROW1\0\0" else Ahead(first, stream)
+        try:
+            self.batches = pyarrow("ipc").open_stream(pa.PythonFile(rest, mode="r"))
+        except (pa.ArrowException, OSError, ValueError):
+            raise AgradError("file", f"{path} is not a stream of Arrow, or is incomplete") from None
+        self._take_schema(self.batches.schema)
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """See ArrowTable."""
+        yield from _parts_of(self, self.batches, wanted)
+
+
+def _parts_of(table: BatchTable, batches: Iterable[Any], wanted: Wanted) -> Iterator[tuple[int, Any]]:
+    """The first row of each piece of some batches, and its rows as pyarrow arrays. Raises AgradError of kind `file`."""
+    start = 0
+    names = wanted.names or table.names[:1]
     try:
-        return column.cast(pa.string())
-    except pa.ArrowInvalid:
-        if pa.types.is_timestamp(kind):
-            return _text_of_utc(column)
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        pass
-    is_binary = any(word in str(kind) for word in ("binary", "string"))
-    why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
-    fixes = [Hint(f"leave {name} out of --keep")]
-    raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
-
-
-def _text_of_utc(column: Any) -> Any:
-    """Times in a zone that this system does not know: in UTC, in which they are stored."""
-    pa, compute = pyarrow(), pyarrow("compute")
-    texts = column.view(pa.int64()).view(pa.timestamp(column.type.unit)).cast(pa.string())
-    return compute.binary_join_element_wise(texts, "Z", "")
-
-
-def _text_of_extension(name: str, column: Any, form: str) -> Any:
-    """The texts of an extension type of pyarrow: of its storage type, except for UUIDs."""
-    if column.type.extension_name != "arrow.uuid":
-        return as_text(name, column.storage, form)
-    from uuid import UUID  # here, since few columns hold one
-
-    entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
-    return pyarrow().array(entries, pyarrow().string())
+        for batch in batches:
+            some = table._flat(batch).select(names)
+            for first in range(0, some.num_rows, ROWS):
+                yield start + first, some.slice(first, ROWS)
+            start += some.num_rows
+    except (pyarrow().ArrowException, OSError, ValueError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise AgradError("file", f"{table.path} cannot be read after row {start}: {reason}") from None

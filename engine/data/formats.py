@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from copy import copy
+from dataclasses import dataclass
+from glob import has_magic, iglob
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from agrad.engine.data.streams import ending_of
-from agrad.engine.data.tables import Table, names_given, unreadable
+from agrad.engine.data.tables import Piece, Table, Wanted, names_given, unreadable
+from agrad.engine.data.text_tables import ending_of
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import np
 
 if TYPE_CHECKING:
-    from agrad.engine.data.dialect import TextForm
+    from agrad.engine.data.csv_tables import TextForm
 
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".arrows", ".feather", ".ipc")
@@ -37,13 +44,10 @@ def open_table(
     AgradError.
     """
     ending = f".{kind}" if kind is not None else ending_of(path) if stream is None else _ending_found(stream)
-    if stream is None and (files or os.path.isdir(path) or "*" in path or "?" in path or "[" in path):
-        from agrad.engine.data.folders import FolderTable, is_folder  # here, as below, since a run reads one kind
-
-        if files or is_folder(path):
-            return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast, kind=kind), files)
+    if stream is None and (files or is_folder(path)):
+        return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast, kind=kind), files)
     if ending not in BINARY and ending not in _JSON:
-        from agrad.engine.data.csv_reader import CsvTable
+        from agrad.engine.data.csv_tables import CsvTable
 
         return CsvTable(path, names, stream, block=block, fast=fast, form=form)
     if stream is None:
@@ -73,7 +77,7 @@ def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None
 
         return JsonLinesTable(path, stream, form=form)
     if ending in _PARQUET or ending in _ARROW:
-        from agrad.engine.data.parquet import ArrowStream, ArrowTable, BatchTable, ParquetTable
+        from agrad.engine.data.arrow import ArrowStream, ArrowTable, BatchTable, ParquetTable
 
         kind = ParquetTable if ending in _PARQUET else ArrowTable
         found: BatchTable = ArrowStream(path, stream) if stream is not None else kind(path)
@@ -82,3 +86,151 @@ def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None
     from agrad.engine.data.numpy_files import NpyTable, NpzTable
 
     return NpyTable(path, names) if ending == ".npy" else NpzTable(path)
+
+
+# A folder of files, or several that match a pattern, as one table: the rows of each file in the order of their names.
+#
+# The folders of partitions, such as `year=2024`, are columns too. All files must have the columns of the first, in any
+# order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them.
+
+_MOST = 20_000  # files and folders that are looked at
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a file, and what is to be added to its columns."""
+
+    table: Table
+    part: Any
+    fixed: dict[str, str]
+    before: int  # bytes of the files before
+
+
+class FolderTable(Table):
+    """A folder of files, or a pattern such as `data/*.csv`. `opened`: opens one file; `files`: those, if known."""
+
+    groups: tuple[int, int] | None = None  # which row groups of its only file it consists of; None for all
+
+    def __init__(self, path: str, opened: Callable[[str], Table], files: Sequence[str] = ()) -> None:
+        super().__init__(path)
+        self.opened = opened
+        self.files = [*files] or files_of(path)
+        if not self.files:
+            raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+        endings = sorted({ending_of(file) for file in self.files})
+        if len(endings) > 1:
+            message = f"{path} has files of several kinds: {' '.join(endings)}"
+            raise AgradError("file", message, fixes=[Hint(f"name those of one kind: '{path}/*{endings[0]}'")])
+        self.sizes = [os.path.getsize(file) for file in self.files]
+        self.size = self.total = sum(self.sizes)
+        self.first = self.files[0]
+        with closing(opened(self.first)) as first:
+            self.own, self.typed, self.nameless = list(first.names), first.typed, first.nameless
+            self.unsure = first.unsure
+        self.fixed = _partition(path, self.first)
+        self.names = [*self.own, *(name for name in self.fixed if name not in self.own)]
+
+    def parts(self, wanted: Wanted) -> Iterator[_Part]:
+        """See Table."""
+        before = 0
+        for file, size in zip(self.files, self.sizes, strict=True):
+            fixed = _partition(self.path, file)
+            if list(fixed) != list(self.fixed):
+                raise AgradError("file", f"{file} is in other partitions than {self.first}")
+            with closing(self.opened(file)) as table:
+                if self.groups is not None:
+                    table.choose(self.groups)
+                inside = self._inside(table, wanted, fixed)
+                for part in table.parts(inside):
+                    yield _Part(table, part, fixed, before)
+            before += size
+
+    def part(self, file: str, groups: tuple[int, int] | None = None) -> FolderTable:
+        """The table of one of its files, or of some row groups of it: the columns are those of the whole."""
+        one = copy(self)
+        one.files, one.groups = [file], groups
+        one.sizes = [os.path.getsize(file)]
+        one.size = one.total = one.sizes[0]
+        return one
+
+    def texts(self) -> set[str]:
+        """See Table."""
+        fixed = {name for name, text in self.fixed.items() if name not in self.own and not _is_number(text)}
+        with closing(self.opened(self.first)) as first:
+            return first.texts() | fixed
+
+    def _inside(self, table: Table, wanted: Wanted, fixed: dict[str, str]) -> Wanted:
+        """What is wanted of one file. Raises AgradError for a column that it has not, or not as it is expected."""
+        for name in wanted.names:
+            if name not in self.own or table.names.count(name) == 1:
+                continue
+            message = f"{table.path} has no column {name}, which {self.first} has"
+            raise AgradError("file", message, notes=[table.listing()])
+        if table.nameless and len(table.names) != len(self.own):
+            message = f"{table.path} has {len(table.names)} columns, and {self.first} has {len(self.own)}"
+            raise AgradError("file", message)
+        own = [name for name in wanted.numbers if name in self.own]
+        copied = [name for name in wanted.copied if name in self.own]
+        return Wanted(own, copied, wanted.texts, wanted.tolerant)
+
+    def piece(self, part: _Part, wanted: Wanted) -> Piece:
+        """See Table."""
+        table = part.table
+        piece = table.piece(part.part, self._inside(table, wanted, part.fixed))
+        for name, text in part.fixed.items():
+            if name in wanted.names and name not in self.own:
+                piece.columns[name] = self._fixed(name, text, piece.rows, wanted.is_text(name))
+        piece.columns = {name: piece.columns[name] for name in wanted.names}
+        done = piece.done / table.total if table.total else 0.0
+        piece.done = part.before + int(done * table.size)
+        return piece
+
+    def _fixed(self, name: str, text: str, rows: int, as_text: bool) -> Any:
+        if as_text:
+            return [text] * rows
+        try:
+            return np.full(rows, float(text))
+        except ValueError:
+            raise AgradError("file", f"{self.path}: the partition {name}={text} is not a number") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is that of a folder, or a pattern that no file has for its name."""
+    return os.path.isdir(path) or (has_magic(path) and not os.path.exists(path))
+
+
+def files_of(path: str) -> list[str]:
+    """The files in a folder and the folders in it, or those that match a pattern, in the order of their names."""
+    if not os.path.isdir(path):
+        matching = list(islice(iglob(path, recursive=True), _MOST + 1))
+        _require_few(path, len(matching))
+        return sorted(file for file in matching if os.path.isfile(file))
+    found, seen = [], 0
+    for folder, inner, names in os.walk(path):
+        seen += len(inner) + len(names)
+        _require_few(path, seen)
+        inner[:] = sorted(name for name in inner if name[0] not in "._")
+        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    return sorted(found)
+
+
+def _require_few(path: str, count: int) -> None:
+    """Refuse more files than are looked at. Raises AgradError of kind `file`."""
+    if count > _MOST:
+        message = f"{path} has more than {_MOST} files and folders"
+        raise AgradError("file", message, fixes=[Hint("name a folder inside of it, or files by a pattern")])
+
+
+def _partition(path: str, file: str) -> dict[str, str]:
+    """The columns that the folders between a folder and a file stand for."""
+    folders = os.path.relpath(file, path).split(os.sep)[:-1] if os.path.isdir(path) else []
+    parted = [folder.partition("=") for folder in folders]
+    return {name: text for name, equals, text in parted if equals and name}

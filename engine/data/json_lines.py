@@ -12,11 +12,10 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
-from agrad.engine.data.arrow import pyarrow
-from agrad.engine.data.dialect import TextForm
+from agrad.engine.data.csv_tables import TextForm
 from agrad.engine.data.source import Source, Span
-from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted
-from agrad.engine.data.text_table import Block, TextTable
+from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted, pyarrow
+from agrad.engine.data.text_tables import Block, TextTable
 from agrad.engine.errors import AgradError, BadEntry, Hint, Label
 from agrad.engine.text import truncate
 from agrad.engine.values import np

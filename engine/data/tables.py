@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from agrad.engine.data.arrow import as_text
 from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, OtherForm, UnknownColumn
+from agrad.engine.extras import extra
 from agrad.engine.text import as_name
 from agrad.engine.values import np
 
@@ -215,3 +216,126 @@ def unreadable(path: str, problem: OSError | ValueError) -> AgradError:
         return AgradError("file", f"cannot read {path}: that is not the name of a file")
     reason = "it is a folder" if isinstance(problem, IsADirectoryError) else problem.strerror
     return AgradError("file", f"cannot read {path}: {reason}")
+
+
+# Numbers about a whole column that is read piece by piece: its sum, mean, variance, least and greatest.
+#
+# Pieces are merged as Chan, Golub and LeVeque do ("Algorithms for computing the sample variance", 1983): the variance
+# of a large mean keeps its digits. As for arrays, an entry that is nan makes all of them nan, and the variance divides
+# by n.
+
+
+class Aggregates:
+    """The numbers about a column so far."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sums: list[float] = []
+        self.middle = self.squares = 0.0  # the mean, and the sum of the squares of deviations from it
+        self.least, self.greatest = math.inf, -math.inf
+
+    def add(self, values: Numbers) -> None:
+        """Take some more entries into account."""
+        count = len(values)
+        if not count:
+            return
+        with np.errstate(all="ignore"):
+            self.sums.append(float(values.sum()))
+            middle = float(values.mean())
+            squares = float(np.square(values - middle).sum())
+            total = self.count + count
+            apart = middle - self.middle
+            self.squares += squares + apart * apart * (self.count * count / total)
+            self.middle += apart * (count / total)
+            self.least = float(np.minimum(self.least, values.min()))
+            self.greatest = float(np.maximum(self.greatest, values.max()))
+        self.count = total
+
+    def value(self, name: str) -> float:
+        """The number of that name. Raises AgradError of kind `domain` if there were no entries."""
+        if not self.count and name != "sum":
+            raise AgradError("domain", f"{name} of no rows")
+        number: float = getattr(self, f"_{name}")()
+        return number
+
+    def _mean(self) -> float:
+        return self._sum() / self.count
+
+    def _std(self) -> float:
+        return math.sqrt(self._var())
+
+    def _var(self) -> float:
+        return self.squares / self.count
+
+    def _sum(self) -> float:
+        return math.fsum(self.sums) if all(map(math.isfinite, self.sums)) else sum(self.sums)
+
+    def _min(self) -> float:
+        return self.least
+
+    def _max(self) -> float:
+        return self.greatest
+
+
+NAMES = tuple([name[1:] for name in vars(Aggregates) if name[0] == "_" != name[1]])  # of the functions of a column
+
+
+# pyarrow, which is an extra: imported only when it reads or writes something.
+
+WIDE = 10_000  # columns of CSV: for more, pyarrow takes 10 kB each, and ends the process where that is not available
+
+
+def pyarrow(part: str = "") -> Any:
+    """A module of the library, for which mypy has no types. Raises ImportError, also where it is broken."""
+    try:
+        return require_pyarrow("reading or writing it", part)
+    except AgradError as problem:
+        raise ImportError(problem.message) from None
+
+
+def require_pyarrow(what: str, part: str = "") -> Any:
+    """The same for `what`, which needs it. Raises AgradError of kind `limit`."""
+    return extra(f"pyarrow.{part}" if part else "pyarrow", what, "pyarrow", "data")
+
+
+def as_text(name: str, column: Any, form: str) -> Any:
+    """A column of pyarrow's as CSV and JSON can hold it: numbers and booleans unchanged, texts for the rest.
+
+    Raises AgradError of kind `file` if the entries have no text, such as lists, or it is not UTF-8.
+    """
+    pa = pyarrow()
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _text_of_extension(name, column, form)
+    if pa.types.is_dictionary(kind):
+        return as_text(name, column.cast(kind.value_type), form)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return column
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        if pa.types.is_timestamp(kind):
+            return _text_of_utc(column)
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        pass
+    is_binary = any(word in str(kind) for word in ("binary", "string"))
+    why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
+    fixes = [Hint(f"leave {name} out of --keep")]
+    raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
+
+
+def _text_of_utc(column: Any) -> Any:
+    """Times in a zone that this system does not know: in UTC, in which they are stored."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    texts = column.view(pa.int64()).view(pa.timestamp(column.type.unit)).cast(pa.string())
+    return compute.binary_join_element_wise(texts, "Z", "")
+
+
+def _text_of_extension(name: str, column: Any, form: str) -> Any:
+    """The texts of an extension type of pyarrow: of its storage type, except for UUIDs."""
+    if column.type.extension_name != "arrow.uuid":
+        return as_text(name, column.storage, form)
+    from uuid import UUID  # here, since few columns hold one
+
+    entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
+    return pyarrow().array(entries, pyarrow().string())

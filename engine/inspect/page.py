@@ -20,11 +20,11 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, Origin
+from agrad.engine.inspect.backward_trace import Walk, walks_from
 from agrad.engine.inspect.boxes import Joint
 from agrad.engine.inspect.nodes import operands
 from agrad.engine.inspect.pictures import layered
 from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary, one_line
-from agrad.engine.inspect.walks import Walk, walks_from
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract

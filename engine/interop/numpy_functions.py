@@ -1,9 +1,4 @@
-"""The functions of agrad for those of NumPy, to which `numpy_protocol` passes calls.
-
-Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
-those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
-argument is refused.
-"""
+"""NumPy's reductions with `where=` and `initial=`, and those that agrad's table has not."""
 
 from __future__ import annotations
 
@@ -12,20 +7,138 @@ import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import cache, reduce
+from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, number_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import numpy_arrays as arrays
-from agrad.engine.interop import numpy_shapes as shapes
-from agrad.engine.interop.numpy_fft import TRANSFORMS
-from agrad.engine.interop.numpy_reductions import REDUCTIONS
-from agrad.engine.interop.numpy_shapes import ag
+from agrad.engine.interop import numpy_arrays as shapes
+from agrad.engine.interop.numpy_arrays import TRANSFORMS, ag, at, moveaxis
+from agrad.engine.ops.arrays.indexing import positions, scatter
+from agrad.engine.ops.arrays.statistics import quantiles
 from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd_values
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import broadcast, format_shape, np, shape_of
+
+# What an entry that is left out counts as.
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": 0.0, "all": 1.0, "max": -math.inf, "min": math.inf}
+_WITH_INITIAL = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def _chosen(a: Any, where: Any, otherwise: float) -> Any:
+    """The entries where the condition holds."""
+    return operand(a) if where is True else ag.where(where, a, otherwise)
+
+
+def _reduced(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    if where is not True and initial is None and name in ("max", "min"):
+        fixes = [Hint("initial=-np.inf") if name == "max" else Hint("initial=np.inf")]
+        raise AgradError("type", f"np.{name} with where= needs initial=, since there may be no entry", fixes=fixes)
+    found = getattr(ag, name)(_chosen(a, where, _NEUTRAL[name]), axis=axis, keepdims=keepdims)
+    return found if initial is None else getattr(ag, _WITH_INITIAL[name])(found, initial)
+
+
+def _with_initial(name: str) -> Function:
+    def function(a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        return _reduced(name, a, axis, keepdims, initial, where)
+
+    return function
+
+
+def _truths(name: str) -> Function:
+    def function(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return _reduced(name, a, axis, keepdims, None, where)
+
+    return function
+
+
+def _mean(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    if where is True:
+        return ag.mean(a, axis, keepdims)
+    return ag.div(ag.sum(ag.where(where, a, 0.0), axis, keepdims), _count(a, where, axis, keepdims))
+
+
+def _count(a: Any, where: Any, axis: Any, keepdims: Any) -> Any:
+    truths = ag.not_equal(where, 0.0)
+    return ag.sum(ag.expand(truths, broadcast(shape_of(operand(a)), shape_of(truths))), axis, keepdims)
+
+
+def _nothing(a: Any, where: Any) -> Any:
+    """nan in the place of what is left out, which the functions without nan leave out: none of the others may be."""
+    if ag.any(ag.isnan(_chosen(a, where, 0.0))):
+        raise AgradError("domain", "np.var and np.std with where= of entries that are nan", fixes=[Hint("np.nanvar")])
+    return ag.where(where, a, math.nan)
+
+
+def _moment(name: str) -> Function:
+    def function(a: Any, axis: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = True) -> Any:
+        call = getattr(ag, name if where is True else f"nan{name}")
+        return call(a if where is True else _nothing(a, where), axis, keepdims, ddof)
+
+    return function
+
+
+# Without nan
+
+
+def _without_nan(name: str, neutral: float) -> Function:
+    def function(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        return getattr(ag, name)(ag.where(ag.isnan(a), neutral, a), axis=axis, keepdims=keepdims)
+
+    return function
+
+
+def _running_without_nan(name: str, neutral: float) -> Function:
+    return lambda a, axis=None: getattr(ag, name)(ag.where(ag.isnan(a), neutral, a), axis)
+
+
+def _places_without_nan(name: str, beyond: float) -> Function:
+    def function(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        if not ag.all(ag.sum(ag.equal(ag.isnan(a), 0.0), axis)):
+            raise AgradError("domain", f"np.nan{name}: all entries along an axis are nan")
+        return getattr(ag, name)(ag.where(ag.isnan(a), beyond, a), axis, keepdims)
+
+    return function
+
+
+def _nanmedian(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return quantiles("nanmedian", 1.0, True, a, 0.5, axis, keepdims)
+
+
+def _nanquantile(name: str, whole: float) -> Function:
+    def function(a: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        return quantiles(name, whole, True, a, q, axis, keepdims)
+
+    return function
+
+
+REDUCTIONS: dict[str, Function] = {
+    **{name: _with_initial(name) for name in _WITH_INITIAL},
+    "amax": _with_initial("max"),
+    "amin": _with_initial("min"),
+    **{name: _truths(name) for name in ("any", "all")},
+    "mean": _mean,
+    **{name: _moment(name) for name in ("var", "std")},
+    "nanprod": _without_nan("prod", 1.0),
+    "nancumsum": _running_without_nan("cumsum", 0.0),
+    "nancumprod": _running_without_nan("cumprod", 1.0),
+    "nanargmax": _places_without_nan("argmax", -math.inf),
+    "nanargmin": _places_without_nan("argmin", math.inf),
+    "nanmedian": _nanmedian,
+    "nanquantile": _nanquantile("nanquantile", 1.0),
+    "nanpercentile": _nanquantile("nanpercentile", 100.0),
+}
+
+
+# The functions of agrad for those of NumPy, to which `numpy_protocol` passes calls.
+#
+# Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
+# those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
+# argument is refused.
 
 # NumPy's name -> agrad's. A ufunc goes by the name that it gives itself: np.mod is called remainder.
 NAMES = {
@@ -372,3 +485,67 @@ def _in_numpy(path: str) -> Any:
         for name in path.split("."):
             room = getattr(room, name, None)
     return room
+
+
+# The methods of NumPy's ufuncs on Tensors: `np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.add.at(x, i, y)`.
+
+_REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+_RUNNING = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def _slices(name: str, array: Any, axis: Any) -> tuple[list[Any], int]:
+    array = operand(array)
+    shape = shape_of(array)
+    place = axis_of(name, shape, 0 if axis is None and len(shape) == 1 else axis)
+    if not shape[place]:
+        raise AgradError("shape", f"{name} of no entries has no counterpart in agrad")
+    return [array[at(place, one)] for one in range(shape[place])], place
+
+
+def _reduce(name: str, function: Function, array: Any, axis: Any = 0, keepdims: Any = False, **others: Any) -> Any:
+    known = _REDUCTIONS.get(name)
+    if known is not None:
+        return REDUCTIONS[known](array, axis=axis, keepdims=keepdims, **others)
+    if others:
+        raise AgradError("type", f"np.{name}.reduce has no counterpart in agrad with {next(iter(others))}=")
+    parts, place = _slices(f"np.{name}.reduce", array, axis)
+    found = reduce(function, parts)
+    return moveaxis(ag.unsqueeze(found, 0), 0, place) if keepdims else found
+
+
+def _accumulate(name: str, function: Function, array: Any, axis: Any = 0) -> Any:
+    if name in _RUNNING:
+        return getattr(ag, _RUNNING[name])(array, axis)
+    parts, place = _slices(f"np.{name}.accumulate", array, axis)
+    return ag.stack(list(accumulate(parts, function)), place)
+
+
+def _outer(name: str, function: Function, x: Any, y: Any) -> Any:
+    x, y = operand(x), operand(y)
+    return function(ag.reshape(x, (*shape_of(x), *(1,) * len(shape_of(y)))), y)
+
+
+def _at(name: str, function: Function, a: Any, indices: Any, b: Any = None) -> None:
+    """What comes to one place twice is added twice; each other ufunc is one of entries."""
+    if name not in ("add", "subtract"):
+        fixes = [Hint("x[places] = …, where no place is named twice")]
+        raise AgradError("type", f"np.{name}.at has no counterpart in agrad", fixes=fixes)
+    if not isinstance(a, Tensor):
+        fixes = [Hint("array = ag.tensor(array), which can hold its graph")]
+        message = f"np.{name}.at cannot write a Tensor into an array: it would lose its graph"
+        raise AgradError("type", message, fixes=fixes)
+    index = positions(a.shape, indices)
+    change = ag.expand(b, a.detach()[index].shape)
+    a[...] = function(a, scatter(change, index, a.shape))
+
+
+_METHODS: Mapping[str, Function] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}
+ARGUMENTS = {"reduce": ("axis", "keepdims", "initial", "where"), "accumulate": ("axis",), "outer": (), "at": ()}
+
+
+def method_of(name: str, ufunc: str, function: Function) -> Function | None:
+    """A method of a ufunc, as agrad computes it; None for one that it has not."""
+    found = _METHODS.get(name)
+    return None if found is None else lambda *inputs, **keywords: found(ufunc, function, *inputs, **keywords)

@@ -5,19 +5,25 @@ The language and Python use the same objects. What a layer computes is a functio
 """
 
 from agrad.engine.nn import functional, init, optim, utils
-from agrad.engine.nn.batch_norm import BatchNorm1d, BatchNorm2d
-from agrad.engine.nn.containers import ModuleDict, ModuleList, Sequential
-from agrad.engine.nn.functions import (
+from agrad.engine.nn.layers import (
     ELU,
     GELU,
     SELU,
+    BatchNorm1d,
+    BatchNorm2d,
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
+    Dropout,
+    Embedding,
+    Flatten,
     Hardtanh,
     HuberLoss,
+    Identity,
     L1Loss,
+    LayerNorm,
     LeakyReLU,
+    Linear,
     LogSigmoid,
     LogSoftmax,
     MSELoss,
@@ -29,8 +35,7 @@ from agrad.engine.nn.functions import (
     Softplus,
     Tanh,
 )
-from agrad.engine.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear
-from agrad.engine.nn.module import Module
+from agrad.engine.nn.module import Module, ModuleDict, ModuleList, Sequential
 from agrad.engine.nn.parameter import Parameter
 
 __all__ = [

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, is_sequence, number_of
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor, no_grad
+from agrad.engine.core.op import FUNCTIONS, Signature
+from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.nn import init
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
 from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.values import format_number, np, size_of, whole
+from agrad.engine.values import format_number, format_shape, np, size_of, whole
 
 
 def _count(what: str, value: Any) -> int:
@@ -175,3 +175,206 @@ def over(x: Any, value: Any, inplace: bool) -> Any:
     """The value; with `inplace`, it is written over x, which then has its graph."""
     both = isinstance(x, Tensor) and isinstance(value, Tensor)
     return overwrite(x, value, "inplace=True") if inplace and both and value is not x else value
+
+
+# Modules without parameters: activations and losses, each of which calls one function of the table.
+
+
+class _Applied(Module):
+    """The base of these modules: the settings, which are the attributes of the function, are those of the module."""
+
+    function = ""
+    form = Signature("", "")
+    inputs = 1
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__()
+        settings = self.form.bind(args, keywords)[1]
+        self.inplace = bool(settings.pop("inplace", False))
+        self._settings = tuple(settings)
+        for name, value in settings.items():
+            setattr(self, name, value)
+
+    def forward(self, *inputs: Any) -> Any:
+        """The value of the function."""
+        if len(inputs) != self.inputs:
+            count = "1 value" if self.inputs == 1 else f"{self.inputs} values"
+            raise AgradError("arity", f"{type(self).__name__} takes {count}, and got {len(inputs)}")
+        found = FUNCTIONS[self.function].call(*inputs, **{name: getattr(self, name) for name in self._settings})
+        return over(inputs[0], found, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings; PyTorch shows none of a loss."""
+        if self.inputs > 1:
+            return ""
+        shown = [f"{name}={getattr(self, name)!r}" for name in self._settings]
+        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
+
+
+def _applied(name: str, function: str, form: str = "", inputs: int = 1) -> type[Module]:
+    """The class of modules that call a function."""
+    doc = f"`{function}` as a module."
+    body = {"function": function, "form": Signature(f"nn.{name}", f"; {form}"), "inputs": inputs, "__doc__": doc}
+    return type(name, (_Applied,), body | {"__module__": __name__})
+
+
+ReLU = _applied("ReLU", "relu", "inplace=False")
+Sigmoid = _applied("Sigmoid", "sigmoid")
+Tanh = _applied("Tanh", "tanh")
+SiLU = _applied("SiLU", "silu", "inplace=False")
+LogSigmoid = _applied("LogSigmoid", "logsigmoid")
+LeakyReLU = _applied("LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=False")
+ELU = _applied("ELU", "elu", "alpha=1.0, inplace=False")
+SELU = _applied("SELU", "selu", "inplace=False")
+Hardtanh = _applied("Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False")
+
+_LOSS = "reduction='mean'"
+MSELoss = _applied("MSELoss", "mse_loss", _LOSS, 2)
+L1Loss = _applied("L1Loss", "l1_loss", _LOSS, 2)
+BCELoss = _applied("BCELoss", "binary_cross_entropy", _LOSS, 2)
+BCEWithLogitsLoss = _applied("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", _LOSS, 2)
+_CLASSES = f"weight=None, {_LOSS}, ignore_index=-100, label_smoothing=0.0"
+CrossEntropyLoss = _applied("CrossEntropyLoss", "cross_entropy", _CLASSES, 2)
+NLLLoss = _applied("NLLLoss", "nll_loss", _LOSS, 2)
+HuberLoss = _applied("HuberLoss", "huber_loss", f"{_LOSS}, delta=1.0", 2)
+
+
+class GELU(Module):
+    """`gelu` as a module."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        if approximate != "none":
+            raise AgradError("type", "GELU is computed exactly: approximate can only be 'none'", fixes=["nn.GELU()"])
+        self.approximate = approximate
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return FUNCTIONS["gelu"].call(input)
+
+    def extra_repr(self) -> str:
+        """The setting."""
+        return f"approximate={self.approximate!r}"
+
+
+class Softplus(Module):
+    """`softplus` as a module."""
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return FUNCTIONS["softplus"].call(input)
+
+
+class Softmax(Module):
+    """`softmax` along an axis; without one, PyTorch chooses the first of 0, 1 or 3 axes, and else the second."""
+
+    function = "softmax"
+
+    def __init__(self, dim: Any = None) -> None:
+        super().__init__()
+        self.dim = dim if dim is None else int(dim)
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        axis = (0 if len(shape_of_any(input)) in (0, 1, 3) else 1) if self.dim is None else self.dim
+        return FUNCTIONS[self.function].call(input, axis=axis)
+
+    def extra_repr(self) -> str:
+        """The axis."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """`log_softmax` along an axis."""
+
+    function = "log_softmax"
+
+
+# Batch normalisation: each feature is shifted and scaled by the mean and the variance over the rows.
+
+
+class _BatchNorm(Module):
+    """(x - mean)/sqrt(variance + eps)*weight + bias, a feature (the second axis) at a time.
+
+    In training, of the mean and the variance of the batch, of which running means are kept; after `eval()`, of those
+    (Ioffe and Szegedy 2015; PyTorch's rule: the running variance is that with n - 1). `momentum` is the share of the
+    new batch; None for the mean of all batches.
+    """
+
+    axes: tuple[int, ...] = ()  # how many axes x may have
+
+    def __init__(
+        self,
+        num_features: Any,
+        eps: Any = 1e-5,
+        momentum: Any = 0.1,
+        affine: Any = True,
+        track_running_stats: Any = True,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.num_features = count = whole(num_features, f"{name}: num_features")
+        if count < 0:
+            raise AgradError("shape", f"{name}: num_features must not be negative")
+        self.eps = number_of(name, "eps", eps)
+        self.momentum = None if momentum is None else number_of(name, "momentum", momentum)
+        self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
+        self.register_parameter("weight", parameter(np.ones(count)) if affine else None)
+        self.register_parameter("bias", parameter(np.zeros(count)) if affine else None)
+        for buffer, value in (
+            ("running_mean", np.zeros(count)),
+            ("running_var", np.ones(count)),
+            ("num_batches_tracked", 0.0),
+        ):
+            self.register_buffer(buffer, tensor(value) if track_running_stats else None)
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        shape = shape_of_any(input)
+        if len(shape) not in self.axes or shape[1] != self.num_features:
+            wanted = " or ".join(f"{number} axes" for number in self.axes)
+            message = f"{type(self).__name__}: x of shape {format_shape(shape)} does not have {wanted}"
+            raise AgradError("shape", f"{message}, the second of {self.num_features} features")
+        beside = (1, self.num_features, *(1 for _ in shape[2:]))
+        if self.training or not self.track_running_stats:
+            mean, variance = self._of_batch(input, shape)
+        else:
+            mean, variance = (self.running_mean.reshape(beside), self.running_var.reshape(beside))
+        found = (input - mean) / FUNCTIONS["sqrt"].call(variance + self.eps)
+        return found * self.weight.reshape(beside) + self.bias.reshape(beside) if self.affine else found
+
+    def _of_batch(self, x: Any, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """The mean and the variance of a batch, which in training change the running ones."""
+        axes = (0, *range(2, len(shape)))
+        count = size_of(shape) // max(self.num_features, 1)
+        if self.training and count < 2:
+            message = f"{type(self).__name__}: x of shape {format_shape(shape)} has one value a feature: no variance"
+            raise AgradError("shape", message, fixes=["model.eval()   uses the running mean and variance"])
+        mean = FUNCTIONS["mean"].call(x, axis=axes, keepdims=True)
+        variance = FUNCTIONS["mean"].call(FUNCTIONS["square"].call(x - mean), axis=axes, keepdims=True)
+        if self.training and self.track_running_stats:
+            with no_grad():
+                self.num_batches_tracked.copy_(self.num_batches_tracked + 1.0)
+                share = 1.0 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
+                unbiased = variance * (count / (count - 1))
+                for running, new in ((self.running_mean, mean), (self.running_var, unbiased)):
+                    running.copy_((1.0 - share) * running + share * new.detach().reshape(running.shape))
+        return mean, variance
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        numbers = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
+        numbers = f"{numbers}, affine={self.affine}, bias={self.bias is not None}"
+        return f"{numbers}, track_running_stats={self.track_running_stats}"
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of rows of features, or of sequences of them."""
+
+    axes = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of images with several channels."""
+
+    axes = (4,)

@@ -19,7 +19,7 @@ from agrad.engine.values import Array, describe, np, whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agrad.engine.data.dialect import TextForm
+    from agrad.engine.data.csv_tables import TextForm
     from agrad.engine.data.tables import Table, Wanted
 
 Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
@@ -111,7 +111,7 @@ def _form(name: str, header: Any = None, skip: Any = 0, na: Any = None, **texts:
     """What a call says of a file of text; None for nothing. Raises AgradError."""
     if header is na is None and skip == 0 and not any(given is not None for given in texts.values()):
         return None
-    from agrad.engine.data.dialect import TextForm  # here, as below: a calculation does not read files
+    from agrad.engine.data.csv_tables import TextForm  # here, as below: a calculation does not read files
 
     for what, given in texts.items():
         if given is not None and not isinstance(given, str):
@@ -157,7 +157,7 @@ def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
 
 def _number_columns(table: Table) -> None:
     """Name the columns of a text by their numbers, from 1: several may have one name in the file."""
-    from agrad.engine.data.csv_reader import CsvTable
+    from agrad.engine.data.csv_tables import CsvTable
 
     if isinstance(table, CsvTable):
         table.names = [str(place + 1) for place in range(len(table.names))]
@@ -224,7 +224,7 @@ def _fixes_typed(
         def again(**changes: Any) -> str:
             from dataclasses import replace  # here, since few calls fail
 
-            from agrad.engine.data.dialect import TextForm
+            from agrad.engine.data.csv_tables import TextForm
 
             return f"{typed}{_columns_typed(columns)}{_form_typed(replace(form or TextForm(), **changes))})"
 

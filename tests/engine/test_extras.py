@@ -9,7 +9,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
-from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.csv_tables import CsvTable
 from agrad.engine.data.tables import Wanted
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar import special

@@ -8,10 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from glob import has_magic
 
-from agrad.engine.data.folders import files_of, is_folder
-from agrad.engine.data.formats import open_table
-from agrad.engine.data.streams import ending_of
+from agrad.engine.data.formats import files_of, is_folder, open_table
 from agrad.engine.data.tables import unreadable
+from agrad.engine.data.text_tables import ending_of
 from agrad.engine.errors import AgradError, Hint
 
 ENDINGS = {"csv": ".csv", "json": ".jsonl", "npy": ".npy", "npz": ".npz", "arrow": ".arrow", "parquet": ".parquet"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agrad.cli.data.job import ahead
 from agrad.engine import cos, grad, sin, tensor
-from agrad.engine.data import csv_reader, text_table
+from agrad.engine.data import csv_tables, text_tables
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError
 from agrad.grammar.session import rowwise
@@ -142,7 +142,7 @@ def test_every_kind_of_file_gives_the_same_rows(mapped, tmp_path, monkeypatch, k
 @pytest.mark.parametrize("form", ["csv", "jsonl", "npy", "npz", "parquet"])
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_every_form_of_output_reads_back_to_the_same_numbers(mapped, tmp_path, monkeypatch, form, threads):
-    monkeypatch.setattr(csv_reader, "BYTES", 16)
+    monkeypatch.setattr(csv_tables, "BYTES", 16)
     out, err, code = mapped(
         CURVE, "points.csv", "--wrt", "x,y", "--keep", "x", "-o", f"out.{form}", "--threads", threads
     )
@@ -232,8 +232,8 @@ def test_without_pyarrow_parquet_says_what_to_install(mapped, tmp_path, without_
 )
 @pytest.mark.parametrize("size", [3, 2**20])
 def test_csv_as_programs_write_it(mapped, monkeypatch, text, columns, answer, size):
-    monkeypatch.setattr(csv_reader, "BYTES", size)
-    monkeypatch.setattr(csv_reader, "_QUOTES", 12 if '5"' in text else 2**20)
+    monkeypatch.setattr(csv_tables, "BYTES", size)
+    monkeypatch.setattr(csv_tables, "_QUOTES", 12 if '5"' in text else 2**20)
     assert mapped("x", "-", *columns, given=text) == (f"value\n{answer}", "", 0)
 
 
@@ -247,11 +247,11 @@ def test_blocks_of_any_size_hold_the_same_rows(table, size, by_hand):
     file = io.StringIO(newline="")
     csv.writer(file).writerows([("x", "s"), *((repr(x), f"s{text}") for x, text in table)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_reader, "BYTES", size)
+        patch.setattr(csv_tables, "BYTES", size)
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.getvalue().encode())))
         if by_hand:
             patch.setitem(sys.modules, "pyarrow", None)
-        sheet, wanted = csv_reader.CsvTable("<stdin>", stream=sys.stdin.buffer), Wanted(["x"], ["s"], texts=True)
+        sheet, wanted = csv_tables.CsvTable("<stdin>", stream=sys.stdin.buffer), Wanted(["x"], ["s"], texts=True)
         pieces = [sheet.piece(part, wanted) for part in sheet.parts(wanted)]
     found = [x for piece in pieces for x in piece.columns["x"].tolist()]
     texts = [text for piece in pieces for text in map(str, piece.columns["s"])]
@@ -297,7 +297,7 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
 )
 @pytest.mark.parametrize("size", [4, 2**20])
 def test_the_place_of_a_bad_row_is_right_in_any_block(mapped, monkeypatch, text, message, size):
-    monkeypatch.setattr(csv_reader, "BYTES", size)
+    monkeypatch.setattr(csv_tables, "BYTES", size)
     out, err, code = mapped("x*y", "-", given=text)
     assert (out, code) == ("", 1) or size == 4
     assert err.startswith(message)
@@ -305,7 +305,7 @@ def test_the_place_of_a_bad_row_is_right_in_any_block(mapped, monkeypatch, text,
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_on_error_null_goes_on_and_counts(mapped, monkeypatch, threads):
-    monkeypatch.setattr(csv_reader, "BYTES", 8)
+    monkeypatch.setattr(csv_tables, "BYTES", 8)
     out, err, code = mapped(
         "x*y", "-", "--wrt", "x", "--on-error", "null", "--keep", "x", "--threads", threads, given=BAD
     )
@@ -428,7 +428,7 @@ def test_what_is_drawn_at_random_is_drawn_once(mapped, expression):
 )
 def test_machine_code_that_was_asked_for_in_vain_is_told_of_once(mapped, monkeypatch, expression, reason):
     pytest.importorskip("llvmlite")
-    monkeypatch.setattr(csv_reader, "BYTES", 8)
+    monkeypatch.setattr(csv_tables, "BYTES", 8)
     note = f"note: computed without machine code: {reason}\n" if reason else ""
     out, err, code = mapped(expression, "points.csv", "--wrt", "y", "--backend", "llvm")
     assert (len(rows(out)), err, code) == (4, note, 0)
@@ -608,10 +608,10 @@ def test_two_columns_of_one_name_are_refused_where_they_are_used(mapped):
 
 def test_a_line_that_does_not_end_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1000)))
-    monkeypatch.setattr(csv_reader, "BYTES", 10)
-    monkeypatch.setattr(text_table, "LONGEST", 100)
+    monkeypatch.setattr(csv_tables, "BYTES", 10)
+    monkeypatch.setattr(text_tables, "LONGEST", 100)
     with pytest.raises(AgradError, match="line 1 of <stdin> does not end"):
-        csv_reader.CsvTable("<stdin>", stream=sys.stdin.buffer)
+        csv_tables.CsvTable("<stdin>", stream=sys.stdin.buffer)
 
 
 def test_machine_code_and_python_agree(mapped):

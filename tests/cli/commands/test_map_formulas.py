@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.data import csv_reader
-from agrad.engine.data.aggregates import NAMES, Aggregates
+from agrad.engine.data import csv_tables
+from agrad.engine.data.tables import NAMES, Aggregates
 
 TABLE = "x,y,t (s)\n1,2,5\n3,4,6\n-1,1,7\n"
 
@@ -118,7 +118,7 @@ def test_json_has_the_formulas_by_their_names(mapped):
 
 @pytest.mark.parametrize("size", [7, 30, 2**21])
 def test_pieces_of_any_size_give_the_same(mapped, monkeypatch, size):
-    monkeypatch.setattr(csv_reader, "BYTES", size)
+    monkeypatch.setattr(csv_tables, "BYTES", size)
     out, _, _ = mapped("(x - mean(x))/std(x)", "t.csv", "--whole", "mean,std", "--where", "y > 1", "--keep", "y")
     assert out == "y,value\n2,-1\n4,1\n"
 

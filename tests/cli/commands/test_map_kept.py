@@ -249,7 +249,7 @@ def test_a_damaged_archive_is_an_error_wherever_it_is_damaged(tmp_path, compress
 
 
 def test_a_damaged_parquet_file_is_an_error_wherever_it_is_damaged(tmp_path):
-    from agrad.engine.data.parquet import ParquetTable
+    from agrad.engine.data.arrow import ParquetTable
     from agrad.engine.data.tables import Wanted
     from agrad.engine.errors import AgradError
 

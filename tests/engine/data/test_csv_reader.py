@@ -9,7 +9,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.cli.data.at_file import from_file
-from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.csv_tables import CsvTable
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
 
@@ -119,7 +119,7 @@ def test_two_columns_of_one_name_are_refused_where_the_name_is_used(file):
 @pytest.mark.parametrize("read", READERS)
 def test_a_file_that_pyarrow_reads_has_the_same_numbers(file, read, monkeypatch):
     monkeypatch.setattr("agrad.engine.ops.data_files._LEAST", 0)
-    monkeypatch.setattr("agrad.engine.data.csv_reader.LARGE", 0)
+    monkeypatch.setattr("agrad.engine.data.csv_tables.LARGE", 0)
     numbers = np.random.default_rng(0).normal(size=(300, 2)) * 10.0 ** np.arange(-150, 150)[:, None]
     numbers[7] = math.inf, -math.inf
     assert read(file("".join(f"{x!r},{y!r}\n" for x, y in numbers.tolist()))) == numbers.tolist()

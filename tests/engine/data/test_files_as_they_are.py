@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.data import csv_reader, text_table
-from agrad.engine.data.dialect import TextForm, find
+from agrad.engine.data import csv_tables, text_tables
+from agrad.engine.data.csv_tables import TextForm, find
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
 
@@ -147,8 +147,8 @@ def test_read_as_it_is(file, opened, name):
 @pytest.mark.parametrize("name", READ)
 def test_read_the_same_in_blocks_of_any_size(file, monkeypatch, name, size):
     data, expected = READ[name]
-    monkeypatch.setattr(csv_reader, "BYTES", size)
-    monkeypatch.setattr(text_table, "BYTES", size)
+    monkeypatch.setattr(csv_tables, "BYTES", size)
+    monkeypatch.setattr(text_tables, "BYTES", size)
     with closing(open_table(file(name, data))) as table:
         assert read(table, list(expected)) == expected
 
@@ -336,7 +336,7 @@ def test_a_file_of_a_folder_that_is_not_like_the_first_is_refused(tmp_path):
 
 
 def test_a_folder_with_too_many_files_is_refused_before_it_is_walked_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("agrad.engine.data.folders._MOST", 3)
+    monkeypatch.setattr("agrad.engine.data.formats._MOST", 3)
     for name in "abcd":
         (tmp_path / f"{name}.csv").write_text("x\n1\n")
     for path in (tmp_path, tmp_path / "*.csv"):

@@ -16,7 +16,6 @@ READ_RULES = {
     "engine/inspect/as_pytorch.py",  # makes those of PyTorch of them
     "engine/inspect/backward_trace.py",  # shows one step
     "engine/inspect/explain.py",  # shows one step
-    "engine/inspect/walks.py",  # shows one step
 }
 # What compares costs, and so decides to compile, and how.
 CHOOSE = {
