@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.graph_errors import Freed
@@ -67,7 +68,7 @@ def test_what_is_set_later_survives_too():
     assert (found.row, found.unfinished, found.__notes__) == (True, True, ["seen twice"])
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@each("method", ["fork", "spawn"])
 def test_a_worker_of_a_pool_can_raise_one(method):
     with multiprocessing.get_context(method).Pool(1) as pool, pytest.raises(AgradError) as caught:
         pool.map_async(failing, ["x = 1", "y = z + 1"]).get(60)

@@ -1,12 +1,12 @@
 """Aligned columns and truncated texts."""
 
-import pytest
+from rows import each
 
 from agrad.engine.text import align, display_width, truncate
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "where", "mark", "shown"),
+@each(
+    "text, width, where, mark, shown",
     [
         ("abcdef", 6, "end", "…", "abcdef"),
         ("abcdefg", 6, "end", "…", "abcde…"),

@@ -2,15 +2,15 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import each
 
 from agrad.engine.values import format_bytes, format_number
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
+@each(
+    "count, text",
     [
         (0, "0 bytes"),
         (1, "1 byte"),

@@ -6,13 +6,13 @@ import pytest
 from claims import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import each
 from sentences import SENTENCES
-from thinned import thinned
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.ag"))
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+@each("path", CORPUS)
 def test_a_text_of_the_corpus_keeps_the_claims(path):
     check(path.read_text(encoding="utf-8"))
 
@@ -30,9 +30,6 @@ def test_any_sentence_of_the_grammar_keeps_the_claims(dice):
     check(SENTENCES.text(dice, "line"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    thinned(["x + " * 2500, "(" * 10_000, "f(" * 3333, "-" * 10_000, "x = 1\n" * 1666, "é" * 10_000], 5),
-)
+@each("text", ["x + " * 2500, "(" * 10_000, "f(" * 3333, "-" * 10_000, "x = 1\n" * 1666, "é" * 10_000], short=5)
 def test_ten_thousand_characters_are_read_in_under_a_second(text):
     check(text)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from comparisons import NAMES, comparison
+from rows import each
 
 CASES = 60
 IN_PROCESSES = "processes"  # it forks: from a process without the threads that tests may have
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != IN_PROCESSES])
+@each("name", [name for name in NAMES if name != IN_PROCESSES])
 def test_random_work_gives_the_same_when_done_otherwise(name):
     batches = (comparison(name)(random.Random(seed)) for seed in count())
     assert sum(1 for _ in islice(chain.from_iterable(batches), CASES)) == CASES

@@ -13,39 +13,46 @@ from agrad.engine.core.context import CURRENT, Context
 MOST = 20  # rows of which a failure shows the errors
 
 
-def each(names, rows, ids=None):
+def each(names, rows, short=1):
     """Runs a test for each row, as `parametrize` would, but within one case: all rows are tried, then it fails.
 
-    Of several decorators the lowest turns fastest. A row is named by `ids`, a function of its values or a list.
+    Of several decorators the lowest turns fastest. With `short`, only so many a row is tried by `make test`, the others
+    by `make long`. A row is named by its texts and numbers, or by where its function stands.
     """
-    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    names = [name.strip() for name in names.split(",")]
+    rows = [row if len(names) > 1 else (row,) for row in rows]
+    assert rows, "the table has no rows"
 
     def decorate(test):
         @functools.wraps(test)
         def of_all_rows(**fixtures):
-            failed, skipped, count = [], [], 0
-            for number, row in enumerate(rows):
-                count += 1
-                values = row if len(names) > 1 else (row,)
+            part = fixtures.pop("part") if short > 1 else None
+            failed, skipped = [], []
+            chosen = [row for number, row in enumerate(rows) if part in (None, "rest" if number % short else "some")]
+            for row in chosen:
                 try:
-                    _alone(test, fixtures | dict(zip(names, values, strict=True)))
+                    _alone(test, fixtures | dict(zip(names, row, strict=True)))
                 except pytest.skip.Exception as reason:
                     skipped.append(reason)
                 except (Exception, pytest.fail.Exception) as problem:
-                    failed.append((_named(ids, number, values), problem))
-            assert count, "the table has no rows"
+                    failed.append((", ".join(map(_named, row)), problem))
             if failed:
                 told = [f"{name}: {type(problem).__name__}: {problem}" for name, problem in failed[:MOST]]
-                more = ", ".join(name for name, _ in failed[MOST:])
-                text = "\n".join([f"{len(failed)} of {count} rows fail:", *told, *([f"and {more}"] if more else [])])
+                more = [f"and {name}" for name, _ in failed[MOST:]]
+                text = "\n".join([f"{len(failed)} of {len(chosen)} rows fail:", *told, *more])
                 raise AssertionError(text) from failed[0][1]
-            if len(skipped) == count:
+            if len(skipped) == len(chosen):
                 raise skipped[0]
 
         signature = inspect.signature(test)
         kept = [one for name, one in signature.parameters.items() if name not in names]
         assert len(signature.parameters) - len(kept) == len(names), f"{test.__name__} does not take {names}"
         del of_all_rows.__wrapped__  # in which pytest would look for fixtures
+        if short > 1:
+            kept.append(inspect.Parameter("part", inspect.Parameter.POSITIONAL_OR_KEYWORD))
+            of_all_rows = pytest.mark.parametrize("part", ["some", pytest.param("rest", marks=pytest.mark.long)])(
+                of_all_rows
+            )
         of_all_rows.__signature__ = signature.replace(parameters=kept)
         return of_all_rows
 
@@ -61,9 +68,7 @@ def _alone(test, values):
         CURRENT.reset(before)
 
 
-def _named(ids, number, values):
-    if ids is None:
-        text = ", ".join(getattr(value, "__name__", None) or str(value) for value in values)
-    else:
-        text = str(ids(*values) if callable(ids) else ids[number])
-    return text if len(text) <= 100 else f"{text[:97]}..."
+def _named(value):
+    code = getattr(value, "__code__", None)
+    text = f"line {code.co_firstlineno}" if code else getattr(value, "name", None) or str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

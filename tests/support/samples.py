@@ -1,7 +1,5 @@
 """The samples of every operation, as functions of the operands that can be differentiated by."""
 
-import pytest
-
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
 
@@ -12,10 +10,8 @@ ENTRIES = [*ROWS, *(entry for entry in ag.FUNCTIONS.values() if entry not in ROW
 
 
 def samples():
-    for entry in ENTRIES:
-        kind = "row" if entry in ROWS else "function"
-        for number, sample in enumerate(entry.samples):
-            yield pytest.param(entry, sample, id=f"{entry.name}-{kind}-{number}")
+    """Each entry of the table with each of its samples."""
+    return [(entry, sample) for entry in ENTRIES for sample in entry.samples]
 
 
 def function_of(entry, sample):

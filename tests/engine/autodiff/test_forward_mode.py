@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from differences import leaf, outputs, weights
+from differences import outputs, weights
+from refused import leaf
+from rows import each
 from samples import function_of, samples
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.autodiff.backward import paths
@@ -17,8 +18,8 @@ def number(value):
     return np.asarray(getattr(value, "value", value))
 
 
-@pytest.mark.parametrize("create_graph", thinned([False, True], 2), ids=["values", "graph"])
-@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+@each("create_graph", [False, True], short=2)
+@each("entry, sample", samples())
 def test_forward_and_reverse_hold_together(entry, sample, create_graph):
     """u (J v) = (u J) v, for every result of every row at its samples."""
     function, operands = function_of(entry, sample)
@@ -36,7 +37,7 @@ def test_forward_and_reverse_hold_together(entry, sample, create_graph):
         np.testing.assert_allclose(forward, backward, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("entry", "sample"), thinned(list(samples()), 4))
+@each("entry, sample", samples(), short=4)
 def test_a_jacobian_is_the_same_by_columns_and_by_rows(entry, sample):
     function, operands = function_of(entry, sample)
     xs = [leaf(operand) for operand in operands]
@@ -99,8 +100,8 @@ def at_random(*shapes):
     return [leaf(numbers.normal(size=shape)) for shape in shapes]
 
 
-@pytest.mark.parametrize(
-    ("function", "shapes"),
+@each(
+    "function, shapes",
     [
         (lambda a, b: a @ b, [(17, 19), (19, 17)]),
         (lambda a, b: a @ b, [(17,), (17,)]),

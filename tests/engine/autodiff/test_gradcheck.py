@@ -5,8 +5,8 @@ import random
 
 import numpy as np
 import pytest
+from rows import each
 from samples import function_of, samples
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.autodiff.gradcheck import slope
@@ -66,12 +66,12 @@ SMOOTH = [
 ]
 
 
-@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH], ids=[case[0] for case in SMOOTH])
+@each("f, x", [case[1:] for case in SMOOTH])
 def test_a_smooth_function_is_ok(f, x):
     assert verdicts(f, x) == ["ok"]
 
 
-@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH[:18]], ids=[case[0] for case in SMOOTH[:18]])
+@each("f, x", [case[1:] for case in SMOOTH[:18]])
 def test_the_difference_itself_is_near(f, x):
     (finding,) = ag.check(f, x).findings
     assert finding.relative < 1e-5 or finding.absolute < 1e-12
@@ -80,8 +80,8 @@ def test_the_difference_itself_is_near(f, x):
 # A wrong derivative, by a claim: the exact one times this
 
 
-@pytest.mark.parametrize("factor", [0, -1, 0.5, 1 + 1e-6, 1 - 1e-6, math.inf, math.nan])
-@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH[:15]], ids=[case[0] for case in SMOOTH[:15]])
+@each("factor", [0, -1, 0.5, 1 + 1e-6, 1 - 1e-6, math.inf, math.nan])
+@each("f, x", [case[1:] for case in SMOOTH[:15]])
 def test_a_wrong_claim_is_a_mismatch(f, x, factor):
     exact = ag.check(f, x).findings[0].exact
     report = ag.check(f, x, claim=exact * factor)
@@ -123,7 +123,7 @@ KINKS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "x", "why"), [case[1:] for case in KINKS], ids=[case[0] for case in KINKS])
+@each("f, x, why", [case[1:] for case in KINKS])
 def test_a_kink_is_no_mismatch(f, x, why):
     report = ag.check(f, float(x))
     assert [(finding.verdict, finding.remark) for finding in report.findings] == [("kink", why)]
@@ -180,7 +180,7 @@ def test_a_straight_through_floor_is_caught():
         OPS.pop("through", None)
 
 
-@pytest.mark.parametrize("slope_at_0", [0.5, math.nan, math.inf])
+@each("slope_at_0", [0.5, math.nan, math.inf])
 def test_a_rule_that_is_wrong_at_one_point_is_caught(slope_at_0):
     rule = lambda g, out, x: g * ag.where(x == 0, slope_at_0, 2 * x)  # noqa: E731
     try:
@@ -209,9 +209,7 @@ def test_what_is_detached_is_caught():
 CUT_OFF = {"detach", "lower_middle", "upper_middle", "entries_at", "put_at"}
 
 
-@pytest.mark.parametrize(
-    ("entry", "sample"), thinned([case for case in samples() if case.values[0].name not in CUT_OFF], 4)
-)
+@each("entry, sample", [case for case in samples() if case[0].name not in CUT_OFF], short=4)
 def test_every_row_passes(entry, sample):
     function, points = function_of(entry, sample)
 
@@ -269,9 +267,7 @@ def test_of_very_many_entries_those_that_disagree_are_all_shown():
     assert lines[-1].startswith("and 93 more, ok, rel at most ")
 
 
-@pytest.mark.parametrize(
-    "claim", [(3.0, 2.0), (3.0, None), (None, 2.0), (None, None), None, lambda x, y: (y, x), lambda x, y: (None, x)]
-)
+@each("claim", [(3.0, 2.0), (3.0, None), (None, 2.0), (None, None), None, lambda x, y: (y, x), lambda x, y: (None, x)])
 def test_a_right_claim_in_any_form(claim):
     assert ag.check(lambda x, y: x * y, 2.0, 3.0, claim=claim).ok
 
@@ -284,8 +280,8 @@ def test_one_number_claims_the_derivative_of_every_entry():
 # What it refuses
 
 
-@pytest.mark.parametrize(
-    ("f", "points", "claim", "kind", "message"),
+@each(
+    "f, points, claim, kind, message",
     [
         (lambda x: x * 2, ([1.0, 2.0],), None, "shape", r"one number, not an array of shape \(2\)"),
         (lambda x: "a", (1.0,), None, "type", 'one number, not the text "a"'),
@@ -375,7 +371,7 @@ def test_an_interrupt_leaves_everything_as_it_was():
 # The differences by themselves
 
 
-@pytest.mark.parametrize("expected", [0.0, math.inf, math.nan, 6.0])
+@each("expected", [0.0, math.inf, math.nan, 6.0])
 def test_what_is_expected_does_not_decide_what_is_found(expected):
     assert slope(lambda x: x * x, 3.0, 9.0, expected, 1e-15).value == pytest.approx(6.0, rel=1e-9)
 

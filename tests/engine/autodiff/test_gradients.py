@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from differences import error_of
+from rows import each
 from samples import ROWS, function_of, samples
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.core.dispatch import row
@@ -13,8 +13,8 @@ from agrad.engine.core.op import OPS
 TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-8}
 
 
-@pytest.mark.parametrize("order", thinned([1, 2, 3], 3))
-@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+@each("order", [1, 2, 3], short=3)
+@each("entry, sample", samples())
 def test_rule(entry, sample, order):
     function, xs = function_of(entry, sample)
     try:

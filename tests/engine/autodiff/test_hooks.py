@@ -1,15 +1,13 @@
 """Hooks, Functions of the user, saved values, gradcheck and detect_anomaly, as in PyTorch."""
 
 import pytest
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine import autograd
 from agrad.engine.core.graph import Node
 from agrad.engine.errors import AgradError
-
-
-def leaf(value):
-    return ag.tensor(value, requires_grad=True)
 
 
 def test_a_hook_sees_the_whole_gradient_of_one_backward():
@@ -20,7 +18,7 @@ def test_a_hook_sees_the_whole_gradient_of_one_backward():
     assert seen == [[7, 13]]
 
 
-@pytest.mark.parametrize("value", [3.0, [3.0, 4.0]])
+@each("value", [3.0, [3.0, 4.0]])
 def test_what_a_hook_returns_goes_on(value):
     x = leaf(value)
     y = x * 2
@@ -97,9 +95,7 @@ def test_a_replay_with_hooks_calls_them_each_time():
     assert seen == [3.0 * number**2 for number in range(400)]
 
 
-@pytest.mark.parametrize(
-    ("action", "kind", "text"),
-    [
+@each("action, kind, text", [
         (lambda: ag.tensor(1.0).register_hook(print), "grad", "has no gradient to hook: it does not require grad"),
         (lambda: leaf(1.0).register_hook(3), "type", "a hook is a function of the gradient, not the number 3"),
         (lambda: hooked([1.0, 2.0], lambda g: 3.0), "shape", "the hook of a leaf returned shape (): its gradient has (2)"),
@@ -116,8 +112,7 @@ def test_a_replay_with_hooks_calls_them_each_time():
          "gradcheck: the derivative by x is 8, and the difference is 12"),
         (lambda: autograd.gradcheck(ag.sin, (ag.tensor(2.0),)), "grad", "at least one of the inputs must require grad"),
         (lambda: anomalous(), "grad", "a gradient is inf or nan: div is nan"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_mistake_is_named(action, kind, text):
     with pytest.raises(AgradError) as error:
         action()
@@ -224,8 +219,8 @@ class Wide(autograd.Function):
         return ag.ones(2)
 
 
-@pytest.mark.parametrize("function", [Cube, Exp])
-@pytest.mark.parametrize("value", [1.5, [0.5, 1.5]])
+@each("function", [Cube, Exp])
+@each("value", [1.5, [0.5, 1.5]])
 def test_a_function_has_derivatives_of_every_order(function, value):
     plain = {Cube: lambda x: x * x * x, Exp: ag.exp}[function]
     x = leaf(value)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -82,15 +83,15 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", UNARY)
+@each("shape", SHAPES)
+@each("name", UNARY)
 def test_function_of_one_number(name, shape):
     theirs, (low, high) = UNARY[name]
     compare(getattr(ag, name), theirs, drawn(shape, low, high))
 
 
-@pytest.mark.parametrize("shapes", PAIRS, ids=str)
-@pytest.mark.parametrize("name", BINARY)
+@each("shapes", PAIRS)
+@each("name", BINARY)
 def test_function_of_two_numbers(name, shapes):
     theirs, (low, high) = BINARY[name]
     ours = getattr(ag, name) if name != "where" else lambda x, y: ag.where(x > 0, x, y)
@@ -111,9 +112,9 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize(
-    ("shape", "axis"),
+@each("keepdims", [False, True])
+@each(
+    "shape, axis",
     [
         ((5,), None),
         ((5,), 0),
@@ -124,15 +125,14 @@ REDUCTIONS = {
         ((2, 3, 4), 1),
         ((2, 2), (0, 1)),
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("name", REDUCTIONS)
+@each("name", REDUCTIONS)
 def test_reduction(name, shape, axis, keepdims):
     words = {"axis": axis, "keepdims": keepdims}
     compare(lambda x: getattr(ag, name)(x, **words), lambda x: REDUCTIONS[name](x, **words), RNG.normal(size=shape))
 
 
-@pytest.mark.parametrize("name", ["var", "std"])
+@each("name", ["var", "std"])
 def test_ddof(name):
     compare(
         lambda x: getattr(ag, name)(x, axis=1, ddof=1),
@@ -262,7 +262,7 @@ def gram_schmidt(x):
     return anp.concatenate([q, anp.dot(q.T, x)])
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_case(case):
     ours, theirs, *xs = CASES[case]
     compare(ours, theirs, *xs)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -59,8 +59,8 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", thinned(LOST, 4))
+@each("way", WAYS)
+@each("name", LOST, short=4)
 def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
     if name in UNTRACED and way.startswith("compiled"):
         with pytest.raises(ag.AgradError, match="cannot be compiled"):
@@ -74,7 +74,7 @@ def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
     assert (f"{__file__}:" in caught.value.message) is not direct
 
 
-@pytest.mark.parametrize("name", sorted(LOST.keys() - UNTRACED))
+@each("name", sorted(LOST.keys() - UNTRACED))
 def test_the_value_of_such_a_function_can_be_compiled(name):
     compiled = ag.compile(LOST[name], 0.25)
     for x in (0.25, 0.5, 0.75):
@@ -89,7 +89,7 @@ def test_only_what_is_asked_for_has_to_have_a_graph():
         ag.compile(lambda x, y: x * y.item(), 2.0, 3.0).value_and_grad(5.0, 7.0)
 
 
-@pytest.mark.parametrize("name", LOST)
+@each("name", LOST)
 def test_the_check_of_such_a_function_fails(name):
     assert not ag.check(LOST[name], 0.5).ok or name in ("math.floor", "one that decides")
 
@@ -113,12 +113,12 @@ CONSTANT = {
 }
 
 
-@pytest.mark.parametrize("name", CONSTANT)
+@each("name", CONSTANT)
 def test_the_derivative_of_a_constant_is_0(name):
     assert ag.grad(CONSTANT[name])(0.5).item() == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         lambda a: a * ag.grad(lambda b: a * b)(2.0),
@@ -142,10 +142,8 @@ def test_a_derivative_inside_a_derivative_leaves_no_graph(function):
     assert w.grad.item() == pytest.approx(first.item(), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "change", [lambda b: b.__setitem__(0, 5.0), lambda b: b.__iadd__(1.0), lambda b: b.__imul__(2)]
-)
-@pytest.mark.parametrize("make", [lambda a, c: a / c, lambda a, c: ag.stack([ag.var(a), ag.var(c)]) * a])
+@each("change", [lambda b: b.__setitem__(0, 5.0), lambda b: b.__iadd__(1.0), lambda b: b.__imul__(2)])
+@each("make", [lambda a, c: a / c, lambda a, c: ag.stack([ag.var(a), ag.var(c)]) * a])
 def test_a_result_that_no_rule_reads_may_be_written(make, change):
     a, c = (ag.tensor(x, requires_grad=True) for x in ([1.0, 2.0], [3.0, 5.0]))
     b = make(a, c)
@@ -162,8 +160,8 @@ def test_a_variance_may_be_written():
     assert a.grad.tolist() == [-3, 3]
 
 
-@pytest.mark.parametrize("subscripts", ["i->", "ij->", "ij->i", "ij->j", "i,i->", "ij,jk->ik", "i,j->ij"])
-@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (0, 0)])
+@each("subscripts", ["i->", "ij->", "ij->i", "ij->j", "i,i->", "ij,jk->ik", "i,j->ij"])
+@each("shape", [(0,), (0, 2), (2, 0), (0, 0)])
 def test_a_sum_over_nothing_has_a_gradient(subscripts, shape):
     terms = subscripts.split("->")[0].split(",")
     if len(terms[0]) != len(shape):
@@ -193,7 +191,7 @@ def written_matrix(v):
     return ag.sum(b * b)
 
 
-@pytest.mark.parametrize("function", [written, written_twice, written_matrix])
+@each("function", [written, written_twice, written_matrix])
 def test_the_compiled_hessian_of_a_function_that_writes_entries(function):
     x = np.array([1.5, 2.0])
     expected = ag.hessian(function)(x)

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.optim import kept_of, step
@@ -37,8 +38,8 @@ def gradients(loss, value):
     return w.grad.item()
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("name", sorted(LOSSES))
+@each("start", STARTS)
+@each("name", sorted(LOSSES))
 def test_adam_is_algorithm_1_of_kingma_and_ba(name, start):
     loss = LOSSES[name]
     path = steps("adam", loss, start, lr=0.05, beta1=0.8, beta2=0.99)
@@ -51,8 +52,8 @@ def test_adam_is_algorithm_1_of_kingma_and_ba(name, start):
             assert reached == pytest.approx(x, rel=1e-12)
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-@pytest.mark.parametrize("start", STARTS)
+@each("momentum", [0.0, 0.9])
+@each("start", STARTS)
 def test_sgd_with_momentum_sums_the_gradients_that_decay(start, momentum):
     loss = LOSSES["a bowl"]
     path = steps("sgd", loss, start, lr=0.05, momentum=momentum)
@@ -64,7 +65,7 @@ def test_sgd_with_momentum_sums_the_gradients_that_decay(start, momentum):
             assert reached == pytest.approx(x, rel=1e-12)
 
 
-@pytest.mark.parametrize("options", [{"beta1": 1.0}, {"beta2": -0.1}, {"eps": 0.0}])
+@each("options", [{"beta1": 1.0}, {"beta2": -0.1}, {"eps": 0.0}])
 def test_what_adam_cannot_divide_by_is_refused_before_anything_changes(options):
     w = ag.tensor(2.0, requires_grad=True)
     (w**2).backward()

@@ -3,9 +3,8 @@
 import random
 
 import numpy as np
-import pytest
 from matrix_functions import matrix_function
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -32,7 +31,7 @@ def compared(f, generator):
     return exact, *(difference(f, at, along, seeds, h) for h in (2e-5, 1e-5)), size
 
 
-@pytest.mark.parametrize("group", thinned(range(20), 10))
+@each("group", range(20), short=10)
 def test_second_and_mixed_derivatives_of_random_expressions(group):
     for number in range(1000 * group, 1000 * group + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)

@@ -3,8 +3,7 @@
 import random
 
 import numpy as np
-import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -28,8 +27,8 @@ def terms(x, dice):
         yield ag.sum(taken * (weights if taken.shape else float(weights)))
 
 
-@pytest.mark.parametrize("shape", thinned([[1], [3], [4, 2]], 3))
-@pytest.mark.parametrize("seed", range(60))
+@each("shape", [[1], [3], [4, 2]], short=3)
+@each("seed", range(60))
 def test_all_walks_sum_in_the_same_order(shape, seed):
     def f(x):
         total = 0.0

@@ -3,8 +3,7 @@
 import math
 import random
 
-import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
@@ -27,7 +26,7 @@ def of_numbers():
     )
 
 
-@pytest.mark.parametrize("name", thinned(of_numbers(), 4))
+@each("name", of_numbers(), short=4)
 def test_the_same_bits_with_and_without_a_graph(name):
     op, rng = OPS[name], random.Random(1)
     *_, last = op.samples[0]
@@ -40,7 +39,7 @@ def test_the_same_bits_with_and_without_a_graph(name):
             assert plain == recorded or (math.isnan(plain) and math.isnan(recorded)), (values, seed)
 
 
-@pytest.mark.parametrize("f", [ag.sum, ag.max, ag.median])
+@each("f", [ag.sum, ag.max, ag.median])
 def test_the_median_of_a_nan_has_a_derivative(f):
     x = ag.tensor([math.nan, 2.0], requires_grad=True)
     ag.median(f(x)).backward()

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff import transforms
@@ -16,10 +18,6 @@ def value(y):
 
 def same(found, expected):
     np.testing.assert_allclose(value(found), expected, rtol=1e-12, atol=1e-15)
-
-
-def leaf(x):
-    return ag.tensor(x, requires_grad=True)
 
 
 A = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
@@ -269,8 +267,8 @@ def test_nothing_is_written_to_leaves_and_nothing_is_freed():
     assert x.grad is not None
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
+@each(
+    "call, kind, message",
     [
         (lambda: ag.grad(3.0), "type", "has no graph"),
         (lambda: ag.grad(lambda x: ag.stack([x, x]))(1.0), "shape", "one number"),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.uncertainty import parameters
@@ -94,7 +95,7 @@ WAYS = {  # to make sources with these values and covariances; whether they are 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("way", WAYS)
+@each("way", WAYS)
 def test_uncertainties_of_programs_equal_those_of_the_package(way):
     package, of, rng = pytest.importorskip("uncertainties"), theirs(), random.Random(way)
     make, are_correlated = WAYS[way]
@@ -124,7 +125,7 @@ def test_uncertainties_of_programs_equal_those_of_the_package(way):
         compared += 1
 
 
-@pytest.mark.parametrize("case", range(60))
+@each("case", range(60))
 def test_uncertainties_of_arrays_are_those_of_their_jacobians(case):
     rng = np.random.default_rng(case)
     v, m = ag.uncertain(rng.uniform(0.5, 2.0, 3), rng.uniform(0.01, 0.2, 3)), ag.uncertain(1.5, 0.1)

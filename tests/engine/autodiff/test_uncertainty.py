@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
@@ -78,7 +79,7 @@ def test_one_pass_gives_the_derivatives_of_the_general_one():
         assert ag.uncertainty(y) == pytest.approx(math.hypot(*(0.1 * g for g in general.values())), rel=1e-14)
 
 
-@pytest.mark.parametrize("kind", ["leaf", "constant", "through a comparison"])
+@each("kind", ["leaf", "constant", "through a comparison"])
 def test_the_uncertainty_of_a_value_older_than_what_it_was_computed_from_is_refused(kind):
     x, c = ag.uncertain(2.0, 0.1), ag.tensor(3.0)
     y = x * (c if kind != "through a comparison" else x > c) * x
@@ -88,7 +89,7 @@ def test_the_uncertainty_of_a_value_older_than_what_it_was_computed_from_is_refu
         ag.uncertainty(y)
 
 
-@pytest.mark.parametrize("value", [2.0, [1.0, 2.0]], ids=["number", "vector"])
+@each("value", [2.0, [1.0, 2.0]])
 def test_an_uncertainty_survives_a_backward_and_a_second_one_is_refused_all_the_same(value):
     x = ag.uncertain(value, 0.1)
     y = ag.exp(x) * ag.tensor(3.0)
@@ -314,7 +315,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@each("message", REFUSED)
 def test_what_is_no_uncertainty_is_refused(message):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[message]()

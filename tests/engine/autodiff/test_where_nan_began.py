@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from rows import each
 
 from agrad.engine.autodiff.anomalies import remedies
 from agrad.engine.core.op import OPS
@@ -48,7 +49,7 @@ BEGAN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said", "place", "fix"), BEGAN, ids=[case[0] for case in BEGAN])
+@each("text, said, place, fix", BEGAN)
 def test_a_note_says_where_it_began_and_what_to_write(text, said, place, fix):
     _, notes = notes_of(text)
     note = next(note for note in notes if "a gradient is inf or nan: " in note.message)
@@ -57,7 +58,7 @@ def test_a_note_says_where_it_began_and_what_to_write(text, said, place, fix):
     assert [one.partition("   ")[0] for one in note.fixes[:1]] == ([] if fix is None else [fix])
 
 
-@pytest.mark.parametrize(("text", "place", "fix"), [case[:1] + case[2:] for case in BEGAN if case[3]])
+@each("text, place, fix", [case[:1] + case[2:] for case in BEGAN if case[3]])
 def test_with_what_the_fix_says_the_gradient_is_finite(text, place, fix):
     mended = text.replace(place, fix)
     if "exp(" in place:
@@ -79,8 +80,8 @@ def test_a_quotient_of_exponentials_is_a_softmax():
     assert notes[0].fixes == ["softmax(z)   is the same, without overflow"]
 
 
-@pytest.mark.parametrize(
-    ("op", "text", "operands"),
+@each(
+    "op, text, operands",
     [
         ("sqrt", "sqrt(x)", [-1.0]),
         ("sqrt", "sqrt(x) + sqrt(y)", [0.0]),
@@ -210,8 +211,8 @@ def test_what_is_infinite_on_purpose_is_not_the_cause():
     assert not notes_of(MASKED.replace("-inf", "-1e9"))[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each(
+    "text, said",
     [
         ("w, V = eigh(A); backward sum(V)", "the derivative of V is nan: the vectors of equal eigenvalues have none"),
         (
@@ -269,7 +270,7 @@ def test_a_network_that_became_nan_is_told_once():
     assert "exp(" in notes[0].message
 
 
-@pytest.mark.parametrize("called", ["x[m].mean()", "x[m].pow(2).mean()", "mean(x[m])", "x[m].std()"])
+@each("called", ["x[m].mean()", "x[m].pow(2).mean()", "mean(x[m])", "x[m].std()"])
 def test_a_mean_of_an_empty_mask_is_named(called):
     _, notes = notes_of(f"var x = [1, 2]; m = x > 5\nt = 0\nfor c in range(2): t = t + {called}")
     (note,) = notes
@@ -277,8 +278,8 @@ def test_a_mean_of_an_empty_mask_is_named(called):
     assert note.message == f"{called} is nan: {name} of no entries"
 
 
-@pytest.mark.parametrize(
-    ("text", "fix"),
+@each(
+    "text, fix",
     [
         ("x = tensor(1000, requires_grad=True); backward log(1 + exp(x))", "softplus(x)"),
         ("x = tensor(1000, requires_grad=True); backward log1p(exp(2*x))", "softplus(2*x)"),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from backends import USABLE
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import registry
@@ -34,7 +35,7 @@ def small(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("name", registry.BACKENDS)
+@each("name", registry.BACKENDS)
 def test_each_row_has_its_backend_and_says_what_it_does(name):
     assert isinstance(registry.load(name), Backend)
     assert f"{name}: {registry.BACKENDS[name][1]}" in registry.described("; ").split("; ")
@@ -45,7 +46,7 @@ def test_the_policy_is_over_backends_of_the_table():
     assert registry.AUTO not in registry.BACKENDS
 
 
-@pytest.mark.parametrize("call", [lambda x: ag.compile(ag.sin, 1.0, backend=x), ag.compile(ag.sin, 1.0).source])
+@each("call", [lambda x: ag.compile(ag.sin, 1.0, backend=x), ag.compile(ag.sin, 1.0).source])
 def test_an_unknown_backend_lists_those_of_the_table(call, small):
     with pytest.raises(ag.AgradError, match="there is no backend 'gpu'") as caught:
         call("gpu")
@@ -75,7 +76,7 @@ def test_machine_code_is_not_made_where_another_backend_was_asked_for(small):
     assert f.source("llvm") == "# no machine code: the backend is small\n" + f.source("python")
 
 
-@pytest.mark.parametrize("backend", USABLE)
+@each("backend", USABLE)
 def test_auto_names_the_code_that_computes(backend):
     f = ag.compile(lambda x: x * 3.0, 2.0, backend=backend)
     f.value_and_grad(5.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from backends import USABLE
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -157,7 +157,7 @@ def test_a_hessian_by_parts_has_their_structure_twice(backend):
 
 
 @everywhere
-@pytest.mark.parametrize("rows", thinned([0, 1, 7, 300], 4))
+@each("rows", [0, 1, 7, 300], short=4)
 def test_functions_of_arrays_are_mapped_over_the_first_axis(backend, rows):
     rng = np.random.default_rng(rows)
     x, y = rng.normal(size=(rows, 3)), rng.normal(size=rows)
@@ -211,9 +211,7 @@ def test_what_numpy_would_make_an_array_of_says_what_to_write():
         assert caught.value.fixes
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
+@each("call, kind, message", [
         (lambda: ag.compile(line, X, p={}), "arity", "there are two examples of p"),
         (lambda: ag.compile(line, {"a": X}, X, Y), "name", "slope"),
         (lambda: ag.compile(lambda p: p["a"], {"a": "text"}), "type", "a number is needed here"),
@@ -229,8 +227,7 @@ def test_what_numpy_would_make_an_array_of_says_what_to_write():
         (lambda: ag.compile(lambda x: (x, x), X).hvp(X, X), "shape", "2 results: a gradient needs one number"),
         (lambda: ag.compile(lambda x: (x, "two"), X), "type", 'whose result is the text "two"'),
         (lambda: ag.compile(lambda x: (x, x), 1.0, wrt=()).map([1.0], out=([], [])), "type", "no out for results"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_mistakes_in_arguments_are_said(call, kind, message):
     with pytest.raises((ag.AgradError, KeyError), match=message) as caught:
         call()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from backends import USABLE
 from replays import same_bits
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -66,7 +67,7 @@ def test_numbers_of_all_kinds_are_taken(backend):
             assert (value, type(value), gradients) == (3.0, float, (0.0, 0.0))
 
 
-@pytest.mark.parametrize(("wrt", "expected"), [(0, 9.0), ("y", 2.0), (-1, 2.0), (("y", 0), (2.0, 9.0)), ((0,), (9.0,))])
+@each("wrt, expected", [(0, 9.0), ("y", 2.0), (-1, 2.0), (("y", 0), (2.0, 9.0)), ((0,), (9.0,))])
 def test_it_is_differentiated_by_what_was_asked_for(wrt, expected):
     f = ag.compile(lambda x, y: x * y + x, 1.0, 1.0, wrt=wrt)
     assert f.value_and_grad(2.0, 8.0) == (18.0, expected)
@@ -264,9 +265,7 @@ def test_a_choice_by_nan_is_one_way():
     assert f.value(-2.0, 0.5) == -1.0
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
+@each("call, kind, message", [
         (lambda: ag.compile(3.0, 1.0), "type", "compile needs a function"),
         (lambda: ag.compile(seed), "arity", "an example of each argument"),
         (lambda: ag.compile(seed, 1.0, 2.0, backend="gpu"), "type", "there is no backend 'gpu'"),
@@ -293,8 +292,7 @@ def test_a_choice_by_nan_is_one_way():
         (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=1.5), "type", "a whole number, not the number 1.5"),
         (lambda: ag.compile(seed, 1.0, 2.0, wrt=[0, 0]).hessian(1.0, 2.0), "arity", "hessian: wrt has x twice"),
         (lambda: ag.compile(ag.sum, [1.0, 2.0], wrt=(0, -1)).hessian([1.0, 2.0]), "arity", "hessian: wrt has x twice"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_mistakes_are_said(call, kind, message):
     with pytest.raises(ag.AgradError, match=message) as caught:
         call()
@@ -361,7 +359,7 @@ def test_compiling_leaves_no_trace():
 
 
 @everywhere
-@pytest.mark.parametrize("rows", [0, 1, 5, 63, 64, 65, 1000, 8191, 8192, 8193, 20_000])
+@each("rows", [0, 1, 5, 63, 64, 65, 1000, 8191, 8192, 8193, 20_000])
 def test_each_row_has_its_value_and_gradients(backend, rows):
     x, y = np.random.default_rng(rows).normal(size=(2, rows))
     values, (by_x, by_y) = ag.compile(seed, 2.0, 3.0, backend=backend).map(x, y)
@@ -477,9 +475,7 @@ def test_the_hessian_of_a_chain_is_that_of_the_graph_and_costs_a_chain(backend):
         assert len(way.exact.steps) <= 16 * 30
 
 
-@pytest.mark.parametrize(
-    ("f", "values"),
-    [
+@each("f, values", [
         (lambda x, y: x * x * y + y, (2.0, 3.0)),
         (lambda x: ag.sum(x @ x) + ag.prod(x), (np.array([[1.0, 2.0], [3.0, 4.0]]),)),
         (lambda x, y: ag.sum(ag.exp(x) * y) + y**3, (np.array([1.0, 2.0]), 3.0)),
@@ -488,8 +484,7 @@ def test_the_hessian_of_a_chain_is_that_of_the_graph_and_costs_a_chain(backend):
         (lambda x: ag.sum(ag.where(x > 1, x**3, x)) + ag.mse_loss(x, [1.0, 1.0]), (np.array([0.5, 2.0]),)),
         (lambda x: ag.sum(x) * 2, (np.array([0.5, 2.0]),)),
         (lambda x, y: y * 2, (1.0, 2.0)),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_the_hessian_is_shaped_as_that_of_the_graph(f, values):
     examples = [np.ones(np.shape(x)) + np.eye(2) if np.ndim(x) == 2 else np.ones(np.shape(x)) for x in values]
     found = ag.compile(f, *examples).hessian(*values)

@@ -5,12 +5,10 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from thinned import thinned
+from backends import USABLE
+from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import target
-
-BACKENDS = ["python", pytest.param("llvm", marks=pytest.mark.skipif(target.binding() is None, reason="no llvmlite"))]
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +48,7 @@ def staged(n, x):
     return -x
 
 
-@pytest.mark.parametrize("backend", thinned(BACKENDS, 2))
+@each("backend", USABLE, short=2)
 def test_a_new_specialisation_does_not_disturb_those_that_compute(backend):
     compiled = ag.compile(staged, 0.0, 3.0, backend=backend)
 

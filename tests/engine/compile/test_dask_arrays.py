@@ -7,6 +7,7 @@ import sys
 import cloudpickle
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm.target import binding
@@ -54,8 +55,8 @@ def test_the_result_is_an_array_of_dasks_and_nothing_is_computed_before():
         values.compute()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("rows", [1, 1000, 20_011])
+@each("backend", BACKENDS)
+@each("rows", [1, 1000, 20_011])
 def test_the_bits_are_those_of_one_call_with_arrays(backend, rows):
     x, y = columns(rows)
     expected, by = ag.compile(of_numbers, 1.0, 2.0, backend=backend).map(x, y)
@@ -92,7 +93,7 @@ def test_blocks_that_do_not_match_are_divided_as_dask_divides_them():
     assert values.chunks == ((6, 6),)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@each("backend", BACKENDS)
 def test_a_row_may_be_an_array_whose_blocks_are_put_together(backend):
     rng = np.random.default_rng(1)
     tables, weights = rng.normal(size=(31, 3, 4)), rng.normal(size=(3, 4))
@@ -163,7 +164,7 @@ def test_columns_of_data_frames_have_blocks_of_unknown_lengths():
         f.map(table.x, one_more.y)[0].compute()
 
 
-@pytest.mark.parametrize("later", [False, True])
+@each("later", [False, True])
 def test_a_data_frame_gives_a_data_frame(later):
     pd = pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")

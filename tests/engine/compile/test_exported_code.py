@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from error_bounds import ULPS, bounded
 from exports import GCC, NAMES, arguments, by_c, by_node, by_python, expression, flat, functions
+from rows import each
 from thinned import thinned
 
 import agrad.engine as ag
@@ -229,11 +230,9 @@ def test_a_jacobian_in_javascript(tmp_path):
     assert done.stdout == '{"value":[10,6],"grad":[[5,3],[2,0]]}\n'
 
 
-@pytest.mark.parametrize("x", [2.0, -0.0, 0.0, math.inf, -3.0])
-@pytest.mark.parametrize("y", [5.0, 0.0, -0.0, -2.0])
-@pytest.mark.parametrize(
-    "text", ["-x*y", "-x*-y", "-x/y", "x/-y + 1", "-x + y", "x - -y", "-x - y", "-x + -y", "-(-x)"]
-)
+@each("x", [2.0, -0.0, 0.0, math.inf, -3.0])
+@each("y", [5.0, 0.0, -0.0, -2.0])
+@each("text", ["-x*y", "-x*-y", "-x/y", "x/-y + 1", "-x + y", "x - -y", "-x - y", "-x + -y", "-(-x)"])
 def test_signs_move_to_the_same_bits(text, x, y):
     names = {}
     exec(exported(Session(), f"{text} + 0*x*y" if "y" not in text else text, ["x", "y"], 0, "py", "f"), names)
@@ -320,8 +319,8 @@ def test_a_function_with_paths_in_a_session(tmp_path):
     assert names["f"](3.0, 50.0) == (150.0, (0.0, 3.0))
 
 
-@pytest.mark.parametrize(
-    ("text", "held"),
+@each(
+    "text, held",
     [
         ("def f(x):\n    while x > 1:\n        x = x/2\n    return x", "x > 1 is false, line 2"),
         ("def f(x):\n    if x > 1:\n        if x > 0:\n            return x\n    return 1", "x > 1 is false, line 2"),
@@ -337,8 +336,8 @@ def test_paths_that_cannot_all_be_found(text, held, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "message"),
+@each(
+    "text, language, message",
     [
         ("x if x > int(y) else -x", "c", "guard: a function with a choice is not exported: this one holds only where"),
         ("gamma(x)", "js", "type: gamma cannot be written in JavaScript"),

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from exports import NAMES, expression, functions
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -40,7 +40,7 @@ def test_entries_of_arrays():
     )
 
 
-@pytest.mark.parametrize("seed", thinned(range(10), 10))
+@each("seed", range(10), short=10)
 def test_random_functions_in_agrad(seed):
     dice, known, compared = random.Random(seed), functions("py"), 0
     for _ in range(20):

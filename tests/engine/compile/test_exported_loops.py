@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from exports import GCC
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
@@ -64,13 +64,13 @@ def written(name, language):
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-@pytest.mark.parametrize("name", thinned(list(CASES), 2))
+@each("name", list(CASES), short=2)
 def test_loops_in_c(name, tmp_path):
     (f, values), (text, count) = CASES[name], written(name, "c")
     assert len(text) < 300_000  # some 12,000 numbers of data
     (tmp_path / "f.c").write_text(text)
-    subprocess.run([*GCC, "f.c", "-o", "f.so", "-lm"], cwd=tmp_path, check=True)
-    function, grad = ctypes.CDLL(str(tmp_path / "f.so")).f, (ctypes.c_double * count)()
+    subprocess.run([*GCC, "f.c", "-o", f"{name}.so", "-lm"], cwd=tmp_path, check=True)
+    function, grad = ctypes.CDLL(str(tmp_path / f"{name}.so")).f, (ctypes.c_double * count)()
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_double if isinstance(x, float) else ctypes.c_void_p for x in values] + [
         ctypes.c_void_p
@@ -80,7 +80,7 @@ def test_loops_in_c(name, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-@pytest.mark.parametrize("name", thinned(list(CASES), 3))
+@each("name", list(CASES), short=3)
 def test_loops_in_javascript(name, tmp_path):
     f, values = CASES[name]
     (tmp_path / "f.mjs").write_text(written(name, "js")[0])
@@ -95,7 +95,7 @@ def test_loops_in_javascript(name, tmp_path):
     np.testing.assert_allclose(found, expected(f, values), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_numpy_in_python(name):
     (f, values), names = CASES[name], {}
     text = written(name, "py")[0]
@@ -111,8 +111,8 @@ def test_powers_are_products():
     assert "pow(" not in written("layer", "c")[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "message"),
+@each(
+    "text, language, message",
     [
         ("sum(sort(w))", "py", "argsort of an array of so many entries has no code in Python"),
         ("sum(w**2)", "tex", "arrays of so many entries are not exported as formulas"),

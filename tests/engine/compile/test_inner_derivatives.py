@@ -1,6 +1,7 @@
 """Derivatives within a compiled function, by arguments that it is, or is not, itself differentiated by."""
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.values import np
@@ -24,9 +25,9 @@ def loss(w, b):
     return ag.mean(ag.sin(w * DATA + b) ** 2)
 
 
-@pytest.mark.parametrize("backend", ["python", "llvm"])
-@pytest.mark.parametrize("wrt", [(), (0,), (1,), (0, 1)])
-@pytest.mark.parametrize("name", INNER)
+@each("backend", ["python", "llvm"])
+@each("wrt", [(), (0,), (1,), (0, 1)])
+@each("name", INNER)
 def test_a_derivative_within_a_compiled_function(name, wrt, backend):
     if backend == "llvm":
         pytest.importorskip("llvmlite")
@@ -45,7 +46,7 @@ def test_a_derivative_within_a_compiled_function(name, wrt, backend):
         assert gradients == pytest.approx([by[place] for place in wrt], rel=1e-12)
 
 
-@pytest.mark.parametrize("wrt", [(), (1,), (0, 1)])
+@each("wrt", [(), (1,), (0, 1)])
 def test_a_training_loop(wrt):
     def trained(w, b):
         for _ in range(200):

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from native import EDGES, ELSEWHERE, VARIANTS, calls, check_steps, close, inf, nan, program_of, ulps
+from rows import each
 from thinned import thinned
 
 import agrad.engine as ag
@@ -55,9 +56,7 @@ def points(count, rng):
 # Operations
 
 
-@pytest.mark.parametrize(
-    ("name", "count", "attrs"), thinned(VARIANTS, 4), ids=lambda x: x if isinstance(x, str) else ""
-)
+@each("name, count, attrs", VARIANTS, short=4)
 def test_an_operation_is_what_eager_computes(name, count, attrs):
     native = Native(program_of([(name, range(count), attrs)], count))
     allowed = calls(name, count, attrs)
@@ -70,7 +69,7 @@ def test_an_operation_is_what_eager_computes(name, count, attrs):
         assert close(row, eager, allowed, name, operands), (operands, row, eager)
 
 
-@pytest.mark.parametrize("name", ["exp", "sin", "tanh", "log", "pow", "erfc", "atan2", "cbrt", "hypot", "expm1"])
+@each("name", ["exp", "sin", "tanh", "log", "pow", "erfc", "atan2", "cbrt", "hypot", "expm1"])
 def test_functions_are_the_same_on_all_machines(name, machine):
     count = len(OPS[name].signature.operands)
     where = points(count, random.Random(1))
@@ -79,7 +78,7 @@ def test_functions_are_the_same_on_all_machines(name, machine):
         assert ulps(row, compute(OPS[name], operands, {})) <= 4, operands
 
 
-@pytest.mark.parametrize("exponent", [-5, -4, -3, -2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, 1e300, inf, -inf, nan])
+@each("exponent", [-5, -4, -3, -2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, 1e300, inf, -inf, nan])
 def test_a_power_by_a_constant_is_what_eager_computes(exponent):
     native = Native(program_of([("pow", (0, 1), {})], 1, (float(exponent),)))
     where = [*EDGES, *(random.Random(2).uniform(-3, 3) * 10.0**i for i in range(-60, 60))]
@@ -117,7 +116,7 @@ def random_program(rng):
     return program_of(steps, 2, constants), steps, constants
 
 
-@pytest.mark.parametrize("seed", thinned(range(10), 5))
+@each("seed", range(10), short=5)
 def test_a_hundred_random_programs_are_what_eager_computes(seed):
     rng = random.Random(seed)
     for _ in range(100):
@@ -146,7 +145,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+@each("f", FUNCTIONS.values())
 def test_values_and_gradients_are_those_of_eager(f):
     program = gradient_program(f, (0.3, 0.7))
     native = Native(program)
@@ -237,8 +236,8 @@ def test_a_call_takes_numbers_as_python_has_them():
     assert call(-1.0, 4.0) == (-0.25,)
 
 
-@pytest.mark.parametrize(
-    ("args", "error", "words"),
+@each(
+    "args, error, words",
     [
         ((), TypeError, "the program takes 2 numbers"),
         ((1.0,), TypeError, "the program takes 2 numbers"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import guarded
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target, threads
@@ -45,8 +46,8 @@ def numbers(*sizes):
     return [np.arange(float(size)) for size in sizes]
 
 
-@pytest.mark.parametrize(
-    ("columns", "outs", "kind", "words"),
+@each(
+    "columns, outs, kind, words",
     [
         (numbers(5), numbers(5), "arity", "2 inputs and 1 outputs, and was given 1 columns and 1 arrays"),
         (numbers(5, 5), numbers(5, 5), "arity", "2 inputs and 1 outputs, and was given 2 columns and 2 arrays"),
@@ -82,7 +83,7 @@ def test_results_that_share_memory_are_refused():
     assert memory.tolist() == [1.0] * 8 + [0.0]
 
 
-@pytest.mark.parametrize("shift", [-3, -1, 0, 1, 2, 17])
+@each("shift", [-3, -1, 0, 1, 2, 17])
 def test_results_may_go_where_a_column_was(shift):
     native = Native(trace(lambda x: x * 2 + 1, (0.3,)))
     memory = np.arange(200.0)
@@ -96,7 +97,7 @@ def test_no_rows_are_no_work(native):
     native.map([np.empty(0), np.empty(0)], [np.empty(0)])
 
 
-@pytest.mark.parametrize("many", [1, 2, 3, 4, None])
+@each("many", [1, 2, 3, 4, None])
 def test_all_rows_are_computed_on_any_number_of_threads(native, many):
     x, y = np.random.default_rng(0).normal(size=(2, 4 * threads.PIECE + 11))
     out = np.full(len(x), np.nan)
@@ -122,7 +123,7 @@ def test_without_room_for_threads_one_does_it_all(monkeypatch, native):
     assert np.array_equal(out, x * x + 1)
 
 
-@pytest.mark.parametrize("many", [1, 3])
+@each("many", [1, 3])
 def test_a_failure_or_an_interruption_ends_all_threads_and_is_raised(many):
     begun = []
 

@@ -10,7 +10,7 @@ from differences import eager, weights
 from expressions import number_function, on_numbers
 from matrix_functions import matrix_function
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import python_backend
@@ -28,7 +28,7 @@ def same(found, expected, text):
         assert same_bits(a, b), (text, number, a, b)
 
 
-@pytest.mark.parametrize(("name", "attrs"), thinned([*on_numbers()], 4))
+@each("name, attrs", [*on_numbers()], short=4)
 def test_every_operation_on_numbers_is_bit_for_bit_the_same_at_the_edges(name, attrs):
     op = OPS[name]
     count = len(op.signature.operands)
@@ -53,9 +53,7 @@ def total(results):
     return sum(terms, 0.0)
 
 
-@pytest.mark.parametrize(
-    "name", thinned(sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}), 4)
-)  # two take a list: see below
+@each("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}), short=4)  # two take a list: see below
 def test_every_function_is_bit_for_bit_the_same_at_its_samples(name):
     entry = ag.FUNCTIONS[name]
     for sample in entry.samples:
@@ -74,7 +72,7 @@ def test_every_function_is_bit_for_bit_the_same_at_its_samples(name):
         same(code.careful(*values), expected, sample)
 
 
-@pytest.mark.parametrize("name", ["concat", "stack"])
+@each("name", ["concat", "stack"])
 def test_what_takes_a_list_is_the_same(name):
     def f(x, y):
         return ag.sum(ag.FUNCTIONS[name].call([x, y, x * y]) * 1.3)
@@ -88,7 +86,7 @@ def test_what_takes_a_list_is_the_same(name):
 WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
 
 
-@pytest.mark.parametrize("group", thinned(range(10), 5))
+@each("group", range(10), short=5)
 def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
     for number in range(30 * group, 30 * group + 30):
         rng, generator = random.Random(number), np.random.default_rng(number)
@@ -104,7 +102,7 @@ def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
             same([value, *gradients], eager(f, values), text)
 
 
-@pytest.mark.parametrize("number", thinned(range(60), 4))
+@each("number", range(60), short=4)
 def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
     rng = random.Random(1000 + number)
     f = number_function(rng, 30)
@@ -146,7 +144,7 @@ def test_a_choice_stands_in_the_source():
     assert "is true" in text
 
 
-@pytest.mark.parametrize("name", ["x\nraise SystemExit", "\r1/0", "a\x00b", "\ud800", "\x0c# "])
+@each("name", ["x\nraise SystemExit", "\r1/0", "a\x00b", "\ud800", "\x0c# "])
 def test_no_name_gets_out_of_its_comment(name):
     def f(x):
         y = x * 2
@@ -205,7 +203,7 @@ def test_no_two_results_are_one_array():
     assert not np.shares_memory(*twice)
 
 
-@pytest.mark.parametrize("name", thinned(sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}), 4))
+@each("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}), short=4)
 def test_each_result_is_an_array_of_its_own(name):
     """No other result, of this call or one before, no input, and no constant of the program."""
     entry = ag.FUNCTIONS[name]

@@ -14,14 +14,14 @@ import pytest
 from array_programs import UNARY, Grown
 from backends import USABLE
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.program import rolled
 
 GROUP = 10
 SEEDS = int(os.environ.get("AGRAD_SEEDS", "500"))
-GROUPS = [0, *[pytest.param(group, marks=pytest.mark.long) for group in range(1, SEEDS // GROUP)]]
+GROUPS = range(SEEDS // GROUP)
 
 
 class Looped(Grown):
@@ -72,7 +72,7 @@ def backends_of(seed):
     return [backend for backend in USABLE if backend == "python" or (backend == "llvm" and seed % 10 == 3)]
 
 
-@pytest.mark.parametrize("group", thinned(GROUPS, len(GROUPS)))
+@each("group", GROUPS, short=len(GROUPS))
 def test_random_functions_of_arrays_compute_what_they_compute_eagerly(group, monkeypatch):
     monkeypatch.setattr(rolled, "LONG", 60)
     for seed in range(GROUP * group, GROUP * (group + 1)):
@@ -107,7 +107,7 @@ def check(f, compiled, seed):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", thinned(range(12), 12))
+@each("seed", range(12), short=12)
 def test_several_threads_get_what_one_gets(seed):
     f = Looped(seed)
     points = f.points(8)

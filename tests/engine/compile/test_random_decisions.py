@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 from array_programs import Deciding
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -47,7 +47,7 @@ def same(found, expected):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("group", "is_large"), thinned(GROUPS, 20))
+@each("group, is_large", GROUPS, short=20)
 def test_random_functions_that_decide_compute_what_they_compute_eagerly(soon, group, is_large):
     for seed in range(GROUP * group, GROUP * (group + 1)):
         f = Deciding(seed, is_large)
@@ -96,7 +96,7 @@ def crossroads(x):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [12, 150])
+@each("size", [12, 150])
 def test_where_nearly_every_call_takes_a_new_path_most_are_computed_without_a_program(monkeypatch, size):
     monkeypatch.setattr(specializations, "_FEW", 4)
     rng = np.random.default_rng(1)

@@ -15,7 +15,7 @@ from differences import eager
 from expressions import NEEDED, SPECIAL, on_numbers, points, trees
 from native import ELSEWHERE, VARIANTS, check_steps
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target
@@ -27,7 +27,7 @@ KINDS = [(name, len(OPS[name].signature.operands), attrs) for name, attrs in on_
 NATIVE = [kind for kind in KINDS if kind[0] not in ELSEWHERE.split() and not kind[2].get("digits")]
 EXAMPLES = (0.7, -1.3)
 GROUP = 100
-GROUPS = [0, 1, *[pytest.param(group, marks=pytest.mark.long) for group in range(2, 10)]]
+GROUPS = range(10)
 
 
 def grown(group, kinds):
@@ -49,7 +49,7 @@ def test_every_operation_on_numbers_is_the_root_of_some_trees():
     assert len(GROUPS) * GROUP >= 1000 > 5 * len(KINDS)
 
 
-@pytest.mark.parametrize("group", thinned(GROUPS, len(GROUPS)))
+@each("group", GROUPS, short=len(GROUPS))
 def test_in_python_values_and_gradients_are_bit_for_bit_those_of_eager(group):
     grown_trees, rng = grown(group, KINDS)
     for f in grown_trees:
@@ -62,7 +62,7 @@ def test_in_python_values_and_gradients_are_bit_for_bit_those_of_eager(group):
 
 
 @pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
-@pytest.mark.parametrize("group", thinned(GROUPS, len(GROUPS)))
+@each("group", GROUPS, short=len(GROUPS))
 def test_in_machine_code_each_step_of_value_and_gradients_is_that_of_eager(group):
     grown_trees, rng = grown(group, NATIVE)
     compiled = 0

@@ -5,6 +5,8 @@ import weakref
 
 import numpy as np
 import pytest
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core import dispatch
@@ -23,10 +25,6 @@ def numbers(*shape):
     return np.random.default_rng(1).normal(size=shape)
 
 
-def leaf(value):
-    return ag.tensor(value, requires_grad=True)
-
-
 def constant_of(y):
     return next(x for x in y.node.inputs if isinstance(x, np.ndarray))
 
@@ -38,7 +36,7 @@ def test_graphs_that_use_an_array_many_times_hold_it_once():
     assert held((first + second).sum()).leaves == data.nbytes + 8
 
 
-@pytest.mark.parametrize("shape", [(5,), (MANY,), (MANY // 8, 8)])
+@each("shape", [(5,), (MANY,), (MANY // 8, 8)])
 def test_a_write_between_two_uses_is_seen_by_the_second_alone(shape):
     data, x = numbers(*shape), leaf(np.ones(shape))
     first = (x * data).sum()
@@ -49,9 +47,7 @@ def test_a_write_between_two_uses_is_seen_by_the_second_alone(shape):
     np.testing.assert_array_equal(ag.grad(second, x).value, data)
 
 
-@pytest.mark.parametrize(
-    "of", [lambda data: data, lambda data: data[::2], lambda data: data.T, lambda data: data[:-1]], ids=range(4)
-)
+@each("of", [lambda data: data, lambda data: data[::2], lambda data: data.T, lambda data: data[:-1]])
 def test_a_write_through_any_view_is_seen(of):
     data = numbers(MANY // 4, 16)
     seen = of(data)
@@ -63,7 +59,7 @@ def test_a_write_through_any_view_is_seen(of):
     np.testing.assert_array_equal(ag.grad(first, x).value, old)
 
 
-@pytest.mark.parametrize(("before", "after"), [(0.0, -0.0), (1.0, np.nan), (np.nan, -np.nan)])
+@each("before, after", [(0.0, -0.0), (1.0, np.nan), (np.nan, -np.nan)])
 def test_the_comparison_is_of_bits(before, after):
     data, x = np.ones(MANY), leaf(2.0)
     data[-1] = before

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -96,7 +96,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "message"), CASES, ids=[case[2][:40] for case in CASES])
+@each("call, kind, message", CASES)
 def test_a_refusal_says_what_and_why(call, kind, message):
     with pytest.raises(ag.AgradError, match=message) as caught:
         call()
@@ -165,7 +165,7 @@ def test_files_that_cannot_be_read(tmp_path):
         ag.load_csv("a" * 5000)
 
 
-@pytest.mark.parametrize("given", [np.array([1j]), [1j], [[np.complex64(1)]], np.complex64(1), (1.0, np.complex128(1))])
+@each("given", [np.array([1j]), [1j], [[np.complex64(1)]], np.complex64(1), (1.0, np.complex128(1))])
 def test_complex_numbers_do_not_lose_their_imaginary_part(given):
     with pytest.raises(ag.AgradError) as caught:
         ag.tensor(given)
@@ -189,7 +189,7 @@ NAMES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", thinned(NAMES, 3))
+@each("name", NAMES, short=3)
 def test_nothing_but_its_own_error_and_no_warning_leaves_a_function(name):
     entry, rng = ag.FUNCTIONS[name], random.Random(name)
     leaves = [ag.tensor(x, requires_grad=True) for x in (2.0, [1.0, 2.0], [[1.0, 2.0], [3.0, 5.0]], [])]

@@ -1,13 +1,14 @@
-"""Writing in place through operators and indices: versions, leaves, new histories."""
+"""Writing in place: versions, what is refused, what gets a new history, what is stale, and who sees it."""
+
+import operator
+import random
 
 import numpy as np
 import pytest
+from refused import leaf, lines, named, refusal
+from rows import each
 
 import agrad.engine as ag
-
-
-def leaf(x):
-    return ag.tensor(x, requires_grad=True)
 
 
 def value(y):
@@ -15,77 +16,30 @@ def value(y):
 
 
 OPERATORS = {
-    "+=": lambda b, x: b.__iadd__(x),
-    "-=": lambda b, x: b.__isub__(x),
-    "*=": lambda b, x: b.__imul__(x),
-    "/=": lambda b, x: b.__itruediv__(x),
-    "**=": lambda b, x: b.__ipow__(x),
-    "//=": lambda b, x: b.__ifloordiv__(x),
-    "%=": lambda b, x: b.__imod__(x),
-}
-PLAIN = {
-    "+=": np.add,
-    "-=": np.subtract,
-    "*=": np.multiply,
-    "/=": np.divide,
-    "**=": np.power,
-    "//=": np.floor_divide,
-    "%=": np.mod,
-}
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv,
+    "**=": operator.ipow, "//=": operator.ifloordiv, "%=": operator.imod,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("sign", OPERATORS)
-@pytest.mark.parametrize("x", [2.0, [2.0, 3.0]], ids=["number", "vector"])
+@each("sign", OPERATORS)
+@each("x", [2.0, [2.0, 3.0]])
 def test_a_plain_value_is_written_in_place(sign, x):
     b = ag.tensor(x)
     other = b.detach()
     stamp = b.node.stamp
     assert OPERATORS[sign](b, 1.5) is b
-    np.testing.assert_allclose(value(b), PLAIN[sign](x, 1.5))
+    np.testing.assert_allclose(value(b), OPERATORS[sign](np.array(x), 1.5))
     assert b.node.stamp > stamp
     np.testing.assert_array_equal(value(other), value(b))
 
 
-@pytest.mark.parametrize("sign", OPERATORS)
-def test_a_leaf_that_requires_grad_is_refused_outside_no_grad(sign):
-    w = leaf([2.0, 3.0])
-    with pytest.raises(ag.AgradError, match="a leaf that requires grad") as caught:
-        OPERATORS[sign](w, 1.5)
-    assert caught.value.kind == "leaf"
-    with pytest.raises(ag.AgradError, match="a leaf that requires grad"):
-        w[0] = 1.0
-    np.testing.assert_array_equal(value(w), [2, 3])
-    with ag.no_grad():
-        OPERATORS[sign](w, 1.5)
-        w[1] = 7.0
-    assert w.is_leaf
-    assert w.requires_grad
-    assert value(w)[1] == 7
-
-
-@pytest.mark.parametrize("sign", OPERATORS)
+@each("sign", OPERATORS)
 def test_a_computed_value_gets_a_new_history(sign):
     a = leaf([2.0, 3.0])
-    b = a * 2
+    b, c = a * 2, a * 2
     OPERATORS[sign](b, a)
-    expected = ag.grad(
-        ag.sum(
-            ag.FUNCTIONS["mul"].call(
-                1.0,
-                {
-                    "+=": lambda x: 2 * x + x,
-                    "-=": lambda x: 2 * x - x,
-                    "*=": lambda x: 2 * x * x,
-                    "/=": lambda x: 2 * x / x,
-                    "**=": lambda x: (2 * x) ** x,
-                    "//=": lambda x: 2 * x // x,
-                    "%=": lambda x: 2 * x % x,
-                }[sign](a),
-            )
-        ),
-        a,
-    )
-    np.testing.assert_allclose(value(ag.grad(ag.sum(b), a)), value(expected))
+    c = getattr(operator, OPERATORS[sign].__name__[1:])(c, a)  # a new value
+    np.testing.assert_allclose(value(ag.grad(ag.sum(b), a)), value(ag.grad(ag.sum(c), a)))
 
 
 def test_entries_of_a_computed_value():
@@ -103,22 +57,7 @@ def test_entries_of_a_computed_value():
     assert caught.value.kind == "stale"
 
 
-def test_a_plain_value_that_receives_a_recorded_one_requires_grad():
-    a = leaf(2.0)
-    p = ag.zeros(3)
-    p[0] = a * 2
-    p[2] = a
-    assert p.requires_grad
-    np.testing.assert_array_equal(value(p), [4, 0, 2])
-    assert ag.grad(ag.sum(p * [1, 10, 100]), a).item() == 102
-    s = ag.tensor(0.0)
-    for k in range(4):
-        s += a**k
-    assert s.item() == 15
-    assert ag.grad(s, a).item() == 17
-
-
-@pytest.mark.parametrize(
+@each(
     "index",
     [
         1,
@@ -133,7 +72,6 @@ def test_a_plain_value_that_receives_a_recorded_one_requires_grad():
         np.array([True, False, True]),
         (slice(None), np.array([True, False])),
     ],
-    ids=str,
 )
 def test_reading_and_writing_through_every_kind_of_index(index):
     x = np.arange(6.0).reshape(3, 2)
@@ -186,8 +124,8 @@ def test_one_by_one_the_gradients_of_entries_make_one_buffer():
     np.testing.assert_array_equal(value(x.grad), [1, *range(1, 1000)])
 
 
-@pytest.mark.parametrize(
-    ("write", "kind", "message"),
+@each(
+    "write, kind, message",
     [
         (lambda b: b.__iadd__([1, 2]), "shape", "shape"),
         (lambda b: b.__iadd__([[1, 2, 3]]), "shape", r"from \(3\) to \(1, 3\)"),
@@ -197,7 +135,7 @@ def test_one_by_one_the_gradients_of_entries_make_one_buffer():
         (lambda b: b.__setitem__("a", 1), "type", "whole number"),
     ],
 )
-@pytest.mark.parametrize("recorded", [False, True])
+@each("recorded", [False, True])
 def test_a_write_that_does_not_fit_changes_nothing(write, kind, message, recorded):
     b = leaf([1.0, 2.0, 3.0]) * 1 if recorded else ag.tensor([1.0, 2.0, 3.0])
     stamp = b.node.stamp
@@ -206,3 +144,121 @@ def test_a_write_that_does_not_fit_changes_nothing(write, kind, message, recorde
     assert caught.value.kind == kind
     assert b.node.stamp == stamp
     np.testing.assert_array_equal(value(b), [1, 2, 3])
+
+
+IN_PLACE = {
+    **{sign: lambda x, operate=operate: operate(x, 3) for sign, operate in OPERATORS.items()},
+    "[0] =": lambda x: x.__setitem__(0, 5),
+    "[:] =": lambda x: x.__setitem__(slice(None), 0),
+    "[mask] =": lambda x: x.__setitem__(x > 1, 0),
+    "zero_": lambda x: x.zero_(),
+    "copy_": lambda x: x.copy_([3, 4]),
+}
+
+
+WRITES = {
+    **IN_PLACE,
+    "the same value": lambda x: x.__setitem__(0, x.value[0]),
+    "+= 0": lambda x: x.__iadd__(0),
+    "set_": lambda x: x.set_([1, 2]),
+    "data": lambda x: setattr(x, "data", [1, 2]),
+    "through an alias": lambda x: x.detach().__iadd__(1),
+    "through an alias of an alias": lambda x: x.detach().detach().zero_(),
+}
+
+
+# Versions
+
+
+@each("name", WRITES)
+@each("requires_grad", [False, True])
+def test_versions_every_write_counts_once_for_all_aliases(name, requires_grad):
+    x = ag.tensor([1, 2], requires_grad=requires_grad)
+    alias = x.detach()
+    with ag.no_grad():
+        WRITES[name](x)
+        assert (x.version, alias.version) == (1, 1)
+        WRITES[name](x)
+    assert (x.version, alias.version) == (2, 2)
+    assert x.tolist() == alias.tolist()
+
+
+# A leaf that requires grad
+
+
+@each("name", IN_PLACE)
+def test_leaf_is_not_written_outside_no_grad(name):
+    w = leaf([1, 2], "w")
+    assert refusal(lambda: IN_PLACE[name](w)) == lines(
+        "leaf: a leaf that requires grad is being used in an in-place operation: w",
+        "fix: inside no_grad, to update the leaf",
+        "fix: w2 = …, to make a new value",
+    )
+    assert w.tolist() == [1, 2]
+    assert w.version == 0
+    with ag.no_grad():
+        IN_PLACE[name](w)
+    assert w.is_leaf and w.requires_grad
+
+
+def test_stale_without_a_name():
+    a = leaf(2.0, "a")
+    y = a**2
+    a.set_(3)
+    assert refusal(y.backward).endswith("fix: its forward(), to replay its graph on the new data")
+
+
+def test_only_a_leaf_can_be_set():
+    y = named("y", leaf(2) ** 2)
+    assert refusal(lambda: y.set_(3)) == "leaf: y was computed: only a leaf can be set"
+
+
+def shown(values):
+    return [np.array(x.read_only()) for x in values]
+
+
+@each("data", [2.0, [1.0, 2.0]])
+def test_a_value_that_its_own_derivative_reads_is_refused_when_an_alias_was_written(data):
+    a = ag.tensor(data, requires_grad=True)
+    b = ag.exp(a)
+    d = b.detach()
+    d += a
+    with pytest.raises(ag.AgradError, match="was written to"):
+        ag.sum(b).backward()
+
+
+OPERATIONS = {
+    "+= leaf": lambda x, a: x.__iadd__(a),
+    "*= 2": lambda x, a: x.__imul__(2),
+    "-= value": lambda x, a: x.__isub__(a * 0.5),
+    "[0] = 9": lambda x, a: x.__setitem__(0, 9.0),
+    "[1] = leaf": lambda x, a: x.__setitem__(1, a[0] * 3),
+    "copy_": lambda x, a: x.detach().copy_(5.0),
+    "copy_ of a value": lambda x, a: x.detach().copy_(a * 2),
+}
+
+
+@each("seed", range(200), short=4)
+def test_aliases_show_the_same_after_any_writes_and_backwards(seed):
+    dice = random.Random(seed)
+    a = ag.tensor([1.0, 2.0], requires_grad=True)
+    groups = [[a * k] for k in (1, 2)]
+    for _ in range(dice.randrange(1, 12)):
+        group = dice.choice(groups)
+        x = dice.choice(group)
+        if dice.random() < 0.4:
+            group.append(x.detach())
+            continue
+        name = dice.choice(sorted(OPERATIONS))
+        others = [shown(other) for other in groups if other is not group]
+        OPERATIONS[name](x, a)
+        for one in shown(group):
+            np.testing.assert_array_equal(one, shown([x])[0], name)
+        assert str(others) == str([shown(other) for other in groups if other is not group])
+        if x.requires_grad and dice.random() < 0.3:
+            before = str([shown(other) for other in groups])
+            try:
+                x.sum().backward()
+            except ag.AgradError as error:
+                assert error.kind in ("freed", "stale"), error
+            assert str([shown(other) for other in groups]) == before

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.cli.data.at_file import from_file
@@ -68,14 +69,14 @@ def file(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
-@pytest.mark.parametrize("read", READERS)
+@each("text", GOOD.values())
+@each("read", READERS)
 def test_all_read_the_same_numbers(file, read, text):
     assert read(file(text)) == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(("text", "line", "reason"), BAD.values(), ids=BAD)
-@pytest.mark.parametrize("read", READERS)
+@each("text, line, reason", BAD.values())
+@each("read", READERS)
 def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
     with pytest.raises(ag.AgradError) as caught:
         read(file(text))
@@ -85,11 +86,11 @@ def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
         assert bool(caught.value.fixes) == (reason == "the entry is empty")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@each(
+    "text, message",
     [("", "is empty"), ("1,2\r3,4\r", "write it with \\n"), ('1,2\n"' + "3" * 140_000, "1 entry, not 2")],
 )
-@pytest.mark.parametrize("read", READERS)
+@each("read", READERS)
 def test_all_refuse_a_file_that_is_no_table(file, read, text, message):
     with pytest.raises(ag.AgradError, match=re.escape(message)):
         read(file(text))
@@ -116,7 +117,7 @@ def test_two_columns_of_one_name_are_refused_where_the_name_is_used(file):
         from_file(f"{path}:x")
 
 
-@pytest.mark.parametrize("read", READERS)
+@each("read", READERS)
 def test_a_file_that_pyarrow_reads_has_the_same_numbers(file, read, monkeypatch):
     monkeypatch.setattr("agrad.engine.ops.data_files._LEAST", 0)
     monkeypatch.setattr("agrad.engine.data.csv_tables.LARGE", 0)
@@ -141,7 +142,7 @@ def test_a_row_of_very_many_entries(file):
     assert ag.load_csv(file(",".join(["1"] * 200_000))).shape == (1, 200_000)
 
 
-@pytest.mark.parametrize("fast", [True, False])
+@each("fast", [True, False])
 def test_an_entry_of_any_length_is_read_with_pyarrow_and_without(file, fast):
     text, digits = "a" * 200_000, "0." + "1" * 200_000
     with closing(CsvTable(file(f"name,x\n{text},2\nb,{digits}\n"), fast=fast)) as table:
@@ -151,7 +152,7 @@ def test_an_entry_of_any_length_is_read_with_pyarrow_and_without(file, fast):
     assert list(map(str, piece.columns["name"])) == [text, "b"]
 
 
-@pytest.mark.parametrize("fast", [True, False])
+@each("fast", [True, False])
 def test_only_one_byte_order_mark_is_dropped(file, fast):
     for text, entries in (("name\n\ufeffa\n", ["\ufeffa"]), ("\ufeff\ufeffa\nb\n", ["b"])):
         with closing(CsvTable(file(text), fast=fast)) as table:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.data import csv_tables, text_tables
@@ -136,15 +137,15 @@ def opened(request, monkeypatch):
     return opened
 
 
-@pytest.mark.parametrize("name", READ)
+@each("name", READ)
 def test_read_as_it_is(file, opened, name):
     data, expected = READ[name]
     with closing(opened(file(name, data))) as table:
         assert numbers_of(table) == expected
 
 
-@pytest.mark.parametrize("size", [1, 7, 64])
-@pytest.mark.parametrize("name", READ)
+@each("size", [1, 7, 64])
+@each("name", READ)
 def test_read_the_same_in_blocks_of_any_size(file, monkeypatch, name, size):
     data, expected = READ[name]
     monkeypatch.setattr(csv_tables, "BYTES", size)
@@ -153,7 +154,7 @@ def test_read_the_same_in_blocks_of_any_size(file, monkeypatch, name, size):
         assert read(table, list(expected)) == expected
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_refused_with_the_place(file, opened, name):
     data, column, place, message = REFUSED[name]
     with pytest.raises(ag.AgradError) as caught, closing(opened(file(name, data))) as table:
@@ -162,7 +163,7 @@ def test_refused_with_the_place(file, opened, name):
     assert [label.origin.where for label in caught.value.labels] == [place]
 
 
-@pytest.mark.parametrize("name", NO_TABLE)
+@each("name", NO_TABLE)
 def test_refused_as_a_whole(file, name):
     data, message = NO_TABLE[name]
     path = file(name, data)
@@ -185,8 +186,8 @@ def test_zstandard_is_read_by_pyarrow(file, opened):
         assert numbers_of(table) == INTS
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "expected"),
+@each(
+    "form, text, expected",
     [
         (TextForm(decimal=","), "x\n1,5\n2,5\n", {"x": [1.5, 2.5]}),
         (TextForm(decimal=","), "x\ty\n1,234\t1\n", {"x": [1.234], "y": [1.0]}),
@@ -205,8 +206,8 @@ def test_what_is_given_holds(file, opened, form, text, expected):
         assert numbers_of(table) == expected
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@each(
+    "given, message",
     [
         ({"delimiter": "ab"}, "a delimiter is one sign, tab or blanks, and 'ab' is not"),
         ({"delimiter": "1"}, "a delimiter is one sign, tab or blanks, and '1' is not"),
@@ -352,8 +353,8 @@ def test_a_delimiter_that_does_not_occur_makes_no_decimal_comma(file, opened):
     assert caught.value.message == 'column x,y: "1,2" is not a number: the decimal mark is a point'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "na", "missing"),
+@each(
+    "name, text, na, missing",
     [
         ("a.csv", "x;y\n1;2\nNA;-\n;4\n", ("NA", "-", ""), 3),
         ("a.csv", 'x,y\n1,2\n NA ,"-"\n"",4\n', ("NA", "-", ""), 3),
@@ -396,8 +397,8 @@ def test_load_csv_says_what_to_add(file):
     assert [rows.tolist() for rows in ag.chunks(latin, 5, columns="x", encoding="cp1252")] == [[[1]]]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "arrow", "arrows"])
-@pytest.mark.parametrize("named", [True, False], ids=["named", "recognised"])
+@each("form", ["jsonl", "arrow", "arrows"])
+@each("named", [True, False])
 def test_streams_of_other_formats_are_read(tmp_path, form, named):
     lines = b'{"x": 1.0, "a": {"y": 2.0}}\n{"x": 3.0, "a": {"y": 4.0}}\n'
     path = tmp_path / "a"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from refused import leaf, named, refusal
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.graph import collect
@@ -51,8 +52,8 @@ def of_torch(torch, expression, way):
     return a.grad.tolist()
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-@pytest.mark.parametrize("way", ["copied", "replaced"])
+@each("expression", EXPRESSIONS)
+@each("way", ["copied", "replaced"])
 def test_it_is_what_torch_gives(expression, way):
     a = leaf(OLD, "a")
     y = eval(expression, {"m": ag, "a": a})
@@ -71,8 +72,8 @@ def test_it_is_what_torch_gives(expression, way):
     assert all(old[0] is new[0] and old[1:] == new[1:] for old, new in zip(before[:-1], after[:-1], strict=True))
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-@pytest.mark.parametrize("way", ["copied", "replaced"])
+@each("expression", EXPRESSIONS)
+@each("way", ["copied", "replaced"])
 def test_torch_gives_what_the_table_says(expression, way):
     torch = pytest.importorskip("torch")
     np.testing.assert_allclose(of_torch(torch, expression, way), FOUND[expression][way], rtol=1e-12)
@@ -160,8 +161,8 @@ if __name__ == "__main__":
 
 
 # Torch's numbers: where(x > 0, sqrt(x), 0) at 0 is nan, by 0/0, and log(x) at -1 has the derivative -1.
-@pytest.mark.parametrize(
-    ("make", "at", "pytorch", "exact"),
+@each(
+    "make, at, pytorch, exact",
     [
         (lambda m, x: m.where(x > 0, m.sqrt(x), 0 * x).sum(), 0.0, math.nan, 0.0),
         (lambda m, x: m.where(x > 0, m.sqrt(x), 0 * x).sum(), [0.0, 4.0], [math.nan, 0.25], [0.0, 0.25]),

@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import walk
@@ -56,7 +56,7 @@ def test_a_walk_is_a_table_and_what_was_added_to_each_leaf():
     ]
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
+@each("width", [40, 80, 200])
 def test_a_walk_fits_the_width_and_breaks_no_number(width):
     x, w = leaf(2.0, "a_rather_long_name_of_a_leaf"), leaf([1.0, 2.0, 3.0], "w")
     y = (x * w).sum() * ag.sin(x) ** 2 + x * 3

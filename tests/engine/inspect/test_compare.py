@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -132,7 +133,7 @@ def test_json_has_both():
     assert "change" not in json.loads(dump(models()[0], "f").json())["nodes"][0]
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form not in ("program", "page")])
+@each("form", [form for form in FORMATS if form not in ("program", "page")])
 def test_every_form_shows_what_differs(form):
     if form in ("svg", "tikz"):
         pytest.importorskip("fast_sugiyama")

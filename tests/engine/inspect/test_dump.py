@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
@@ -368,7 +369,7 @@ def test_parts_that_are_none_are_refused():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "page"])  # which refuses it
+@each("form", [form for form in FORMATS if form != "page"])  # which refuses it
 def test_of_a_long_chain_the_ends_are_shown_but_in_json_everything(form):
     _, y = chain(100_000)
     text = FORMATS[form](dump(y, "y"), 10)

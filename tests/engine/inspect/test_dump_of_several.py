@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -49,7 +50,7 @@ def test_one_is_computed_from_another():
     assert json.loads(found.json())["roots"] == [4, 3]
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each("form", FORMATS)
 def test_every_form_has_all_of_them(form):
     if form in ("svg", "tikz"):
         pytest.importorskip("fast_sugiyama")
@@ -71,7 +72,7 @@ def test_parts():
     assert a.grad is None
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form not in ("svg", "tikz")])
+@each("form", [form for form in FORMATS if form not in ("svg", "tikz")])
 def test_large_graphs_with_a_root_that_is_not_shown(form):
     x = y = ag.tensor(1.0, requires_grad=True)
     middle = None

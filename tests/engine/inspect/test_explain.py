@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.inspect.dump import dump
@@ -61,7 +62,7 @@ def test_a_derivative_is_a_heading_and_a_line_per_path():
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_the_paths_add_up_to_the_gradient(seed):
     x, y = tangle(seed)
     found = only(y, x, limit=100_000)
@@ -70,7 +71,7 @@ def test_the_paths_add_up_to_the_gradient(seed):
     assert math.fsum(map(abs, contributions(found))) == pytest.approx(found.size, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_a_few_paths_are_the_largest_of_all_and_the_rest_is_what_is_left(seed):
     x, y = tangle(seed)
     every, few = only(y, x, limit=100_000), only(y, x, limit=5)
@@ -81,7 +82,7 @@ def test_a_few_paths_are_the_largest_of_all_and_the_rest_is_what_is_left(seed):
     assert few.remainder == pytest.approx(math.fsum(contributions(every)[5:]), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_arrays_give_the_paths_that_numbers_give(seed):
     x, y = tangle(seed)
     found = only(y, x, limit=100_000)
@@ -264,7 +265,7 @@ def test_an_array_behind_another_leaf_takes_no_factors_from_a_path():
     ]
 
 
-@pytest.mark.parametrize("width", [40, 80])
+@each("width", [40, 80])
 def test_a_chain_that_is_too_wide_names_its_steps_and_lists_them(width):
     x = leaf(2.0, "x")
     y = ag.exp(ag.sin(ag.exp(ag.cos(x * 0.1)))) * 1.1

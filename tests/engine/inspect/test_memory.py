@@ -8,14 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from refused import leaf
 
 import agrad.engine as ag
 from agrad.engine.inspect.memory import held, holders
 from agrad.grammar.session.session import Session
-
-
-def leaf(value):
-    return ag.tensor(value, requires_grad=True)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Every operation that was recorded is listed, but for the copies that a derivative makes."""
 
-import pytest
+from rows import each
 from samples import function_of, samples
 
 import agrad.engine as ag
@@ -10,7 +10,7 @@ from agrad.engine.inspect.nodes import listed
 HIDDEN = {"own", "stop", "depends"}
 
 
-@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+@each("entry, sample", samples())
 def test_each_operation_behind_a_value_is_listed(entry, sample):
     function, xs = function_of(entry, sample)
     y = function(*[ag.tensor(x, requires_grad=True) for x in xs])

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from browser import NODE
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -100,7 +101,7 @@ def test_drawing_a_page_changes_nothing():
     d.backward()
 
 
-@pytest.mark.parametrize("text", ["</script><b>", "<!--<script>", "]]>", "\u2028", "{{script}}", "&lt;", "\\u003c"])
+@each("text", ["</script><b>", "<!--<script>", "]]>", "\u2028", "{{script}}", "&lt;", "\\u003c"])
 def test_texts_of_a_user_stay_texts(text):
     x = leaf(2.0, text)
     page = dump(x * x, text).page()
@@ -126,8 +127,8 @@ def test_the_page_of_200_nodes_has_less_than_250_kb():
     assert len(page.encode()) < 250_000
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@each(
+    "text, reason",
     [
         ("var x = [1, 2]; y = sum(x)", "no leaf of the graph is a single number that requires grad"),
         ("var x = 2; y = lgamma(x)", "digamma cannot be written in JavaScript"),

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as Xml
 import zlib
 
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -62,7 +63,7 @@ def places(parts, tag, mark):
     ]
 
 
-@pytest.mark.parametrize("graph", [sample, freed])
+@each("graph", [sample, freed])
 def test_svg_and_tikz_show_what_the_drawing_has(graph):
     made = drawing(graph(), 10)
     boxes = [item for item in made.items if isinstance(item, Box)]
@@ -99,7 +100,7 @@ def test_marks_look_alike_everywhere():
     assert graph.tikz().count(r"\path[round box, grad box, freed]") == 2
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_latex_reads_a_text_as_it_is(text):
     found = escape(text)
     assert found.isprintable()
@@ -165,7 +166,7 @@ def test_a_png_has_the_boxes_where_the_drawing_has_them():
         assert colour(line.tip[0], line.tip[1] - 4) == (0x44, 0x44, 0x44)
 
 
-@pytest.mark.parametrize("form", ["png", "pdf"])
+@each("form", ["png", "pdf"])
 def test_the_same_graph_is_the_same_file(form):
     pytest.importorskip("matplotlib")
     assert sample().picture(form) == sample().picture(form)

@@ -12,7 +12,8 @@ import warnings
 
 import numpy as np
 import pytest
-from thinned import thinned
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.op import FUNCTIONS
@@ -20,10 +21,6 @@ from agrad.engine.interop.numpy_functions import MADE, NAMES, counterparts, desc
 
 autograd = pytest.importorskip("autograd")
 anp = pytest.importorskip("autograd.numpy")
-
-
-def leaf(value):
-    return ag.tensor(value, requires_grad=True)
 
 
 # Each case: what is called, and the arrays that it is called with. The first word is the function that it is about.
@@ -453,7 +450,7 @@ def slopes(function, xs):
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_value_and_gradient(name):
     function, *xs = CASES[name]
     leaves = [leaf(x) for x in xs]
@@ -477,7 +474,7 @@ def test_value_and_gradient(name):
         np.testing.assert_allclose(found, derivative, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", thinned(CASES, 4))
+@each("name", CASES, short=4)
 def test_second_derivatives(name):
     """Those in one direction, against differences of the first."""
     function, *xs = CASES[name]
@@ -536,8 +533,8 @@ BINARY = "add sub mul truediv floordiv mod pow lt le gt ge eq ne".split()
 LEFT = [V, 2.0, 3, True, np.float64(1.5), np.int64(2), np.float32(0.5), np.arange(1, 5)]
 
 
-@pytest.mark.parametrize("left", LEFT, ids=repr)
-@pytest.mark.parametrize("name", BINARY)
+@each("left", LEFT)
+@each("name", BINARY)
 def test_an_operator_with_a_tensor_on_the_right(name, left):
     apply, right = getattr(operator, name), np.array([0.7, 1.3, 2.0, 1.9])
     with warnings.catch_warnings():
@@ -549,7 +546,7 @@ def test_an_operator_with_a_tensor_on_the_right(name, left):
     np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("exponent", [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
+@each("exponent", [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0])
 def test_an_array_to_the_power_of_a_number_keeps_the_graph(exponent):
     y = leaf(exponent)
     result = np.array([1.5, 2.5]) ** y
@@ -571,7 +568,7 @@ def test_a_matrix_times_a_vector():
     np.testing.assert_allclose(w.grad.numpy(), M.sum(axis=0))
 
 
-@pytest.mark.parametrize("name", "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor".split())
+@each("name", "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor".split())
 def test_an_array_is_not_written_with_a_tensor(name):
     array = np.ones(4, dtype=bool) if name in ("iand", "ior", "ixor") else np.ones(4)
     with pytest.raises(ag.AgradError, match="cannot write a Tensor into an array") as caught:
@@ -628,7 +625,7 @@ UNKNOWN = {n: f for n, f in DISPATCHED.items() if f not in counterparts() and f 
 UFUNCS = {f"np.{name}": function for name, function in sorted(vars(np).items()) if isinstance(function, np.ufunc)}
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@each("name", UNKNOWN)
 def test_a_function_without_a_counterpart_is_refused_by_name(name):
     with pytest.raises(ag.AgradError) as caught:
         leaf(V).__array_function__(UNKNOWN[name], (ag.Tensor,), (leaf(V),), {})
@@ -637,7 +634,7 @@ def test_a_function_without_a_counterpart_is_refused_by_name(name):
     assert "x.detach().numpy()" in caught.value.fixes[-1]
 
 
-@pytest.mark.parametrize("name", [name for name, function in UFUNCS.items() if function not in counterparts()])
+@each("name", [name for name, function in UFUNCS.items() if function not in counterparts()])
 def test_a_ufunc_without_a_counterpart_is_refused_by_name(name):
     with pytest.raises(ag.AgradError, match="has no counterpart in agrad") as caught:
         UFUNCS[name](*[leaf(V)] * UFUNCS[name].nin)
@@ -685,7 +682,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@each("message", REFUSED)
 def test_what_is_refused_is_named(message):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[message]()
@@ -700,7 +697,7 @@ def test_what_needs_complex_numbers_says_so():
         assert caught.value.notes == ["agrad computes with real numbers alone"]
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda x: np.mean([x[0], x[1]]),
@@ -775,7 +772,7 @@ def test_the_way_out_is_explicit():
     assert numbers["one"] is one
 
 
-@pytest.mark.parametrize("x", [ag.tensor(V), leaf(V).detach(), leaf(V) > 0], ids=["plain", "detached", "no derivative"])
+@each("x", [ag.tensor(V), leaf(V).detach(), leaf(V) > 0])
 def test_what_does_not_require_grad_is_an_array_for_numpy(x):
     for array in (np.asarray(x), np.array(x), np.asarray(x, dtype=np.float32), np.asanyarray(x[0])):
         assert type(array) is np.ndarray
@@ -799,8 +796,8 @@ a[0] = x; a[-1] = x; m[0, 0] = x; k[0] = x; z[0] = x; a[0], a[1] = x, 5.0
 """
 
 
-@pytest.mark.parametrize("value", [0.5, [0.5], [0.5, 0.6, 0.7]], ids=["scalar", "one entry", "array"])
-@pytest.mark.parametrize("statement", WITHOUT_ASKING.replace("\n", "; ").strip("; ").split("; "))
+@each("value", [0.5, [0.5], [0.5, 0.6, 0.7]])
+@each("statement", WITHOUT_ASKING.replace("\n", "; ").strip("; ").split("; "))
 def test_numpy_never_makes_a_plain_array_of_what_requires_grad(statement, value):
     x, y = leaf(value), leaf(value)
     x.name = y.name = "x"
@@ -870,7 +867,7 @@ def test_masks():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["erf", "erfc", "gamma", "gammaln", "psi", "expit", "log_expit", "ndtr", "j0", "j1", "i0", "rgamma", "gammasgn"],
 )
@@ -938,7 +935,7 @@ def pendulum(np, w):
 FUNCTIONS_OF_W = [least_squares, logistic_regression, cross_entropy, network, gaussian_process, pendulum]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS_OF_W, ids=lambda function: function.__name__)
+@each("function", FUNCTIONS_OF_W)
 def test_a_plain_numpy_function_is_differentiable_unchanged(function):
     w = leaf(V)
     y = function(np, w)
@@ -947,7 +944,7 @@ def test_a_plain_numpy_function_is_differentiable_unchanged(function):
     np.testing.assert_allclose(w.grad.numpy(), autograd.grad(lambda w: function(anp, w))(V), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS_OF_W[:3] + FUNCTIONS_OF_W[4:], ids=lambda function: function.__name__)
+@each("function", FUNCTIONS_OF_W[:3] + FUNCTIONS_OF_W[4:])
 def test_its_second_derivatives_too(function):
     ours = ag.hessian(function(np, w := leaf(V)), w)
     theirs = autograd.hessian(lambda w: function(anp, w))(V)

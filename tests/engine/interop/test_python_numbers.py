@@ -16,15 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from thinned import thinned
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 
 M = np.arange(24.0).reshape(2, 3, 4) % 7
-
-
-def leaf(value):
-    return ag.tensor(value, requires_grad=True)
 
 
 # Methods that NumPy's arrays have too mean the same with the same arguments. Two axes of transpose are exchanged, as
@@ -38,7 +35,7 @@ CALLS = """
 """.split()
 
 
-@pytest.mark.parametrize("call", CALLS)
+@each("call", CALLS)
 def test_a_method_means_what_it_means_for_an_array(call):
     expected = eval(f"x.{call}", {"x": M, "np": np})
     found = eval(f"x.{call}", {"x": ag.tensor(M), "np": np})
@@ -60,9 +57,9 @@ def test_max_of_another_array_compares():
 
 
 @pytest.mark.skipif(not hasattr(np.linalg, "vector_norm"), reason="NumPy 1 does not have it")
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (0, 2), (0, 1, 2)])
-@pytest.mark.parametrize("order", [2, 1, np.inf, -np.inf, 3, 0])
-@pytest.mark.parametrize("keepdims", [False, True])
+@each("axis", [None, 0, -1, (0, 1), (0, 2), (0, 1, 2)])
+@each("order", [2, 1, np.inf, -np.inf, 3, 0])
+@each("keepdims", [False, True])
 def test_a_vector_norm_is_that_of_all_entries_along_its_axes(axis, order, keepdims):
     x = M - 2.5
     expected = np.linalg.vector_norm(x, axis=axis, ord=order, keepdims=keepdims)
@@ -98,7 +95,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("name", KEPT)
+@each("name", KEPT)
 def test_an_array_of_tensors_is_stacked(name):
     function, expected = KEPT[name]
     s, x = leaf(3.0), leaf([1.0, 2.0])
@@ -117,7 +114,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_an_array_of_tensors_is_refused_where_it_would_lose_its_graph(name):
     with pytest.raises(ag.AgradError):
         REFUSED[name](leaf([1.0, 2.0]), objects(leaf(3.0)))
@@ -147,8 +144,8 @@ NO_NUMBERS = {
 SQUARE = ag.compile(lambda x: x * x, 2.0)
 
 
-@pytest.mark.parametrize("name", NO_NUMBERS)
-@pytest.mark.parametrize(
+@each("name", NO_NUMBERS)
+@each(
     "use",
     [
         lambda x, v: x * v,
@@ -211,8 +208,8 @@ class Length:
 BINARY = "add sub mul truediv floordiv mod pow lt le gt ge".split()
 
 
-@pytest.mark.parametrize("value", [2.5, [1.0, 2.0]])
-@pytest.mark.parametrize("name", BINARY)
+@each("value", [2.5, [1.0, 2.0]])
+@each("name", BINARY)
 def test_an_operator_gives_way_to_the_reflected_one_of_another_type(name, value):
     x, operate = leaf(value), getattr(operator, name)
     assert operate(x, Length()) == "reflected"
@@ -229,7 +226,7 @@ def test_the_matrix_product_gives_way_too():
     assert leaf([1.0, 2.0]) @ Length() == "reflected"
 
 
-@pytest.mark.parametrize("function", [ag.add, ag.mul, ag.pow, ag.less])
+@each("function", [ag.add, ag.mul, ag.pow, ag.less])
 def test_a_function_of_two_numbers_does_not(function):
     with pytest.raises(ag.AgradError):
         function(leaf(2.0), Length())
@@ -281,8 +278,8 @@ def plainly(value):
     return type(value)(map(plainly, value)) if isinstance(value, tuple | list) else value
 
 
-@pytest.mark.parametrize("number", thinned([2.625, -1.5, 7.0, 0.25], 4))
-@pytest.mark.parametrize("use", OF_A_FLOAT)
+@each("number", [2.625, -1.5, 7.0, 0.25], short=4)
+@each("use", OF_A_FLOAT)
 def test_a_tensor_is_used_as_its_number(use, number):
     if number < 0 and ("sqrt" in use or "log" in use or use == "2**x"):
         number = -number
@@ -308,8 +305,8 @@ def test_parts_of_a_number():
     assert leaf(2.0).is_integer()
 
 
-@pytest.mark.parametrize("data", [2.5, [1.0, -0.0], [[]]])
-@pytest.mark.parametrize("requires_grad", [False, True])
+@each("data", [2.5, [1.0, -0.0], [[]]])
+@each("requires_grad", [False, True])
 def test_a_leaf_is_pickled_and_copied(data, requires_grad):
     x = ag.tensor(data, requires_grad)
     x.name = "x"
@@ -329,13 +326,13 @@ def test_a_copy_has_the_gradient():
     assert made.grad.item() == 6
 
 
-@pytest.mark.parametrize("make", [pickle.dumps, copy.copy, copy.deepcopy])
+@each("make", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_what_was_computed_is_neither_pickled_nor_copied(make):
     with pytest.raises(ag.AgradError, match="was computed"):
         make(leaf(2.0) * 2)
 
 
-@pytest.mark.parametrize("dtype", "float16 float32 longdouble int8 int64 uint16 bool >f4 >i8".split())
+@each("dtype", "float16 float32 longdouble int8 int64 uint16 bool >f4 >i8".split())
 def test_numbers_of_other_sizes_are_converted_and_have_gradients_in_float64(dtype):
     given = np.array([1, 0, 1]).astype(dtype)
     plain = given.astype(float)

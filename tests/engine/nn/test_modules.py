@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine import nn, optim
@@ -150,9 +151,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
     assert net.shift.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("action", "kind", "texts"),
-    [
+@each("action, kind, texts", [
         (lambda: nn.Module()(1), "type", ["Module has no forward", "def forward(self, x)"]),
         (lambda: setattr(Net(), "shift", ag.zeros(3)), "type",
          ["Net.shift is a parameter, and cannot become an array of shape (3)", "nn.Parameter(shift)"]),
@@ -197,8 +196,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
         (lambda: TensorDataset(ag.ones(2), ag.ones(3)), "shape", ["as many rows, and these have 2, 3"]),
         (lambda: DataLoader(TensorDataset(ag.ones(2)), 0), "domain", ["batch_size must be at least 1"]),
         (lambda: DataLoader(3), "type", ["DataLoader needs a data set, not the number 3"]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_mistake_is_named(action, kind, texts):
     refused(kind, action, *texts)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -37,8 +38,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("case", CASES)
+@each("reduction", ["mean", "sum", "none"])
+@each("case", CASES)
 def test_the_options_of_cross_entropy(case, reduction):
     loss = ag.nn.CrossEntropyLoss(
         weight=case.get("weight"),
@@ -65,8 +66,8 @@ def test_smoothing_and_weights_of_probabilities():
     assert abs(found.item() - cross_entropy(X, target, smoothing=0.2, weight=weight)) < 1e-13
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@each(
+    "options, message",
     [
         ({"label_smoothing": 2}, "cross_entropy: label_smoothing is from 0 to 1, not 2"),
         ({"weight": [1.0, 2.0]}, "cross_entropy: weight has shape (2), and there are 3 classes"),
@@ -82,7 +83,7 @@ def test_an_option_that_does_not_fit(options, message):
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
+@each("decay", [0.0, 0.1])
 def test_amsgrad_divides_by_the_largest_mean_so_far(decay):
     w = ag.tensor([1.0, -2.0], requires_grad=True)
     optimizer = ag.nn.optim.Adam([w], lr=0.1, weight_decay=decay, amsgrad=True)

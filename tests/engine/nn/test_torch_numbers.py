@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch_cases
+from rows import each
 
 import agrad.engine as ag
 
@@ -29,7 +30,7 @@ def differences(found, wanted, path=""):
     return [] if abs(found - wanted) <= 1e-12 * max(1, abs(wanted)) else [f"{path}: {found} is not {wanted}"]
 
 
-@pytest.mark.parametrize("name", torch_cases.CASES)
+@each("name", torch_cases.CASES)
 def test_agrad_gives_the_numbers_of_torch(name):
     assert differences(torch_cases.CASES[name](ag), NUMBERS[name]) == []
 

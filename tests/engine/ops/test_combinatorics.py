@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -21,14 +22,14 @@ def test_whole_numbers_are_exact():
             assert ours(np.array([float(n)]), float(k)).tolist() == [ours(n, k)]
 
 
-@pytest.mark.parametrize(("n", "k"), POINTS)
+@each("n, k", POINTS)
 def test_between_whole_numbers_they_are_those_of_scipy(n, k):
     assert ag.comb(n, k) == pytest.approx(special.binom(n, k), rel=1e-11, abs=1e-18)
     assert ag.perm(n, k) == pytest.approx(special.binom(n, k) * special.gamma(k + 1), rel=1e-11, abs=1e-15)
 
 
-@pytest.mark.parametrize("name", ["comb", "perm"])
-@pytest.mark.parametrize(("n", "k"), [point for point in POINTS if min(point) > 0.0])
+@each("name", ["comb", "perm"])
+@each("n, k", [point for point in POINTS if min(point) > 0.0])
 def test_derivatives_of_orders_one_and_two(name, n, k):
     f = getattr(ag, name)
     assert ag.check(f, n, k).ok
@@ -44,7 +45,7 @@ def test_derivatives_where_a_gamma_function_has_a_pole():
     assert float(ag.grad(ag.comb, 1)(0.0, 0.0)) == pytest.approx(0.0, abs=1e-15)
 
 
-@pytest.mark.parametrize(("n", "k"), [(-1, 2), (2, -1), (-0.5, 0), (math.nan, 1), (1, math.nan)])
+@each("n, k", [(-1, 2), (2, -1), (-0.5, 0), (math.nan, 1), (1, math.nan)])
 def test_negative_numbers_have_no_combinations(n, k):
     assert math.isnan(ag.comb(n, k)) and math.isnan(ag.perm(n, k))
 
@@ -67,7 +68,7 @@ def test_divisors():
         ag.lcm([])
 
 
-@pytest.mark.parametrize(("x", "base"), [(8.0, 2.0), (0.3, 7.0), (5.0, 0.4)])
+@each("x, base", [(8.0, 2.0), (0.3, 7.0), (5.0, 0.4)])
 def test_the_logarithm_to_a_base_has_derivatives_by_both(x, base):
     def f(x, b):
         return ag.log(x, b)

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
@@ -39,7 +39,7 @@ def walked(path, rows):
     return [piece.tolist() for piece in ag.chunks(path, rows)]
 
 
-@pytest.mark.parametrize(("text", "message"), BAD)
+@each("text, message", BAD)
 def test_an_error_names_the_file_the_row_and_the_column(file, text, message):
     path = file(text)
     for name, read in (("load_csv", load_matrix), ("chunks", lambda path: walked(path, 1))):
@@ -49,7 +49,7 @@ def test_an_error_names_the_file_the_row_and_the_column(file, text, message):
         assert caught.value.message == f"{name}: {path}, {message}"
 
 
-@pytest.mark.parametrize(("text", "message"), EMPTY.items())
+@each("text, message", EMPTY.items())
 def test_a_file_without_numbers(file, text, message):
     path = file(text)
     for name, read in (("load_csv", load_matrix), ("chunks", lambda path: walked(path, 1))):
@@ -58,7 +58,7 @@ def test_a_file_without_numbers(file, text, message):
         assert caught.value.message == f"{name}: {message.format(path)}"
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 100])
+@each("rows", [1, 2, 3, 4, 100])
 def test_the_pieces_of_a_file_are_its_rows_in_order(file, tmp_path, rows):
     path = file("\ufeffx,y\n1,2\n\n3,4\n5,6\n")
     numbers = ag.load_csv(path)
@@ -90,9 +90,7 @@ def test_pieces_of_what_numpy_saved(tmp_path):
         walked(str(tmp_path / "objects.npy"), 2)
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind"), [(0, "domain"), (-1, "domain"), (1.5, "type"), ("2", "type"), (None, "type")]
-)
+@each("rows, kind", [(0, "domain"), (-1, "domain"), (1.5, "type"), ("2", "type"), (None, "type")])
 def test_how_many_rows_there_cannot_be(file, rows, kind):
     with pytest.raises(ag.AgradError) as caught:
         ag.chunks(file("1\n"), rows)
@@ -100,7 +98,7 @@ def test_how_many_rows_there_cannot_be(file, rows, kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("saved", thinned([False, True], 2))
+@each("saved", [False, True], short=2)
 def test_a_walk_takes_no_more_memory_than_some_pieces(tmp_path, saved):
     path = tmp_path / ("a.npy" if saved else "a.csv")
     if saved:
@@ -126,7 +124,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, 
     assert sum(len(piece) for piece in ag.chunks(path, 20)) == 50
 
 
-@pytest.mark.parametrize("name", ["load_csv", "load_npy", "chunks"])
+@each("name", ["load_csv", "load_npy", "chunks"])
 def test_a_folder_is_no_file_of_numbers(tmp_path, name):
     more = (3,) if name == "chunks" else ()
     with pytest.raises(ag.AgradError) as caught:
@@ -138,7 +136,7 @@ def test_a_folder_is_no_file_of_numbers(tmp_path, name):
             getattr(ag, name)(os.devnull, *more)
 
 
-@pytest.mark.parametrize("path", ["", " "])
+@each("path", ["", " "])
 def test_a_name_without_a_letter_is_no_file(path):
     with pytest.raises(ag.AgradError) as caught:
         ag.chunks(path, rows=2)
@@ -155,16 +153,16 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize("columns", CHOSEN)
+@each("columns", CHOSEN)
 def test_some_columns_of_a_file_with_texts(file, columns):
     path = file("a,b,c\n1,x,3\n2,y,4\n")
     assert ag.load_csv(path, columns=columns).tolist() == CHOSEN[columns]
     assert [piece.tolist() for piece in ag.chunks(path, 1, columns=columns)] == [[row] for row in CHOSEN[columns]]
 
 
-@pytest.mark.parametrize("name", ["load_csv", "chunks"])
-@pytest.mark.parametrize(
-    ("text", "columns"),
+@each("name", ["load_csv", "chunks"])
+@each(
+    "text, columns",
     [
         ("a,b,c\n1,x,3\n", '("a", "c")'),
         ("a,b\n1,x\n", '"a"'),
@@ -207,8 +205,8 @@ def test_columns_that_are_not_there(file):
         assert caught.value.kind == kind
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"),
+@each(
+    "text, shape",
     [
         ("1,2\n3,4\n", (2, 2)),
         ("\ufeff1,2\r\n", (2,)),
@@ -224,8 +222,8 @@ def test_a_text_file_is_read_as_numpy_reads_it(file, text, shape):
     assert found.tolist() == np.arange(1.0, found.size + 1).reshape(shape).tolist()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@each(
+    "text, message",
     [
         ("1,x\n", "could not convert string 'x' to float64 at row 0, column 2"),
         ("1_0,2\n", "could not convert string '1_0' to float64 at row 0, column 1"),

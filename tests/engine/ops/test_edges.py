@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import pytest
 from points import derivatives, gradient, hessian, same, value
+from rows import each
 
 import agrad.engine as ag
 
@@ -88,8 +88,8 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "x", "y", "first", "second"), [p[1:] for p in POINTS], ids=[p[0] for p in POINTS])
-@pytest.mark.parametrize("shape", [(), (2,)], ids=["number", "vector"])
+@each("f, x, y, first, second", [p[1:] for p in POINTS])
+@each("shape", [(), (2,)])
 def test_point(f, x, y, first, second, shape):
     if shape:
         x, g = np.full(shape, float(x)), lambda x: ag.sum(f(x)) if np.ndim(value(f(x))) else f(x)
@@ -147,8 +147,8 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "at", "y", "first", "second"), [p[1:] for p in PAIRS], ids=[p[0] for p in PAIRS])
-@pytest.mark.parametrize("shape", [(), (2,)], ids=["number", "vector"])
+@each("f, at, y, first, second", [p[1:] for p in PAIRS])
+@each("shape", [(), (2,)])
 def test_pair(f, at, y, first, second, shape):
     if shape:
         xs = [ag.tensor(np.full(shape, float(x)), requires_grad=True) for x in at]
@@ -192,7 +192,7 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "x"), [c[1:] for c in CHOICES], ids=[c[0] for c in CHOICES])
+@each("f, x", [c[1:] for c in CHOICES])
 def test_what_was_not_selected_contributes_exactly_0(f, x):
     same(derivatives(f, x), [0])
     same(derivatives(f, x, order=2), [0])
@@ -228,7 +228,7 @@ def _put(b, index, v):
     return b
 
 
-@pytest.mark.parametrize(("f", "x", "first", "second"), [v[1:] for v in VECTORS], ids=[v[0] for v in VECTORS])
+@each("f, x, first, second", [v[1:] for v in VECTORS])
 def test_what_was_not_selected_of_a_vector(f, x, first, second):
     same(gradient(f, x), first)
     if second is not None:

@@ -7,6 +7,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 from points import derivatives, gradient, hessian, same, value
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
@@ -18,8 +19,8 @@ inf, nan, pi = math.inf, math.nan, math.pi
 # Reductions
 
 
-@pytest.mark.parametrize(
-    ("f", "x", "expected"),
+@each(
+    "f, x, expected",
     [
         (ag.max, [1, 3, 3, 2], [0, 0.5, 0.5, 0]),
         (ag.min, [1, 1, 2], [0.5, 0.5, 0]),
@@ -67,8 +68,8 @@ def test_gradient_of_a_reduction(f, x, expected):
     same(gradient(f, np.array(x, dtype=float)), expected)
 
 
-@pytest.mark.parametrize(
-    ("f", "x", "expected"),
+@each(
+    "f, x, expected",
     [
         (ag.prod, [0, 0, 4], [[0, 4, 0], [4, 0, 0], [0, 0, 0]]),
         (ag.prod, [2, 3, 4], [[0, 4, 3], [4, 0, 2], [3, 2, 0]]),
@@ -91,8 +92,8 @@ def test_hessian_of_a_reduction(f, x, expected):
     same(hessian(f, np.array(x, dtype=float)), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("f", "x", "expected"),
+@each(
+    "f, x, expected",
     [
         (ag.var, [0.1, 0.1, 0.1], 0),
         (ag.std, [0.1, 0.1, 0.1], 0),
@@ -127,7 +128,7 @@ def test_third_order_of_a_product_with_zeros():
 # Far out: full relative accuracy
 
 
-@pytest.mark.parametrize("x", [-30.0, -3.0, 0.5, 10.0, 20.0, 30.0, 300.0])
+@each("x", [-30.0, -3.0, 0.5, 10.0, 20.0, 30.0, 300.0])
 def test_slopes_of_tanh_and_sigmoid_in_the_tails(x):
     with localcontext(prec=400):
         up, down = Decimal(x).exp(), Decimal(-x).exp()
@@ -155,7 +156,7 @@ def pi_to(digits):
     return 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
 
 
-@pytest.mark.parametrize("x", [0.0, 1e-12, 1e-3, 0.3, 1.0, 2.5, 40.0])
+@each("x", [0.0, 1e-12, 1e-3, 0.3, 1.0, 2.5, 40.0])
 def test_derivatives_of_sinc(x):
     for n in range(7):
         with localcontext(prec=200):
@@ -173,8 +174,8 @@ def test_derivatives_of_sinc(x):
 # Linear algebra
 
 
-@pytest.mark.parametrize(
-    ("a", "cofactors"),
+@each(
+    "a, cofactors",
     [
         ([[1, 2], [2, 4]], [[4, -2], [-2, 1]]),
         ([[0, 0], [0, 0]], [[0, 0], [0, 0]]),
@@ -189,7 +190,7 @@ def test_cofactors(a, cofactors):
     np.testing.assert_allclose(gradient(ag.det, np.array(a, dtype=float)), cofactors, rtol=1e-13, atol=1e-210)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+@each("rank", [0, 1, 2, 3, 4])
 def test_second_and_third_derivatives_of_det_of_any_rank(rank):
     rng = np.random.default_rng(rank)
     a = rng.normal(size=(4, rank)) @ rng.normal(size=(rank, 4))
@@ -238,7 +239,7 @@ def test_the_pseudo_inverse_of_a_singular_matrix_has_finite_derivatives():
     assert np.isfinite(hessian(lambda x: ag.sum(ag.pinv(x)), a)).all()
 
 
-@pytest.mark.parametrize("f", [ag.inv, lambda a: ag.solve(a, [1, 2])], ids=["inv", "solve"])
+@each("f", [ag.inv, lambda a: ag.solve(a, [1, 2])])
 def test_a_singular_matrix_is_an_error_that_names_it(f):
     with pytest.raises(ag.AgradError, match=r"of shape \(2, 2\).*singular") as caught:
         f([[1, 2], [2, 4]])
@@ -267,7 +268,7 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.parametrize(("name", "x", "y", "slope"), SPECIAL)
+@each("name, x, y, slope", SPECIAL)
 def test_special_function_at_its_edge(name, x, y, slope):
     pytest.importorskip("scipy")
     f = getattr(ag, name)
@@ -287,16 +288,16 @@ def test_without_scipy_the_message_says_what_to_install(monkeypatch):
     same(value(ag.lgamma([5, 0])), [math.log(24), inf])
 
 
-@pytest.mark.parametrize("axis", [(0, 1), (1, 0), (2, 0), (-1, 1), (1, 2)])
-@pytest.mark.parametrize("order", [1, -1, inf, 2, "fro", "nuc"])
-@pytest.mark.parametrize("keepdims", [False, True])
+@each("axis", [(0, 1), (1, 0), (2, 0), (-1, 1), (1, 2)])
+@each("order", [1, -1, inf, 2, "fro", "nuc"])
+@each("keepdims", [False, True])
 def test_the_norm_of_a_matrix_goes_by_the_order_of_the_axes(axis, order, keepdims):
     x = np.arange(24.0).reshape(2, 3, 4) ** 1.5
     same(ag.norm(ag.tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
 
 
-@pytest.mark.parametrize(
-    ("subscripts", "a", "b"),
+@each(
+    "subscripts, a, b",
     [("ii,i->", [[2.0]], [1.0, 2.0, 3.0]), ("ij,i->", [[1.0, 2.0]], [1.0, 2.0, 3.0]), ("ii,i->i", [[2.0]], [1.0, 4.0])],
 )
 def test_einsum_spreads_lengths_of_1_and_sums_their_gradients(subscripts, a, b):

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -24,8 +25,8 @@ def right_sides(size):
     return wide[:, 0], wide[:, :3].copy(), wide[:, ::2], wide[:, :size].T, np.broadcast_to(2.0, (size,))
 
 
-@pytest.mark.parametrize("size", [31, 32, 33, 70])
-@pytest.mark.parametrize("kind", ["full", "lower", "upper"])
+@each("size", [31, 32, 33, 70])
+@each("kind", ["full", "lower", "upper"])
 def test_solutions_are_those_of_numpy(size, kind):
     matrix = matrices(size)[kind]
     for given in (matrix, matrix.T, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
@@ -55,7 +56,7 @@ def test_factors_go_with_their_matrix():
     assert len(factors._KNOWN) == before
 
 
-@pytest.mark.parametrize("kind", ["full", "lower"])
+@each("kind", ["full", "lower"])
 def test_a_singular_matrix_is_an_error(kind):
     matrix = matrices(40)[kind]
     matrix[3] = 0.0
@@ -63,7 +64,7 @@ def test_a_singular_matrix_is_an_error(kind):
         ag.solve(matrix, np.ones(40))
 
 
-@pytest.mark.parametrize("kind", ["full", "lower", "upper"])
+@each("kind", ["full", "lower", "upper"])
 def test_gradients_are_those_of_single_systems(kind, monkeypatch):
     found = []
     for fewest in (32, 1000):

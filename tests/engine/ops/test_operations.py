@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
@@ -35,12 +36,12 @@ NAMES = sorted({name for names in LANGUAGE.values() for name in names.split()} |
 ids = {"ids": lambda entry: entry.name}
 
 
-@pytest.mark.parametrize("name", sorted({name for names in LANGUAGE.values() for name in names.split()}))
+@each("name", sorted({name for names in LANGUAGE.values() for name in names.split()}))
 def test_every_function_of_the_language_is_there(name):
     assert callable(getattr(ag, name))
 
 
-@pytest.mark.parametrize("op", list(OPS.values()), **ids)
+@each("op", list(OPS.values()))
 def test_every_row_has_its_words_and_samples(op):
     assert op.doc.endswith(".")
     assert op.derivative
@@ -48,13 +49,13 @@ def test_every_row_has_its_words_and_samples(op):
     assert op.family in {*FAMILIES, "internal"}
 
 
-@pytest.mark.parametrize("op", list(OPS.values()), **ids)
+@each("op", list(OPS.values()))
 def test_a_rule_reads_only_what_it_says(op):
     known = {*op.signature.operands, "out", ""}
     assert {word for reads in op.reads for word in reads.split(" ")} <= known
 
 
-@pytest.mark.parametrize("entry", [ag.FUNCTIONS[name] for name in NAMES], **ids)
+@each("entry", [ag.FUNCTIONS[name] for name in NAMES])
 def test_every_function_has_its_words_and_an_example(entry):
     assert entry.doc.endswith(".")
     assert entry.example or entry.name in NEEDS_FILE
@@ -86,7 +87,7 @@ def holds(example):
     return bool(np.all(np.asarray(a) == np.asarray(b)))
 
 
-@pytest.mark.parametrize("entry", [ag.FUNCTIONS[name] for name in NAMES if ag.FUNCTIONS[name].example], **ids)
+@each("entry", [ag.FUNCTIONS[name] for name in NAMES if ag.FUNCTIONS[name].example])
 def test_every_example_holds(entry):
     try:
         assert holds(entry.example)
@@ -96,14 +97,14 @@ def test_every_example_holds(entry):
         pytest.skip("SciPy is not installed")
 
 
-@pytest.mark.parametrize("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
+@each("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
 def test_a_function_of_one_value_is_also_a_method(name):
     entry = ag.FUNCTIONS[name]
     if entry.signature.operands[:1] == ("x",) and entry.family not in ("creation",):
         assert callable(getattr(ag.tensor(1.0), name))
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], **ids)
+@each("op", [op for op in OPS.values() if op.samples])
 def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
     for sample in op.samples:
         operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from differences import error_of
+from rows import each
 
 import agrad.engine as ag
 
@@ -30,7 +31,7 @@ def derivative(function, x, h):
     return (8.0 * near - far) / (12.0 * h)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("name", FUNCTIONS)
 def test_values_and_derivatives_are_those_of_scipy(name):
     function, scipys, (low, high) = FUNCTIONS[name]
     points = np.random.default_rng(5).uniform(low, high, COUNT)
@@ -64,7 +65,7 @@ def test_derivatives_of_the_reciprocal_gamma_function_where_it_is_0():
         assert slope == pytest.approx((-1) ** n * math.factorial(n), rel=1e-12)
 
 
-@pytest.mark.parametrize(("x", "slope"), [(math.inf, 0.0), (300.0, 0.0), (-math.inf, math.nan), (math.nan, math.nan)])
+@each("x, slope", [(math.inf, 0.0), (300.0, 0.0), (-math.inf, math.nan), (math.nan, math.nan)])
 def test_the_reciprocal_gamma_function_far_out(x, slope):
     assert ag.grad(ag.rgamma)(x).item() == pytest.approx(slope, nan_ok=True)
 
@@ -81,8 +82,8 @@ def test_the_multivariate_gamma_function_needs_a_large_enough_number():
         ag.multigammaln(2.0, 0)
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
-@pytest.mark.parametrize("keepdims", [False, True])
+@each("axis", [None, 0, 1, (0, 1)])
+@each("keepdims", [False, True])
 def test_weights_of_logsumexp(axis, keepdims):
     rng = np.random.default_rng(7)
     for _ in range(25):
@@ -107,8 +108,8 @@ def test_weights_of_logsumexp_far_out_and_spread():
     assert ag.grad(ag.logsumexp([[1.0, 2.0], [4.0, 3.0]], b=b), b).tolist() == pytest.approx([0.5])
 
 
-@pytest.mark.parametrize("letter", ["L", "U", "u"])
-@pytest.mark.parametrize("shape", [(6, 6), (2, 3, 5, 5)])
+@each("letter", ["L", "U", "u"])
+@each("shape", [(6, 6), (2, 3, 5, 5)])
 def test_eigenvectors_of_either_triangle_are_those_of_numpy(letter, shape):
     """In their signs, too: these differ between the triangles."""
     x = np.random.default_rng(3).normal(size=shape)
@@ -122,7 +123,7 @@ def test_eigenvectors_of_either_triangle_are_those_of_numpy(letter, shape):
     assert slope == pytest.approx((moved[0] - moved[1]) / 2e-6, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["iv", "ive", "kv", "kve", "jv", "yv"])
+@each("name", ["iv", "ive", "kv", "kve", "jv", "yv"])
 def test_scipys_own_bessel_functions_take_tensors(name):
     x = ag.tensor([0.5, 2.0], requires_grad=True)
     y = getattr(special, name)(1.5, x)
@@ -151,8 +152,8 @@ def slopes(function, xs):
     return found, derivative(along, 0.0, 1e-3)
 
 
-@pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize("case", range(COUNT // 10))
+@each("mode", ["full", "valid", "same"])
+@each("case", range(COUNT // 10))
 def test_convolution_of_arrays_is_that_of_scipy(mode, case):
     rng = np.random.default_rng(case)
     count = rng.integers(1, 4)
@@ -164,9 +165,9 @@ def test_convolution_of_arrays_is_that_of_scipy(mode, case):
         np.testing.assert_allclose(ag.convolve(y, x, mode=mode), signal.convolve(y, x, mode), rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize("axes", [0, 2, (0, 2), (1, -1)])
-@pytest.mark.parametrize("shapes", [((4, 3, 5), (2, 3, 2)), ((4, 3, 5), (1, 1, 2)), ((4, 1, 5), (1, 1, 1))])
+@each("mode", ["full", "valid", "same"])
+@each("axes", [0, 2, (0, 2), (1, -1)])
+@each("shapes", [((4, 3, 5), (2, 3, 2)), ((4, 3, 5), (1, 1, 2)), ((4, 1, 5), (1, 1, 1))])
 def test_convolution_along_some_axes_is_that_of_scipy(mode, axes, shapes):
     rng = np.random.default_rng(1)
     x, y = [rng.normal(size=shape) for shape in shapes]
@@ -183,16 +184,16 @@ def test_convolution_along_some_axes_is_that_of_scipy(mode, axes, shapes):
     np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize("axes", [None, 1])
+@each("mode", ["full", "valid", "same"])
+@each("axes", [None, 1])
 def test_third_derivatives_of_convolutions(mode, axes):
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(3, 3)), rng.normal(size=(1, 2))
     assert error_of(lambda x, y: ag.convolve(x * x, y * y, mode=mode, axes=axes), (x, y), 3) < 1e-8
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "words", "message"),
+@each(
+    "x, y, words, message",
     [
         (2.0, 3.0, {}, "needs vectors with entries, not a value of"),
         (np.ones((2, 3)), np.ones(3), {}, "differ in their number of axes"),
@@ -215,7 +216,7 @@ def test_what_is_not_convolved(x, y, words, message):
 # Equations
 
 
-@pytest.mark.parametrize("case", range(COUNT // 10))
+@each("case", range(COUNT // 10))
 def test_sylvesters_equation_is_solved_as_by_scipy(case):
     rng = np.random.default_rng(case)
     m, n = rng.integers(1, 6, 2)
@@ -233,7 +234,7 @@ def test_sylvesters_equation_without_a_single_solution():
     assert np.isnan(ag.solve_sylvester(a, a, np.full((2, 2), np.nan))).all()
 
 
-@pytest.mark.parametrize("case", range(COUNT // 10))
+@each("case", range(COUNT // 10))
 def test_banded_systems_are_solved_as_by_scipy(case):
     rng = np.random.default_rng(case)
     size, lower, upper = rng.integers(2, 7), rng.integers(0, 4), rng.integers(0, 4)
@@ -247,7 +248,7 @@ def test_banded_systems_are_solved_as_by_scipy(case):
     np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(0, 0), (1, 0), (0, 2), (1, 1), (2, 3)])
+@each("lower, upper", [(0, 0), (1, 0), (0, 2), (1, 1), (2, 3)])
 def test_a_banded_system_of_one_row_is_a_division(lower, upper):
     bands = np.arange(2.0, lower + upper + 3.0)[:, None]
     assert ag.solve_banded((lower, upper), bands, [6.0]).tolist() == [6.0 / bands[upper, 0]]

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.ops.tables import Table, described, shown, text
@@ -43,8 +44,8 @@ def test_a_column_has_three_names(table):
     assert (len(table), table.shape, "t" in table, "x" in table) == (3, (3, 3), True, False)
 
 
-@pytest.mark.parametrize(
-    ("index", "expected"),
+@each(
+    "index, expected",
     [
         (slice(1, 3), [[2.5, 4], [2, 3], ["B", "A"]]),
         (slice(None, None, 2), [[1.5, 4], [1, 3], ["A", "A"]]),
@@ -111,9 +112,7 @@ def test_a_column_is_in_the_graph_and_a_write_reaches_the_table(table):
     assert column.grad.tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("read", "kind", "message", "fixes"),
-    [
+@each("read, kind, message, fixes", [
         (lambda t: t["speed"], "name", "a.csv has no column speed", []),
         (lambda t: t.foo, "name", "a.csv has no column foo", []),
         (lambda t: t[3], "shape", "one index of a table is a column, and a.csv has 3 columns: there is no column 3", []),
@@ -130,8 +129,7 @@ def test_a_column_is_in_the_graph_and_a_write_reaches_the_table(table):
         (lambda t: t.name == 1, "type", "the column name holds texts: it is compared with a text, not with the number 1", ['t.name == "…"']),
         (lambda t: t.name == t[:2].name, "shape", "name has 3 texts, and name 2", []),
         (lambda t: t.__setitem__(0, 1), "type", "the entries of a table cannot be assigned to", ["x = tensor(t)   is an array, which can be written to"]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_a_table_refuses(table, read, kind, message, fixes):
     if kind is None:
         assert list(read(table)) == ["A", "B"]

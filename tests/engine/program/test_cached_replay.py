@@ -6,7 +6,7 @@ import random
 import weakref
 
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError
@@ -70,8 +70,8 @@ def happening(chance):
     return chance.choice([*others[:5]] * 6 + others)
 
 
-@pytest.mark.parametrize("seed", thinned(range(8), 4))
-@pytest.mark.parametrize("name", sorted(FORMULAS))
+@each("seed", range(8), short=4)
+@each("name", sorted(FORMULAS))
 def test_any_course_of_events_goes_as_without_programs(monkeypatch, name, seed):
     courses = []
     for cost in (0.0, 1e9):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from backends import USABLE
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -70,7 +71,7 @@ def check_rows(compiled, f, xs):
     assert [*zip(values.tolist(), slopes.tolist(), strict=True)] == [eager(f, x) for x in xs]
 
 
-@pytest.mark.parametrize("taken", WAYS.values(), ids=WAYS)
+@each("taken", WAYS.values())
 @everywhere
 def test_a_guard_on_a_number_that_was_taken_out_is_one_for_each_number(backend, taken):
     def f(x):
@@ -83,7 +84,7 @@ def test_a_guard_on_a_number_that_was_taken_out_is_one_for_each_number(backend, 
     check_rows(compiled, f, [2.0, -1.0, 0.0, 2.0])
 
 
-@pytest.mark.parametrize("taken", WAYS.values(), ids=WAYS)
+@each("taken", WAYS.values())
 @everywhere
 def test_what_is_computed_with_such_a_number_is_that_of_each(backend, taken):
     def f(x):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from refused import leaf, lines, named, refusal
 from replays import Built, same_bits
+from rows import each
 from samples import function_of, samples
-from thinned import thinned
 
 import agrad.engine as ag
 
 
-@pytest.mark.parametrize(("entry", "sample"), thinned(samples(), 5))
+@each("entry, sample", samples(), short=5)
 def test_every_operation(entry, sample):
     function, xs = function_of(entry, sample)
     try:
@@ -91,7 +91,7 @@ GONE = {
 }
 
 
-@pytest.mark.parametrize("what", GONE)
+@each("what", GONE)
 def test_a_constant_that_is_gone_is_named_and_nothing_changes(what):
     a = leaf([1.0, 2.0], "a")
     b = named("b", a * a)

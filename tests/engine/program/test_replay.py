@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matrix_functions import matrix_function
 from replays import Built, check, same_bits, value
+from rows import each
 from samples import function_of, samples
-from thinned import thinned
 
 import agrad.engine as ag
 
@@ -35,8 +35,8 @@ def points(xs):
 CHOOSES_ENTRIES = {"interp"}  # by computed places: where these have changed, a replay is refused
 
 
-@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.long)])
-@pytest.mark.parametrize(("entry", "sample"), thinned(samples(), 3))
+@each("order", [1, 2], short=2)
+@each("entry, sample", samples())
 def test_every_operation_and_its_gradient_graph(entry, sample, order):
     function, xs = function_of(entry, sample)
     try:
@@ -57,7 +57,7 @@ DATA_BY_NAME = {
 }
 
 
-@pytest.mark.parametrize("name", DATA_BY_NAME)
+@each("name", DATA_BY_NAME)
 def test_operands_that_stand_behind_others_are_data_and_no_guard(name):
     function, xs = DATA_BY_NAME[name]
     for order in (1, 2):
@@ -66,7 +66,7 @@ def test_operands_that_stand_behind_others_are_data_and_no_guard(name):
             check(built, function, data, order, data)
 
 
-@pytest.mark.parametrize("batch", thinned(range(20), 10))
+@each("batch", range(20), short=10)
 def test_random_expressions_over_the_whole_table(batch):
     for number in range(50 * batch, 50 * batch + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)
@@ -94,8 +94,8 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize("name", WIDE)
+@each("layout", ["C", "F"])
+@each("name", WIDE)
 def test_large_matrices_round_alike_however_their_entries_lie(name, layout):
     generator = np.random.default_rng(3)
 
@@ -131,7 +131,7 @@ def by_minors(rows):
     return sum(terms[1:], terms[0])
 
 
-@pytest.mark.parametrize("size", thinned([3, 4, 5, 6], 4))
+@each("size", [3, 4, 5, 6], short=4)
 def test_the_determinant_by_minors_of_a_hundred_matrices(size):
     generator = np.random.default_rng(size)
     a = ag.tensor(generator.normal(size=(size, size)), requires_grad=True)

@@ -1,9 +1,10 @@
-"""Who sees the new values of a replay, what is out of date, what is computed, and how a replay that fails leaves it."""
+"""A replay: who sees the new values, what is out of date, what is computed, what is refused, and how one that fails leaves everything."""
 
 import numpy as np
 import pytest
-from differences import leaf
+from refused import leaf, named, refusal
 from replays import same_bits, state, value
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
@@ -76,7 +77,7 @@ def test_an_output_that_shares_nodes_stays_stale_until_it_is_replayed_itself():
     assert (second.item(), x.grad.item()) == (500, 100)
 
 
-@pytest.mark.parametrize("make", [lambda x: 3 * x, ag.exp, ag.sin, ag.sum, lambda x: x, lambda x: ag.reshape(x, 3, 1)])
+@each("make", [lambda x: 3 * x, ag.exp, ag.sin, ag.sum, lambda x: x, lambda x: ag.reshape(x, 3, 1)])
 def test_all_that_was_built_on_a_leaf_is_stale_after_set_whatever_the_operations(make):
     x = leaf([1.0, 2.0, 3.0])
     y = ag.sum(make(make(x)) * 1)
@@ -204,12 +205,7 @@ def test_a_freed_graph_without_its_constant_is_not_run_again():
     assert any("backward" in label.text for label in error.labels)
 
 
-@pytest.mark.parametrize("make", [lambda: leaf(1.0), lambda: ag.tensor([1.0]), lambda: (leaf(1.0) * 2).detach()])
-def test_what_was_not_computed_has_nothing_to_run_again(make):
-    assert "nothing to replay" in refused("grad", make().forward).message
-
-
-@pytest.mark.parametrize("data", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]], []])
+@each("data", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]], []])
 def test_a_leaf_keeps_its_shape(data):
     w = leaf([1.0, 2.0])
     w.name = "w"
@@ -293,3 +289,24 @@ def test_an_interruption_of_the_writing_is_taken_back(monkeypatch):
         ag.forward(values[2], values[3])
     assert calls[0] > 4
     assert state(x, w, *values) == before
+
+
+def test_a_number_read_in_python_is_a_guard():
+    a, w = leaf(2.0), leaf(5.0)
+    before = a * 3
+    y = a * w * a.item()
+    w.set_(1)
+    y.forward()
+    assert y.read_only() == 4
+    a.set_(3)
+    ag.forward(before)
+    assert before.read_only() == 9
+    said = refusal(y.forward)
+    assert said.startswith("guard: a result of Mul cannot be replayed: before it was built, a value was read as a ")
+    assert f"{__file__}:{test_a_number_read_in_python_is_a_guard.__code__.co_firstlineno + 3}" in said
+
+
+def test_nothing_to_replay():
+    a, k = leaf(3.0, "a"), named("k", ag.tensor(2.0))
+    assert refusal(a.forward) == "grad: a is a leaf: there is nothing to replay"
+    assert refusal(k.forward) == "grad: k has no graph: there is nothing to replay"

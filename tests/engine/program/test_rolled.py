@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from backends import USABLE
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core import graph
@@ -221,7 +221,7 @@ def rolls(program):
     return sum(step.op is OPS["scanned"] for step in program.steps)
 
 
-@pytest.mark.parametrize("f", [*FUNCTIONS, several])
+@each("f", [*FUNCTIONS, several])
 def test_a_loop_is_one_operation_with_the_same_value(f):
     whole = trace(f, (X,))
     short = rolled.rolled(whole, (X,), (0,))
@@ -231,7 +231,7 @@ def test_a_loop_is_one_operation_with_the_same_value(f):
         assert same_bits(short.run(x)[0], whole.run(x)[0])
 
 
-@pytest.mark.parametrize("f", thinned(FUNCTIONS, 3))
+@each("f", FUNCTIONS, short=3)
 def test_gradients_of_it_are_those_of_the_loop(f):
     whole = trace(f, (X,))
     short = rolled.rolled(whole, (X,), (0,))
@@ -241,9 +241,7 @@ def test_gradients_of_it_are_those_of_the_loop(f):
 
 
 @everywhere
-@pytest.mark.parametrize(
-    "f", thinned([logistic_map, array_state, rows_of_data, gradient_descent, guarded, three_terms, cut], 4)
-)
+@each("f", [logistic_map, array_state, rows_of_data, gradient_descent, guarded, three_terms, cut], short=4)
 def test_compiled_it_is_the_function(f, backend):
     compiled = ag.compile(f, X, backend=backend)
     assert rolls(compiled._trace)
@@ -291,7 +289,7 @@ def test_what_does_not_repeat_is_left_alone():
     assert rolled.rolled(program, (X,), (0,)) is program
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 4))
+@each("seed", range(40), short=4)
 def test_random_loops_have_the_values_of_the_loop(seed):
     rng = random.Random(seed)
     kinds = [ag.sin, ag.tanh, lambda x: x * 0.5, lambda x: x + 0.1]

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 from backends import USABLE
-from differences import leaf
+from refused import leaf
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -45,7 +46,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@each("name", LOOPS)
 def test_values_and_derivatives_are_those_of_the_loop(name):
     make, start = LOOPS[name]
     found = []
@@ -65,7 +66,7 @@ def test_values_and_derivatives_are_those_of_the_loop(name):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_random_bodies_of_numbers(seed):
     rng = random.Random(seed)
     functions = [ag.sin, ag.tanh, ag.exp, lambda x: x * x, ag.atan]
@@ -281,14 +282,14 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@each("name", CHANGES)
 def test_a_change_of_what_is_outside_is_refused_and_taken_back(name):
     assert written(CHANGES[name]) == (
         "the function of scan changes something outside of it, and is called once for all iterations"
     )
 
 
-@pytest.mark.parametrize("expected", REFUSED)
+@each("expected", REFUSED)
 def test_what_cannot_be_done_is_refused(expected):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[expected]()

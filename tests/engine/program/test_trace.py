@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from expressions import number_function
 from replays import same_bits
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.program.ir import Diverged
@@ -132,7 +132,7 @@ def written(x):
     return x * 2
 
 
-@pytest.mark.parametrize("f", [without_a_record, written, lambda x: x * (x.detach() * 2)])
+@each("f", [without_a_record, written, lambda x: x * (x.detach() * 2)])
 def test_what_has_no_record_is_refused(f):
     with pytest.raises(ag.AgradError, match=r"^this cannot be compiled: .* without recording") as caught:
         trace(f, (1.0,))
@@ -148,7 +148,7 @@ def test_a_freed_graph_is_refused():
         extract([d], [a])
 
 
-@pytest.mark.parametrize("result", [None, (1.0, 2.0), "text"])
+@each("result", [None, (1.0, 2.0), "text"])
 def test_a_function_gives_a_number_or_an_array(result):
     with pytest.raises(ag.AgradError, match="not a number or an array"):
         trace(lambda x: result, (1.0,))
@@ -223,11 +223,8 @@ def test_what_only_constants_lead_to_is_computed():
     assert program.constants == (2.0,)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [lambda x: x * 1, lambda x: 1.0 * x, lambda x: x / 1, lambda x: x**1, lambda x: x - 0.0, lambda x: x + -0.0,
-     lambda x: -0.0 + x, lambda x: ag.neg(-x), ag.sum, ag.mean, ag.prod, ag.max, ag.clone],
-)  # fmt: skip
+@each("f", [lambda x: x * 1, lambda x: 1.0 * x, lambda x: x / 1, lambda x: x**1, lambda x: x - 0.0, lambda x: x + -0.0,
+     lambda x: -0.0 + x, lambda x: ag.neg(-x), ag.sum, ag.mean, ag.prod, ag.max, ag.clone])  # fmt: skip
 def test_what_is_exactly_its_operand_is_left_out(f):
     program = trace(lambda x: ag.abs(f(x)), (2.0,))
     short = prune(simplify(program))
@@ -236,12 +233,12 @@ def test_what_is_exactly_its_operand_is_left_out(f):
         assert same_bits(short.run(x), program.run(x))
 
 
-@pytest.mark.parametrize("f", [lambda x: x * 0, lambda x: x + 0.0, lambda x: 0.0 - x, lambda x: x - x, lambda x: x / x])
+@each("f", [lambda x: x * 0, lambda x: x + 0.0, lambda x: 0.0 - x, lambda x: x - x, lambda x: x / x])
 def test_what_differs_at_an_edge_stays(f):
     assert len(optimised(trace(f, (2.0,))).steps) == 1
 
 
-@pytest.mark.parametrize("number", thinned(range(40), 4))
+@each("number", range(40), short=4)
 def test_the_passes_keep_every_bit(number):
     f = number_function(random.Random(number), 25)
     program = gradient_program(f, (0.7, -1.3))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from array_programs import Grown
+from rows import each
 from test_loops import check, program_of
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -32,7 +32,7 @@ def test_a_chain_needs_as_much_as_a_few_of_its_steps():
     assert check(chain, x, rtol=1e-9).memory.length < 18 * 60 * 50
 
 
-@pytest.mark.parametrize(
+@each(
     "f",
     [
         lambda x: ag.sum(ag.sort(ag.sin(x) @ x.T) * ag.exp(x @ x.T * 0.1)),
@@ -45,7 +45,7 @@ def test_what_the_library_reads_and_returns_keeps_its_place(f):
     check(f, RNG.normal(size=(60, 50)), rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", thinned(range(60), 12))
+@each("seed", range(60), short=12)
 def test_no_two_arrays_that_are_needed_at_once_overlap(seed):
     grown = Grown(seed)
     schedule = Schedule(program_of(grown, *grown.examples))

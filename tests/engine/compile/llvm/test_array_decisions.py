@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -15,15 +15,7 @@ from agrad.engine.errors import AgradError
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
-SIZES = [3, pytest.param(200, marks=pytest.mark.long)]  # numbers, and loops
-
-
-def each(cases, step):
-    """The cases with 3 entries, of every `step` all but the first marked as long, and with 200, all long."""
-    return [
-        *thinned([(case, 3) for case in cases], step),
-        *[pytest.param(x, 200, marks=pytest.mark.long) for x in cases],
-    ]
+SIZES = [3, 200]  # numbers, and loops
 
 
 @pytest.fixture
@@ -78,8 +70,8 @@ def points(size, count=40):
     return [rng.normal(size=size) + 1.5 * rng.normal() for _ in range(count)]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("f", [steps, until, all_kinds])
+@each("size", SIZES, short=2)
+@each("f", [steps, until, all_kinds])
 def test_all_paths_are_one_function(soon, f, size):
     compiled = ag.compile(f, np.ones(size))
     given = points(size)
@@ -93,7 +85,8 @@ def test_all_paths_are_one_function(soon, f, size):
         assert len(family.together.code.members) > 3
 
 
-@pytest.mark.parametrize(("bad", "size"), each([math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324], 3))
+@each("bad", [math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324])
+@each("size", SIZES, short=2)
 def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad, size):
     usual = points(size, 20)
     edges = []
@@ -109,7 +102,8 @@ def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad, size):
     assert compiled._gradient.together is not None
 
 
-@pytest.mark.parametrize(("kind", "size"), each(["f8", "i8", "?", "f4", ">f8"], 2))
+@each("kind", ["f8", "i8", "?", "f4", ">f8"])
+@each("size", SIZES, short=2)
 def test_arrays_of_every_kind_may_be_decided_by(soon, kind, size):
     given = [(x > 0.3 if kind == "?" else x * 3.0).astype(kind) for x in points(size)]
     compiled = ag.compile(all_kinds, given[0])
@@ -143,8 +137,8 @@ def test_a_singular_matrix_on_a_path_is_refused_each_time(soon):
     assert len(compiled._gradient.known) == count
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("count", thinned([4, 2], 2))
+@each("size", SIZES, short=2)
+@each("count", [4, 2])
 def test_threads_share_it(soon, count, size):
     given = points(size, 120)
     expected = [eagerly(steps, x) for x in given]
@@ -156,7 +150,7 @@ def test_threads_share_it(soon, count, size):
     assert compiled._gradient.together is not None
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES, short=2)
 def test_results_may_be_of_another_structure_and_shape_in_each_branch(soon, size):
     def f(x):
         if ag.sum(x) > 0.0:
@@ -181,7 +175,7 @@ def test_results_may_be_of_another_structure_and_shape_in_each_branch(soon, size
             one[:] = 7.0
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES, short=2)
 def test_an_error_in_a_branch_is_raised_each_time(soon, size):
     def f(x):
         if ag.sum(x) < -4.0:
@@ -197,7 +191,7 @@ def test_an_error_in_a_branch_is_raised_each_time(soon, size):
             compiled.value(np.full(size, -5.0))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES, short=2)
 def test_code_is_bounded_and_what_does_not_fit_is_computed_by_itself(soon, monkeypatch, size):
     monkeypatch.setattr(joined, "_MOST_LOOPS", 300)
     monkeypatch.setattr(joined, "MOST", 1_000)

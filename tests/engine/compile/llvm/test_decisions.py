@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -63,7 +63,7 @@ class Branching:
         return total
 
 
-@pytest.mark.parametrize(("seed", "backend"), thinned(list(product(range(40), ["auto", "llvm"])), 15))
+@each("seed, backend", list(product(range(40), ["auto", "llvm"])), short=15)
 def test_random_functions_compute_what_they_compute_eagerly(soon, seed, backend):
     f = Branching(seed)
     points = np.random.default_rng(seed + 100).normal(size=(120, 3)).tolist()
@@ -119,7 +119,7 @@ def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
     assert not compiled._gradient.fresh and len(compiled._gradient.together.code.members) == len(known) + 1
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.0, 5e-324])
+@each("bad", [math.nan, math.inf, -math.inf, -0.0, 5e-324])
 def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad):
     def f(x, y):
         if x:
@@ -164,7 +164,7 @@ def test_an_error_in_a_branch_is_raised_each_time(soon):
             compiled.value(-1.0)
 
 
-@pytest.mark.parametrize("count", thinned([4, 2], 2))
+@each("count", [4, 2], short=2)
 def test_threads_share_it(soon, count):
     points = np.random.default_rng(2).normal(size=(300, 2)).tolist()
     expected = [eagerly(deep, point) for point in points]

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from rows import each
 from test_loops import program_of
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm.loops import code, factors
@@ -53,8 +53,8 @@ def alike(compiled, exact, *points):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(other).max())
 
 
-@pytest.mark.parametrize("f", [several, by_cholesky])
-@pytest.mark.parametrize("size", [8, 9, 20])
+@each("f", [several, by_cholesky])
+@each("size", [8, 9, 20])
 def test_value_and_gradient(f, size):
     a, y = regular(size, size), RNG.normal(size=size)
     compiled, exact = (ag.compile(f, a, y, backend=name) for name in ("llvm", "python"))
@@ -71,7 +71,7 @@ def every(a, y):
     return found + ag.sum(inverse @ ag.inv(a.T)) + ag.slogdet(a.T)[1] + ag.sum(ag.exp(LINE))
 
 
-@pytest.mark.parametrize("size", [8, 13])
+@each("size", [8, 13])
 def test_inverse_determinant_and_solutions_share_the_factors(size):
     a, y = regular(size, size), RNG.normal(size=size)
     compiled, exact = (ag.compile(every, a, y, backend=name) for name in ("llvm", "python"))
@@ -82,7 +82,7 @@ def test_inverse_determinant_and_solutions_share_the_factors(size):
     assert "a matrix is factorised" in compiled.explain()
 
 
-@pytest.mark.parametrize(("columns", "size"), thinned(list(product([1, 2, 7, 8, 9, 30], [8, 11, 40])), 4))
+@each("columns, size", list(product([1, 2, 7, 8, 9, 30], [8, 11, 40])), short=4)
 def test_several_right_sides_are_solved_where_they_lie(size, columns):
     def f(a, y):
         s = ag.solve(a, y)
@@ -139,7 +139,7 @@ def test_factors_are_inside_their_memory(monkeypatch):
         assert (pivots[:8] == 77).all() and (pivots[-8:] == 77).all()
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@each("count", [2, 4])
 def test_threads_may_solve_at_once(count):
     points = [(regular(12, seed), np.arange(12.0)) for seed in range(12)]
     compiled = ag.compile(several, *points[0], backend="llvm")
@@ -149,8 +149,8 @@ def test_threads_may_solve_at_once(count):
             assert found[0] == one[0] and all(map(np.array_equal, found[1], one[1]))
 
 
-@pytest.mark.parametrize("f", [several, every])
-@pytest.mark.parametrize("entry", [0.0, math.nan, math.inf])
+@each("f", [several, every])
+@each("entry", [0.0, math.nan, math.inf])
 def test_a_matrix_that_cannot_be_solved_gives_what_it_gives_uncompiled(entry, f):
     a, y = regular(8, 1), np.ones(8)
     compiled = ag.compile(f, a, y, backend="llvm")

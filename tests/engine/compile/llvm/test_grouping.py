@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 
@@ -30,7 +30,7 @@ def code_of(chains, depth, function="tanh"):
 
 
 @needs_vectors
-@pytest.mark.parametrize(("chains", "depth"), [(3, 1), (8, 2), (9, 3), (20, 1)])
+@each("chains, depth", [(3, 1), (8, 2), (9, 3), (20, 1)])
 def test_calls_side_by_side_become_one(chains, depth):
     grouped = Grouped(code_of(chains, depth))
     text = "\n".join(grouped.lines)
@@ -46,16 +46,14 @@ def test_calls_side_by_side_become_one(chains, depth):
         known.add(name)
 
 
-@pytest.mark.parametrize(("chains", "depth"), [(1, 5), (2, 3)])
+@each("chains, depth", [(1, 5), (2, 3)])
 def test_a_few_calls_stay_as_they_are(chains, depth):
     code = code_of(chains, depth)
     grouped = Grouped(code)
     assert (grouped.lines, grouped.declared, grouped.attributes) == (code.lines, [], "")
 
 
-@pytest.mark.parametrize(
-    ("size", "name"), thinned(list(product([1, 2, 3, 7, 8, 9, 17], ["tanh", "exp", "sin", "log1p"])), 3)
-)
+@each("size, name", list(product([1, 2, 3, 7, 8, 9, 17], ["tanh", "exp", "sin", "log1p"])), short=3)
 def test_a_loop_gives_what_python_gives(name, size):
     f = getattr(ag, name)
 

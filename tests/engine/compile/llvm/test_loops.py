@@ -8,7 +8,7 @@ import guarded_loops
 import numpy as np
 import pytest
 from array_programs import Grown
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -58,7 +58,7 @@ def loss(w, b, x, t):
     return ag.mean((w * x + b - t) ** 2)
 
 
-@pytest.mark.parametrize("length", thinned(LENGTHS, 6))
+@each("length", LENGTHS, short=6)
 def test_every_length_is_summed_up(length):
     x, t = RNG.normal(size=(2, length))
     if not length:
@@ -69,7 +69,7 @@ def test_every_length_is_summed_up(length):
     check(lambda x: ag.sin(x) * 2, x, gradients=False)
 
 
-@pytest.mark.parametrize("columns", thinned([1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 70], 3))
+@each("columns", [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 70], short=3)
 def test_every_width_of_rows_is_summed_up_along_each_axis(columns):
     m, w = RNG.normal(size=(9, columns)), RNG.normal(size=columns)
     check(lambda m, w: ag.sum(ag.sum(ag.tanh(m * w), axis=1) ** 2), m, w)
@@ -101,15 +101,11 @@ def test_slices_transposes_and_gathers_are_read_where_they_lie():
     check(lambda x: ag.sum(x[1:] * x[:-1]) + ag.sum(ag.sin(x[places] + x[::-1])), x)
 
 
-@pytest.mark.parametrize(
-    "index",
-    [
+@each("index", [
         slice(1, None), slice(None, -1), slice(0, 80, 2), slice(None, None, -1), 5, [3, 1, 3], np.arange(40), slice(7, 8),
         np.arange(20)[:, None] + np.arange(5), np.arange(0, 100, 2).reshape(10, 5), np.arange(60).reshape(6, 10),
         (None, slice(2, 50)), np.arange(100) % 2 == 0,
-    ],
-    ids=str,
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_added_at_an_index_is_the_transpose_of_taking_it(index):
     check(lambda x: ag.sum(ag.sin(x[index]) ** 2 * 1.5) + ag.sum(x * x), RNG.normal(size=100))
 
@@ -134,7 +130,7 @@ def test_products_of_matrices_are_left_to_the_library():
     assert stages(loops) == [Library, Kernel, Library]
 
 
-@pytest.mark.parametrize("bad", thinned([np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308], 3))
+@each("bad", [np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308], short=3)
 def test_edge_values_come_out_as_without_compilation(bad):
     x = RNG.normal(size=100)
     for place in (0, 50, 99):
@@ -185,7 +181,7 @@ def test_any_kind_of_array_may_be_given():
         assert all(np.array_equal(a, b) for a, b in zip(gradients, expected[1], strict=True))
 
 
-@pytest.mark.parametrize("seed", thinned(range(300), 150))
+@each("seed", range(300), short=150)
 def test_random_functions_of_arrays_are_the_eager_ones(seed):
     f = Grown(seed)
     exact, fast = (ag.compile(f, *f.examples, backend=backend) for backend in ("python", "llvm"))

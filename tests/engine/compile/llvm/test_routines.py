@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from rows import each
 from test_loops import check, stages
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -25,9 +25,7 @@ def with_loop(y, x):
     return ag.sum(y * y) + ag.sum(ag.sin(LONG * ag.sum(x)))
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns"), thinned(list(product([1, 3, 4, 5, 9, 48], [*range(1, 20), 31, 32, 33, 48])), 9)
-)
+@each("rows, columns", list(product([1, 3, 4, 5, 9, 48], [*range(1, 20), 31, 32, 33, 48])), short=9)
 def test_every_number_of_rows_and_columns(rows, columns):
     inner = (rows * columns) % 17 + 1
     loops = check(lambda a, b: with_loop(a @ b, a), entries(rows, inner), entries(inner, columns))
@@ -35,7 +33,7 @@ def test_every_number_of_rows_and_columns(rows, columns):
     assert stages(loops).count(Product) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     "f",
     [
         lambda a, b: a.T @ b,
@@ -81,7 +79,7 @@ def test_large_products_are_left_to_the_library():
     assert Product not in stages(loops)
 
 
-@pytest.mark.parametrize(
+@each(
     "index",
     [
         [0, 0, 0],

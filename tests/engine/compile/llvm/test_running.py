@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from rows import each
 from test_loops import LENGTHS, check, program_of, stages
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import repeated, target
@@ -27,7 +27,7 @@ def exactly(f, *examples):
     return loops
 
 
-@pytest.mark.parametrize("length", thinned([n for n in LENGTHS if n], 6))
+@each("length", [n for n in LENGTHS if n], short=6)
 def test_running_sums_and_products_of_every_length(length):
     x = RNG.normal(size=length)
     loops = exactly(lambda x: ag.cumsum(x) + ag.cumprod(x), x)
@@ -39,7 +39,7 @@ def test_running_sums_and_products_of_every_length(length):
 SHAPES = [(3, 4, 5), (1, 7, 2), (6, 1, 1), (1, 1, 9), (2, 3, 1)]
 
 
-@pytest.mark.parametrize(("shape", "axis"), thinned(list(product(SHAPES, [0, 1, 2])), 4))  # 0, 1, 2 and 0
+@each("shape, axis", list(product(SHAPES, [0, 1, 2])), short=4)  # 0, 1, 2 and 0
 def test_along_each_axis_of_what_is_read_where_it_lies(shape, axis):
     x = RNG.normal(size=shape)
     places = RNG.integers(0, shape[0], size=4)
@@ -56,7 +56,7 @@ def test_along_each_axis_of_what_is_read_where_it_lies(shape, axis):
         check(lambda x, f=f: ag.sum(ag.sin(f(x)) * 1.5) + ag.sum(x * x), x, rtol=1e-12)
 
 
-@pytest.mark.parametrize("bad", thinned([np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, 1e308], 3))
+@each("bad", [np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, 1e308], short=3)
 def test_edge_values_come_out_as_without_machine_code(bad):
     x = RNG.normal(size=100)
     for place in (0, 50, 99):
@@ -94,7 +94,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("which", PARTS)
+@each("which", PARTS)
 def test_an_array_of_others_is_stored_part_by_part(which):
     x, m = RNG.normal(size=70), RNG.normal(size=(7, 9))
     exactly(PARTS[which], x, m)
@@ -102,7 +102,7 @@ def test_an_array_of_others_is_stored_part_by_part(which):
     assert Library not in stages(loops)
 
 
-@pytest.mark.parametrize("length", thinned([n for n in LENGTHS if n > 1], 10))
+@each("length", [n for n in LENGTHS if n > 1], short=10)
 def test_parts_of_every_length(length):
     x = RNG.normal(size=length)
     exactly(lambda x: ag.concat([x[1:], x[:1] + 1.0]), x)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -102,7 +102,7 @@ def test_a_matrix_that_is_singular_is_the_error_that_it_is_uncompiled():
         assert compiled.value(2.0, ROWS[0]) == pytest.approx(float(f(2.0, ROWS[0])), rel=1e-13)
 
 
-@pytest.mark.parametrize("seed", thinned(range(20), 10))
+@each("seed", range(20), short=10)
 def test_the_parts_of_a_program_compute_what_it_computes(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))

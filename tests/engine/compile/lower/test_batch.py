@@ -4,6 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.lower.batch import NotBatched, batched
@@ -38,8 +39,8 @@ def by_products(monkeypatch):
     monkeypatch.setattr(HESSIAN, "_MOST", 0)
 
 
-@pytest.mark.parametrize("name", [*AT_ONCE, *ONE_BY_ONE])
-@pytest.mark.parametrize("most", [2**17, 100])
+@each("name", [*AT_ONCE, *ONE_BY_ONE])
+@each("most", [2**17, 100])
 def test_a_hessian_by_products_at_once(name, most, monkeypatch):
     monkeypatch.setattr(HESSIAN, "_AT_ONCE", most)
     f = (AT_ONCE | ONE_BY_ONE)[name]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -23,8 +24,8 @@ def told(f, *examples, backend="llvm"):
 
 
 @native
-@pytest.mark.parametrize(
-    ("f", "example", "way"),
+@each(
+    "f, example, way",
     [
         (lambda x: x**2 * ag.sin(x), 2.0, "numbers"),
         (lambda x: ag.det(x), np.eye(3), "numbers"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -104,7 +104,7 @@ def near(found, expected, backend):
 
 
 @both
-@pytest.mark.parametrize("name", thinned(NUMBERS, 4))
+@each("name", NUMBERS, short=4)
 def test_values_and_gradients_are_the_eager_ones(backend, name):
     f, x = NUMBERS[name]
     compiled = ag.compile(f, x, backend=backend)
@@ -119,7 +119,7 @@ def test_values_and_gradients_are_the_eager_ones(backend, name):
 
 
 @both
-@pytest.mark.parametrize("name", thinned([*ARRAYS, *NUMBERS], 4))
+@each("name", [*ARRAYS, *NUMBERS], short=4)
 def test_jacobians_are_the_eager_ones(backend, name):
     f, x = (ARRAYS | NUMBERS)[name]
     compiled = ag.compile(f, x, backend=backend)
@@ -156,7 +156,7 @@ def test_a_singular_matrix_is_the_error_that_it_is_without_compilation():
 
 
 @native
-@pytest.mark.parametrize("bad", thinned([np.inf, -np.inf, np.nan, 1e308, 5e-324, -0.0], 3))
+@each("bad", [np.inf, -np.inf, np.nan, 1e308, 5e-324, -0.0], short=3)
 def test_edge_values_come_out_as_without_compilation(bad):
     for name, (f, x) in NUMBERS.items():
         point = x.copy()

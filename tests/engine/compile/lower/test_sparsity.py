@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from backends import USABLE
 from expressions import on_numbers, trees
-from thinned import thinned
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import hessian
@@ -61,7 +61,7 @@ def rows_of(f, x):
     return pattern(program, range(x.size)).rows
 
 
-@pytest.mark.parametrize(("f", "x"), FUNCTIONS)
+@each("f, x", FUNCTIONS)
 def test_the_pattern_has_every_second_derivative_that_is_not_0(f, x):
     full = ag.hessian(f)(x).value.reshape(x.size, x.size)
     rows = rows_of(f, x)
@@ -79,7 +79,7 @@ def test_the_pattern_of_a_chain_has_three_diagonals_and_three_directions():
     assert not any(rows_of(linear, FUNCTIONS[5][1]))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_directions_tell_every_entry_of_a_symmetric_pattern(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 40))
@@ -107,7 +107,7 @@ def test_the_pattern_of_random_expressions_has_every_second_derivative():
 
 
 @everywhere
-@pytest.mark.parametrize(("f", "x"), thinned(FUNCTIONS, 4))
+@each("f, x", FUNCTIONS, short=4)
 def test_hessians_by_products_are_those_by_entries(f, x, backend, monkeypatch):
     expected = ag.hessian(f)(x).value
     by_entries = ag.compile(f, x, backend=backend).hessian(x)

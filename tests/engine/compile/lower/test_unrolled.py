@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
@@ -36,7 +37,7 @@ def test_there_are_many():
     assert len(ROWS) > 20
 
 
-@pytest.mark.parametrize("name", ROWS)
+@each("name", ROWS)
 def test_it_gives_the_value_of_each_sample(name):
     op = OPS[name]
     for sample in op.samples:
@@ -66,15 +67,15 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("name", FUNCTIONS)
 def test_it_agrees_at_ties_zeros_and_what_is_not_finite(name):
     overflows = {"std": 1e200, "var": 1e200}.get(name)  # the square of the mean, in either order
     places = [[np.array(entries)] for entries in product(ENTRIES, repeat=3) if overflows not in entries]
     agree(FUNCTIONS[name], [np.array([0.5, -1.0, 2.0])], *places, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@each("name", FUNCTIONS)
+@each("axis", [0, 1, -1])
 def test_it_agrees_along_axes(name, axis):
     x = np.array([[0.5, -1.0, 2.0, 0.25], [3.0, 3.0, -0.5, 1.0], [0.1, 1.2, 2.0, -3.0]])
     if name == "sort down":
@@ -83,8 +84,8 @@ def test_it_agrees_along_axes(name, axis):
         agree(lambda x: getattr(ag, name)(x, axis=axis), [x])
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 7])
-@pytest.mark.parametrize("name", ["det", "inv", "slogdet"])
+@each("size", [1, 2, 3, 5, 7])
+@each("name", ["det", "inv", "slogdet"])
 def test_matrices(name, size):
     dice = np.random.default_rng(size)
     for matrix in (dice.normal(size=(size, size)), np.ones((size, size)), np.zeros((size, size)), np.eye(size)[::-1]):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -28,7 +29,7 @@ def problem(path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.stem)
+@each("path", PROBLEMS)
 def test_a_problem_of_nist_is_solved_from_both_starts(path):
     y, x, rows, text, rss = problem(path)
     names = [f"b{place + 1}" for place in range(len(rows))]
@@ -96,8 +97,8 @@ def test_what_does_not_converge_says_so():
     assert far.problem
 
 
-@pytest.mark.parametrize(
-    ("model", "start", "message"),
+@each(
+    "model, start, message",
     [
         (lambda a: a * ag.log(-ag.exp(a)), [1.0], "fit: the model is not finite at a = 1"),
         (lambda a: a * np.arange(3.0), [1.0], "fit: the model has shape (3), and what was measured (4)"),
@@ -121,7 +122,7 @@ def test_a_start_without_any_slope_is_refused_or_said():
     assert far.problem
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100])
+@each("scale", [1.0, 1e-100, 1e100])
 def test_a_large_fit_is_that_of_all_points(scale):
     rng = np.random.default_rng(2)
     x = rng.uniform(0, 5, 30_000)

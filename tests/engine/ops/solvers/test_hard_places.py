@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -77,7 +78,7 @@ def zero(shape, c, s, where):
         return None
 
 
-@pytest.mark.parametrize("name", CROSSING)
+@each("name", CROSSING)
 def test_a_simple_zero_is_found_in_a_bracket_and_not_missed_from_a_start(name):
     found = []
     for c, s, away in SAMPLES:
@@ -87,14 +88,14 @@ def test_a_simple_zero_is_found_in_a_bracket_and_not_missed_from_a_start(name):
     assert None not in found or name not in EVERYWHERE
 
 
-@pytest.mark.parametrize("name", NOT_CROSSING)
+@each("name", NOT_CROSSING)
 def test_what_does_not_cross_zero_has_no_root(name):
     for c, s, away in SAMPLES:
         assert zero(NOT_CROSSING[name], c, s, c + away) is None
         assert zero(NOT_CROSSING[name], c, s, (c - 1.3, c + 1.1)) is None
 
 
-@pytest.mark.parametrize("name", JUMPING)
+@each("name", JUMPING)
 def test_a_change_of_sign_is_no_zero(name):
     for c, s, away in SAMPLES:
         assert zero(JUMPING[name], c, s, (c - 1.3, c + 0.2 + abs(away) / 2)) is None
@@ -131,7 +132,7 @@ ENDING = {
 }
 
 
-@pytest.mark.parametrize("name", ENDING)
+@each("name", ENDING)
 def test_a_zero_at_an_end_of_the_domain_is_found_at_the_end_of_a_bracket(name):
     for c in (0.0, 0.75, -4.0):
         assert zero(ENDING[name], c, 3.0, (c, c + 1.0)) == c
@@ -163,7 +164,7 @@ DOUBLE = {
 }
 
 
-@pytest.mark.parametrize("name", DOUBLE)
+@each("name", DOUBLE)
 def test_a_system_with_a_singular_jacobian_has_no_root(name):
     for c, s, away in SAMPLES:
         with pytest.raises(ag.AgradError, match="root: ") as caught:
@@ -212,7 +213,7 @@ def minimum(shape, c, s, x, y):
         return None
 
 
-@pytest.mark.parametrize("name", DEEP)
+@each("name", DEEP)
 def test_a_minimum_is_found(name):
     found = [minimum(DEEP[name], c, s, x, 0.5 * x + 0.1) for c, s, x in SAMPLES]
     for (c, _, _), place in zip(SAMPLES, found, strict=True):
@@ -230,9 +231,7 @@ def test_what_has_no_single_deepest_point_says_so(name):
         assert minimum(FLAT[name], c, s, x, 0.5 * x + 0.1) is None
 
 
-@pytest.mark.parametrize(
-    "shape", [lambda x, y: x**2 - y**2 + y**4, lambda x, y: x**2 + ag.cos(y), lambda x, y: -(x**2)]
-)
+@each("shape", [lambda x, y: x**2 - y**2 + y**4, lambda x, y: x**2 + ag.cos(y), lambda x, y: -(x**2)])
 def test_a_start_on_a_saddle_or_a_maximum_is_no_minimum(shape):
     assert minimum(shape, 0.0, 1.0, 0.0, 0.0) is None
 
@@ -265,7 +264,7 @@ ALONG = {
 }
 
 
-@pytest.mark.parametrize("name", ALONG)
+@each("name", ALONG)
 def test_derivatives_through_hard_places_are_those_of_differences(name):
     f, p, step = ALONG[name], ag.tensor(0.8, requires_grad=True), 1e-3
     low, middle, high = [float(f(0.8 + side)) for side in (-step, 0, step)]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 
@@ -89,7 +90,7 @@ PROBLEMS = {"root": root_problem, "system": system_problem, "argmin": minimum_pr
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", [*PROBLEMS, "ode"])
+@each("kind", [*PROBLEMS, "ode"])
 def test_derivatives_of_both_orders_are_those_of_differences_of_the_whole_computation(kind):
     for seed in range(20 if kind == "ode" else 45):  # 200 in all
         p, f = {**PROBLEMS, "ode": equation_problem}[kind](np.random.default_rng(seed))
@@ -152,8 +153,8 @@ def test_one_can_be_inside_another():
     assert float(ag.grad(y, a)) == pytest.approx(1 / 3, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("f", "a", "b", "exact"),
+@each(
+    "f, a, b, exact",
     [
         (lambda x: x**-0.9, 0, 1, 10.0),
         (lambda x: x**-0.5, 1, 0, -2.0),
@@ -256,7 +257,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("message", REFUSED)
+@each("message", REFUSED)
 def test_what_has_no_answer_says_so(message):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[message]()

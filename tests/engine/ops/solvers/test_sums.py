@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from rows import each
 
 from agrad.engine.ops.solvers.sums import GROUP, Ask, Sums, Tree, joined, summed
 
@@ -26,8 +27,8 @@ def bits(sums):
     return sums.table.tobytes(), sums.rss, sums.count, sums.mean, sums.spread
 
 
-@pytest.mark.parametrize("by_pieces", [False, True])
-@pytest.mark.parametrize("count", [1, 2, 3, 16, 17, 37, 300])
+@each("by_pieces", [False, True])
+@each("count", [1, 2, 3, 16, 17, 37, 300])
 def test_groups_of_parts_may_be_joined_by_themselves(by_pieces, count):
     each = [sums_of(part, by_pieces) for part in parts(count)]
     before = [bits(one) for one in each]
@@ -46,7 +47,7 @@ def test_a_tree_keeps_few_sums_at_a_time():
         assert len(tree.nodes) <= 9
 
 
-@pytest.mark.parametrize("by_pieces", [False, True])
+@each("by_pieces", [False, True])
 def test_the_sums_of_parts_are_those_of_all_points(by_pieces):
     each = parts(20)
     table, y, sigma = (np.concatenate([part[place] for part in each], axis=-1) for place in range(3))

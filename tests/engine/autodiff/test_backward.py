@@ -1,0 +1,259 @@
+"""Walking backward: seeds, accumulation, freeing, retaining, gradients of gradients, clearing, and what is not selected."""
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+from refused import leaf, lines, named, refusal
+from rows import each
+
+import agrad.engine as ag
+from agrad.engine.core.graph import collect
+from agrad.engine.core.op import OPS
+
+
+def test_all_or_nothing_where_it_is_interrupted(monkeypatch):
+    q = leaf([2.0, 3.0])
+    y = (ag.sin(q) * 7).sum()
+    calls = iter(range(9))
+
+    def interrupted(*args):
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return arrive(*args)
+
+    from agrad.engine.autodiff.reverse import Flight
+
+    arrive = Flight.arrive
+    monkeypatch.setattr(Flight, "arrive", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        y.backward()
+    monkeypatch.undo()
+    assert q.grad is None
+    y.backward()
+    assert q.grad.tolist() == (7 * ag.cos(q)).tolist()
+
+
+# Freeing and retaining
+
+
+@each("operation", ["__neg__", "sum", "mean", "flatten", "cumsum", "trace", "floor", "sign", "clone", "exp"])
+def test_freed_whatever_the_operation(operation):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = getattr(x, operation)() if operation != "cumsum" else x.cumsum(0)
+    y.backward(np.ones(y.shape) if y.shape else None)
+    with pytest.raises(ag.AgradError) as caught:
+        y.backward(np.ones(y.shape) if y.shape else None)
+    assert caught.value.kind == "freed"
+
+
+def test_create_graph_without_retain_frees():
+    x = leaf(2)
+    y = x**3
+    y.backward(create_graph=True, retain_graph=False)
+    with pytest.raises(ag.AgradError, match="part of its graph was freed"):
+        y.backward()
+
+
+# Clearing, and tear-down
+
+
+def test_clear_grad_is_none_and_zero_leaves_zeros():
+    a = leaf([1, 2])
+    (a * 3).sum().backward()
+    g = a.grad
+    a.grad.zero_()
+    assert a.grad is g
+    assert a.grad.tolist() == [0, 0]
+    a.clear_grad()
+    assert a.grad is None
+    a.grad = [1, 1]
+    a.grad = None
+    assert a.grad is None
+
+
+@each("length", [3, 50_000])
+def test_tear_down_needs_no_garbage_collection(length):
+    gc.disable()
+    try:
+        x = leaf(1.0)
+        y = x
+        for _ in range(length):
+            y = y + 1.0
+        first = weakref.ref(y.grad_fn.next_functions[0][0])
+        assert first() is not None
+        del y
+        assert first() is None
+    finally:
+        gc.enable()
+
+
+def test_tear_down_frees_the_memory_of_a_graph_in_a_backward():
+    x = leaf(np.ones(10_000))
+    y = ag.exp(x * 2).sum()
+    inner = y.node.inputs[0]
+    y.backward()
+    assert inner.value is None
+
+
+def test_a_scalar_spread_over_an_array_collects_every_entry():
+    x = leaf(2)
+    (x + ag.ones(3)).sum().backward()
+    assert x.grad.item() == 3
+
+
+def test_backward_of_a_leaf_is_one():
+    x = leaf(2)
+    x.backward()
+    assert x.grad.item() == 1
+
+
+def test_a_seed_that_requires_grad_has_a_derivative_too():
+    x, u = leaf([1, 2]), leaf([3, 4])
+    g = ag.grad(x**2, x, create_graph=True, gradient=u)
+    assert g.tolist() == [6, 16]
+    assert ag.grad(g.sum(), u).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("length", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_a_chain_of_a_million_operations(length):
+    x = leaf(1.0)
+    y = x
+    for _ in range(length):
+        y = y + 1.0
+    assert length > sys.getrecursionlimit()
+    y.backward(retain_graph=True)
+    y.forward()
+    assert (x.grad.item(), y.item()) == (1, length + 1)
+    assert len(collect([y.node])) == length + 1
+    del y
+
+
+def test_graph_memory_goes_with_its_last_name():
+    import tracemalloc
+
+    x = leaf([1.0] * 10_000)
+    tracemalloc.start()
+    y = (x * x * x).sum()
+    held = tracemalloc.get_traced_memory()[0]
+    del y
+    gone = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert held > 80_000
+    assert gone < 8_000
+
+
+def test_a_shared_value_that_is_reached_elsewhere_keeps_its_pole():
+    x = leaf(0.0)
+    s = 1 / x
+    assert ag.grad(ag.where(x > 1, s, x) + s, x).item() == float("-inf")
+
+
+def test_not_selected_reached_through_broadcasting():
+    x, mask = leaf(2.0), [1.0, 0.0, 0.0]
+    y = ag.where(mask, ag.log(x) * [1.0, 2.0, 3.0], 0.0).sum()
+    assert ag.grad(y, x).item() == 0.5
+
+
+def test_stale_through_a_comparison():
+    x, y = leaf(2.0), leaf(3.0)
+    z = ag.where(x > 1, y, 0.0)
+    x.set_(0.0)
+    with pytest.raises(ag.AgradError) as caught:
+        z.backward()
+    assert caught.value.kind == "stale"
+
+
+def test_a_detached_value_carried_over_is_not_stale():
+    w = leaf(2.0)
+    h = (w * 3).detach()
+    with ag.no_grad():
+        w -= 1.0
+    (w * h).backward()
+    assert w.grad.item() == 6
+
+
+def test_what_is_not_selected_has_a_gradient_without_a_sign():
+    x = leaf([1.0, 2.0, 3.0])
+    (-x)[1].backward()
+    assert str(x.grad.tolist()) == "[0.0, -1.0, 0.0]"
+    x = leaf([-1.0, 2.0])
+    ag.relu(-x * ag.tensor([-1.0, -1.0])).sum().backward()
+    assert str(x.grad.tolist()) == "[0.0, 1.0]"
+
+
+def test_the_gradients_of_two_leaves_are_separate_arrays():
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (x + y).sum().backward()
+    x.grad.copy_(0.0)
+    assert y.grad.tolist() == [1.0, 1.0]
+    c = ag.tensor([[2.0, 0.0], [0.0, 3.0]])
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    for _ in range(2):
+        ((c @ x) + (c @ y)).sum().backward()
+    y.grad.copy_(0.0)
+    assert x.grad.tolist() == [4.0, 6.0]
+
+
+@each("name, shape, attrs", [("stack", (2, 3), {"axis": 1}), ("concat", (3, 2), {"axis": 0})])
+def test_the_parts_of_a_gradient_are_what_the_rule_gives_for_each_operand(name, shape, attrs):
+    op = OPS[name]
+    given = [np.arange(6.0).reshape(shape) + k for k in range(3)]
+    prepared = op.prepare(*given, **attrs)
+    out = op.array(*given, **prepared)
+    g = np.random.default_rng(0).normal(size=out.shape)
+    for which, part in enumerate(op.parts(g, **prepared)):
+        np.testing.assert_array_equal(part, op.rule(which)(g, out, *given, **prepared, which=which))
+
+
+def test_the_parts_of_the_gradient_of_numbers_are_numbers():
+    a, b = leaf(2.0), leaf(3.0)
+    ag.stack([a, b, a])[ag.tensor([0, 1, 2, 2])].sum().backward()
+    assert (a.grad.item(), b.grad.item()) == (3.0, 1.0)
+
+
+def test_unused_of_a_long_path_shows_the_ends():
+    x, w = leaf(2, "x"), leaf(3, "w")
+    y = named("k", x.detach())
+    for step in range(9):
+        y = named(f"y{step}", w * y)
+    note = refusal(lambda: ag.grad(y, x)).split("\n")[1]
+    assert note == "  note: y8 <- y7 <- y6 <- … <- y0 <- k"
+
+
+def test_no_grad_at_all_when_the_leaf_is_gone():
+    x = leaf(2)
+    with ag.no_grad():
+        h = named("h", x * 2)
+    del x
+    assert refusal(h.backward) == lines(
+        "grad: h does not require grad: it was computed from a leaf that no longer exists without recording",
+        "fix: compute h from a leaf, without detach and outside no_grad",
+    )
+
+
+CHOICES = {
+    "where": lambda x: ag.where(x > 0, ag.log(x), 0.0).sum(),
+    "index": lambda x: ag.log(x)[1],
+    "mask": lambda x: ag.log(x)[x > 0].sum(),
+    "max": lambda x: ag.max(ag.log(x)),
+    "maximum": lambda x: ag.maximum(ag.log(x), 0.1).sum(),
+    "relu": lambda x: ag.relu(ag.log(x)).sum(),
+    "clip": lambda x: ag.clip(ag.log(x), 0.1, 5).sum(),
+}
+
+
+@each("name", CHOICES)
+def test_not_selected_contributes_exactly_zero_in_all_orders(name):
+    x = leaf([0.0, 2.0])
+    first = ag.grad(CHOICES[name](x), x, create_graph=True)
+    assert first.tolist() == [0, 0.5]
+    assert ag.grad(first.sum(), x).tolist() == [0, -0.25]
+
+
+def test_computed_zeros_stay_ieee():
+    x = leaf(0.0)
+    assert np.isnan(ag.grad(ag.sqrt(x) ** 2, x).item())
+    assert np.isnan(ag.grad(ag.exp(ag.log(x)), x).item())
