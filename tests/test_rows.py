@@ -118,13 +118,11 @@ def test_the_language_and_its_help_know_it(joint):
 
 # Translations of the names that NumPy, PyTorch and the C library have for operations: facts about these.
 TRANSLATIONS = {
-    "engine/compile/export/c.py",
-    "engine/compile/export/javascript.py",
-    "engine/compile/export/numpy_arrays.py",
-    "engine/compile/export/python.py",
-    "engine/compile/formula/spelling.py",  # LaTeX's
+    "engine/compile/export/languages.py",
+    "engine/compile/export/arrays.py",
+    "engine/compile/export/formulas.py",  # LaTeX's
     "engine/compile/export/source.py",  # the signs of arithmetic
-    "engine/compile/symbols/ufuncs.py",
+    "engine/compile/symbols.py",
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
     "grammar/pytorch/libraries.py",

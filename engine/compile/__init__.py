@@ -6,11 +6,13 @@
     f.hessian(2.0, 3.0)
     f.map(xs, ys)                   # for each row of some columns
 
-`function` has the compiled function, `specializations` its programs, `hessian` makes further programs, and so does the
-folder `rows`, of columns; `remade` keeps functions that came from other processes; the folder `lower` prepares programs
-of arrays for machine code. `registry` lists the backends, which run them: `python_backend` and the folder `llvm`;
-`backend` says what a backend has to do. From outside import `compile`; replays and hot loops run their programs by
-`python_backend.Compiled`, and `llvm.target` says whether machine code is available.
+`function` has the compiled function, `specializations` its programs; `hessian` makes further programs, and so do `rows`
+and `dask_arrays`, of columns. `derive` has what is derived of a program, and `plan` decides whether machine code is
+made of numbers (`scalarise`) or of arrays, by what each takes (`cost`). `paths` puts programs that differ in the
+outcomes of guards into a tree. `registry` lists the backends, which run programs: `python_backend` and the folder
+`llvm`; they and the folder `export` write operations by the symbols of `symbols`. From outside import `compile`;
+replays and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is
+available.
 This file imports nothing, since it is loaded with the engine.
 """
 

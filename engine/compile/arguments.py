@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.trace import plain
-from agrad.engine.values import Value, describe, format_shape, np, shape_of, whole
+from agrad.engine.values import Array, Value, describe, format_shape, np, shape_of, whole
 
 _LISTED = 4  # names in a fix
 PART = object()  # in a template, the place of a number or an array
@@ -214,6 +214,11 @@ class Result:
 def copied(x: Value) -> Value:
     """The value; an array as one of its own."""
     return x if isinstance(x, float) else x.copy()
+
+
+def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:
+    """The values of one row of some columns."""
+    return tuple([float(x[row]) if x.ndim == 1 else np.ascontiguousarray(x[row], np.float64) for x in columns])
 
 
 def names_of(f: Callable[..., Any], count: int) -> list[str]:

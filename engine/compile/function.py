@@ -7,19 +7,14 @@ from functools import cached_property, partial
 from os import urandom
 from typing import Any
 
-from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
-from agrad.engine.compile.backend import row_of
+from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
+from agrad.engine.compile.dask_arrays import is_later, of_frame
+from agrad.engine.compile.dask_arrays import mapped as arrays_of_dask
+from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, batched, widened
 from agrad.engine.compile.hessian import Hessian
-from agrad.engine.compile.lower.batch import batched
-from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, widened
-from agrad.engine.compile.lower.packed import Packed
-from agrad.engine.compile.lower.plan import Lowered, explained, lowered
+from agrad.engine.compile.plan import Lowered, Packed, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
-from agrad.engine.compile.remade import again
-from agrad.engine.compile.rows.columns import Columns, Layout
-from agrad.engine.compile.rows.dask_arrays import is_later
-from agrad.engine.compile.rows.dask_arrays import mapped as arrays_of_dask
-from agrad.engine.compile.rows.frames import of_frame
+from agrad.engine.compile.rows import Columns, Layout
 from agrad.engine.compile.specializations import (
     TRACING,
     Eager,
@@ -521,3 +516,32 @@ def _is_example(x: Value, y: Value) -> bool:
     if isinstance(x, float) or isinstance(y, float) or x.size > _FEW:
         return _same(x, y)
     return x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+# Compiled functions that are asked for again, as those of other processes are: each is compiled once in a process.
+
+_KEPT = 64  # of very many, the latest
+_REMADE: dict[tuple[str, float | None, str], Compiled] = {}  # in the order of their use
+
+
+def again(
+    make: Callable[..., Compiled],
+    identity: str,
+    planned: float | None,
+    function: Callable[..., Any],
+    examples: Sequence[object],
+    wrt: Any,
+    backend: str,
+    keywords: Mapping[str, object],
+) -> Compiled:
+    """The function of an `identity`, which is made when it first comes. `planned`: see Columns."""
+    name = identity, planned, backend
+    with TRACING:
+        found = _REMADE.pop(name, None)
+        if found is None:
+            found = make(function, examples, wrt, backend, keywords)
+            found.identity, found.planned = identity, planned
+        _REMADE[name] = found
+        while len(_REMADE) > _KEPT:
+            del _REMADE[next(iter(_REMADE))]
+    return found

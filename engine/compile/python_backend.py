@@ -18,7 +18,7 @@ from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
-from agrad.engine.compile.backend import Backend
+from agrad.engine.compile.registry import Backend
 from agrad.engine.core.dispatch import ieee
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet

@@ -15,21 +15,18 @@ from functools import cached_property
 from threading import RLock
 from typing import Any, NamedTuple
 
-from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
-from agrad.engine.compile.llvm.decisions import Decisions
-from agrad.engine.compile.llvm.loops.branches import Branches
-from agrad.engine.compile.lower.cost import (
+from agrad.engine.compile.cost import (
     calls_before_machine_code,
     interpreted,
     length_of_code,
     native,
     repaid_by_one_function,
 )
-from agrad.engine.compile.lower.joined import MOST as MOST_STEPS
-from agrad.engine.compile.lower.joined import joined
-from agrad.engine.compile.lower.plan import Lowered
-from agrad.engine.compile.lower.scalarise import regular
-from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
+from agrad.engine.compile.llvm.decisions import MOST as MOST_STEPS
+from agrad.engine.compile.llvm.decisions import Branches, Decisions, joined
+from agrad.engine.compile.plan import Lowered
+from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, Code, NativeBackend, NativeCode, load
+from agrad.engine.compile.scalarise import regular
 from agrad.engine.core.guards import bits
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked

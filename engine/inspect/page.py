@@ -13,9 +13,9 @@ from json import JSONEncoder
 from math import ceil, isfinite
 from typing import Any
 
-from agrad.engine.compile.export.javascript import JavaScript
+from agrad.engine.compile.export.languages import JavaScript
 from agrad.engine.compile.export.source import statements
-from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
+from agrad.engine.compile.scalarise import Unexpanded, unrolled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare, tensor

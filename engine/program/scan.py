@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.compile.llvm.backend import supports
-from agrad.engine.compile.llvm.repeated import PIECE, Repeated
-from agrad.engine.compile.llvm.stepped import Stepped, stepped
-from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, stepped
 from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.numpy_warnings import quiet

@@ -72,8 +72,7 @@ def _remark(call: Call) -> str:
 
 
 def _derived(session: Session, call: Call, order: int) -> Derived:
-    from agrad.engine.compile.export.choices import paths
-    from agrad.engine.compile.export.derive import derived
+    from agrad.engine.compile.export.derive import derived, paths
     from agrad.engine.program.trace import extract, plain
 
     value = call.values[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from weakref import ref
 
 from agrad.engine.autodiff.optim import kept_of, remember
-from agrad.engine.compile.lower.cost import iterations_at_once, iterations_to_repay
+from agrad.engine.compile.cost import iterations_at_once, iterations_to_repay
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.context import MOST_UNDEFINED, current
 from agrad.engine.core.graph import Gradient, Storage, collect, leaf, touch
@@ -34,7 +34,7 @@ from agrad.grammar.loops.staging import (
 from agrad.grammar.runtime.builtins import Closure
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.llvm.iterated import Iterated
+    from agrad.engine.compile.llvm.repeated import Iterated
     from agrad.grammar.runtime.machine import Machine
 
 _BLOCK = 32  # iterations between two checks of their gradients
@@ -430,8 +430,8 @@ class Native:
 
     def _make(self) -> NativeIteration | None:
         from agrad.engine.compile.llvm.backend import supports  # here, since most loops do not take as long as this
-        from agrad.engine.compile.llvm.iterated import Conditions, Iterated, notices_invalid
-        from agrad.engine.compile.lower.scalarise import scalarised
+        from agrad.engine.compile.llvm.repeated import Conditions, Iterated, notices_invalid
+        from agrad.engine.compile.scalarise import scalarised
         from agrad.engine.program.ir import unchecked
 
         program, asked = self._program, self._conditions

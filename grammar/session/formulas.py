@@ -21,7 +21,7 @@ from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.parser import parse_expression
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.formula.spelling import Spelling
+    from agrad.engine.compile.export.formulas import Spelling
     from agrad.grammar.session.session import Session
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
@@ -43,7 +43,7 @@ def formula(
     Raises AgradError of kind `type` for what has no formula, `shape` for arrays, and `guard` for what holds only for
     some values.
     """
-    from agrad.engine.compile.formula.spelling import Language, Latex  # here: few sessions write formulas
+    from agrad.engine.compile.export.formulas import Language, Latex  # here: few sessions write formulas
 
     spelling = Latex() if form == "latex" else Language()
     with scope(listener=None):  # a note would be on a point that nobody has named
@@ -104,7 +104,7 @@ def _explained() -> list[str]:
 
 def _lines(value: Any, spelling: Spelling) -> list[str]:
     """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
-    from agrad.engine.compile.formula.writing import written  # here, as above
+    from agrad.engine.compile.export.formulas import written  # here, as above
     from agrad.engine.program.trace import extract
 
     if not isinstance(value, Tensor):
@@ -138,8 +138,7 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     have one that shows their shape; without `wrt`, it is differentiated by all arguments. Other names keep the values
     that they have. Raises AgradError.
     """
-    from agrad.engine.compile.export.choices import paths  # here: an error in the expression does not need it
-    from agrad.engine.compile.export.derive import derived
+    from agrad.engine.compile.export.derive import derived, paths  # here: an error in the expression does not need it
     from agrad.engine.compile.export.languages import LANGUAGES
     from agrad.engine.program.trace import plain
 

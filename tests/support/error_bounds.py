@@ -12,8 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import Symbol, Writer
+from agrad.engine.compile.symbols import Symbol, Writer, lower
 from agrad.engine.program.ir import Program
 
 ULPS = 4.0  # of a call

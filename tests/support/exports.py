@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from agrad.engine.compile.export.javascript import JavaScript
+from agrad.engine.compile.export.languages import JavaScript
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.formulas import exported

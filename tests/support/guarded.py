@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from agrad.engine.compile.llvm import backend, target, threads
+from agrad.engine.compile.llvm import backend, target
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Input, Program, Step
 
@@ -59,7 +59,7 @@ def check(native, memories, rows, stride, at_end, many):
 
 
 def main(longest, piece, lanes):
-    threads.PIECE = piece  # so that there is something to do for each thread
+    target.PIECE = piece  # so that there is something to do for each thread
     backend.machine = lambda: replace(target.machine(), lanes=lanes)
     steps = [("mul", (0, 1)), ("abs", (0,)), ("sqrt", (3,)), ("add", (4, 1))]
     made = tuple(Step(OPS[name], slots, {}, ()) for name, slots in steps)

@@ -6,7 +6,7 @@ import numpy as np
 from guarded import PAGE, fenced
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm.loops import code
+from agrad.engine.compile.llvm import loops as code
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import gradient_of, trace
 

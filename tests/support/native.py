@@ -4,7 +4,7 @@ import math
 import struct
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols import lower
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Input, Program, Step

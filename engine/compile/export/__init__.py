@@ -1,6 +1,7 @@
-"""Programs as source code to take away, which needs no agrad: in C, JavaScript and Python.
+"""Programs as source code to take away, which needs no agrad: C, JavaScript, Python, formulas of agrad and of LaTeX.
 
-`derive` makes one program of numbers of a value, its gradient and its Hessian; `source` writes its steps as formulas of
-a language, and the function around them; each language has a module, which says how it spells what a symbol can do.
-`choices` finds the paths of a function that chooses; `loops` and `numpy_arrays` write what is too large for numbers.
+`derive` makes one program of numbers of a value, its gradient and its Hessian, of all paths of a function that chooses;
+`source` writes its steps as formulas of a language, and the function around them; `languages` says how each spells what
+a symbol can do, and `arrays` writes what is too large for numbers. `terms` is the algebra of formulas, in which like
+terms are collected, and `formulas` writes them.
 """

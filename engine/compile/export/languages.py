@@ -1,17 +1,412 @@
-"""The languages, by the endings of their files."""
+"""C, JavaScript and Python: how each spells what a symbol can do, and the function around it.
+
+C99 needs nothing but its own mathematical functions, JavaScript is a module with one function, and Python needs its
+module `math` alone. `LANGUAGES` lists these and the languages of formulas by the endings of their files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from keyword import kwlist
+from typing import ClassVar
 
-from agrad.engine.compile.export.c import C
+from agrad.engine.compile.export.arrays import in_loops, in_numpy
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
-from agrad.engine.compile.export.javascript import JavaScript
-from agrad.engine.compile.export.loops import in_loops
-from agrad.engine.compile.export.numpy_arrays import in_numpy
-from agrad.engine.compile.export.python import Python
-from agrad.engine.compile.export.source import source
+from agrad.engine.compile.export.source import CHOICE, OR, Formula, Language, Results, Written, inside, source, spread
+from agrad.engine.values import size_of
+
+_MATH = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
+    "pow erf erfc fmod fabs sqrt floor ceil trunc rint copysign"
+).split()
+_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "main value grad hess "
+    "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
+    "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
+    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
+).split()
+
+
+_NAME = r"[A-Za-z_]\w*"
+_DECLARED = r"const (?:double|int) (\w+) ="
+
+
+class C(Language):
+    """Arguments are numbers, or pointers to the entries of arrays, row by row, which no result may overlap."""
+
+    name = "C"
+    functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
+    words = frozenset([*_MATH, *_WORDS, *(f"{name}{suffix}" for name in _MATH for suffix in "fl")])
+
+    def number(self, value: float) -> str:
+        """A literal."""
+        if math.isfinite(value):
+            return repr(value)
+        return "NAN" if value != value else f"{'-' * (value < 0)}INFINITY"
+
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry, counted row by row."""
+        place = 0
+        for one, length in zip(index, shape, strict=True):
+            place = place * length + one
+        return f"{name}[{place}]"
+
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
+        """A constant."""
+        return f"const {'int' if is_outcome else 'double'} {name} = {formula};"
+
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The function, which returns the value and writes the derivatives where it is told."""
+        what, second = results.what, [x for row in results.second for x in row]
+        given = [
+            f"const double *{one}" if argument.shape else f"double {one}"
+            for one, argument in zip(names, what.arguments, strict=True)
+        ]
+        many = len(results.values)
+        given += [f"double value[{many}]"] if what.result else []
+        given += [f"double grad[{many * what.count}]"] if what.order else []
+        given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
+        used = set(re.findall(_NAME, " ".join([*body, *results.values, *results.first, *second])))
+        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        kind = "void" if what.result else "double"
+        lines = ["#include <math.h>", "", f"/* {comment} */", f"{kind} {name}({', '.join(given) or 'void'})", "{"]
+        lines += [f"    (void){one};" for one in names if one not in used]
+        stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
+        lines += [f"    {line}" for line in _stored(body, stored)]
+        lines += [] if what.result else [f"    return {results.values[0]};"]
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def loop(self, counter: str, length: int) -> str:
+        """The head of a loop that counts from 0."""
+        return f"for (int {counter} = 0; {counter} < {length}; {counter}++) {{"
+
+    def variable(self, name: str) -> str:
+        """A statement that makes a variable of 0."""
+        return f"double {name} = 0.0;"
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The function; what it computes besides stands in memory that it takes, and gives back."""
+        given = [
+            f"const double *{one}" if argument.shape else f"double {one}"
+            for one, argument in zip(names, what.arguments, strict=True)
+        ]
+        given += [f"double grad[{what.count}]"] if what.order else []
+        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        lines = ["#include <math.h>", "#include <stdlib.h>", ""]
+        for data, numbers in written.constants:
+            lines += [f"static const double {data}[{len(numbers)}] = {{", *_wrapped(numbers), "};", ""]
+        lines += [f"/* {comment}", "   The value is NAN, and grad untouched, where there is no memory. */"]
+        lines += [f"double {name}({', '.join(given)})", "{", *_memory(written)]
+        text = "\n".join(written.body + written.outputs)
+        lines += [f"    (void){one};" for one in names if one not in re.findall(_NAME, text)]
+        lines += [f"    {line}" for line in written.body]
+        begin = 0
+        for output, shape in zip(written.outputs[1:], what.shapes, strict=False):
+            count = size_of(shape)
+            if shape:
+                there = f"{output}[i]"
+                lines.append(
+                    f"    for (int i = 0; i < {count}; i++) grad[{f'{begin} + ' if begin else ''}i] = {there};"
+                )
+            else:
+                lines.append(f"    grad[{begin}] = {output};")
+            begin += count
+        lines += [f"    const double value = {written.outputs[0]};", "    free(work);", "    return value;", "}"]
+        return "\n".join(lines) + "\n"
+
+
+def _memory(written: Written) -> Iterator[str]:
+    """The arrays, one after the other in one piece of memory."""
+    yield f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));"
+    yield "    if (work == NULL) return NAN;"
+    begin = 0
+    for name, size in written.buffers.items():
+        yield f"    double *const {name} = work + {begin};"
+        begin += size
+
+
+def _wrapped(numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers in lines."""
+    for begin in range(0, len(numbers), 8):
+        yield f"    {', '.join(numbers[begin : begin + 8])},"
+
+
+def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """The statements, and each result as soon as it is there: then nothing has to be kept for it."""
+    made = {found[1]: place for place, line in enumerate(body, 1) if (found := re.match(_DECLARED, line))}
+    ready: dict[int, list[str]] = {}
+    for array, formulas in stored:
+        for number, formula in enumerate(formulas):
+            last = max((made.get(name, 0) for name in re.findall(_NAME, formula)), default=0)
+            ready.setdefault(last, []).append(f"{array}[{number}] = {formula};")
+    yield from ready.get(0, ())
+    for place, line in enumerate(body, 1):
+        yield line
+        yield from ready.get(place, ())
+
+
+_JAVASCRIPT_MATH = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p cbrt hypot sqrt "
+    "floor ceil trunc"
+).split()
+_JAVASCRIPT_WORDS = (
+    "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
+    "false finally for function if implements import in instanceof interface let new null package private protected "
+    "public return static super switch this throw true try typeof var void while with yield "
+    "Math Object Infinity NaN undefined value grad hess"
+).split()
+
+
+# The series 2/sqrt(pi)*exp(-x**2)*sum(2**k*x**(2*k + 1)/(2*k + 1)!!), whose terms are all positive, and Laplace's
+# continued fraction of erfc (7.6.2 and 7.9.2 in the Digital Library of Mathematical Functions). The square in the
+# exponent is taken in two parts: rounded as one, it would cost a large x its last digits.
+_ERF = """\
+const erf = (x) => {
+    const size = Math.abs(x);
+    if (size > 6) return Math.sign(x);
+    if (size > 1.5) {
+        let fraction = size;
+        for (let k = 120; k > 0; k--) fraction = size + 0.5*k/fraction;
+        return Math.sign(x)*(1 - 0.5641895835477563/fraction*Math.exp(-x*x));
+    }
+    let term = x, sum = x;
+    for (let k = 1; Math.abs(term) > 1e-18*Math.abs(sum); k++) sum += term *= 2*x*x/(2*k + 1);
+    return 1.1283791670955126*sum*Math.exp(-x*x);
+};"""
+_ERFC = """\
+const erfc = (x) => {
+    if (x < 0.75) {
+        if (x < -6) return 2;
+        let term = x, sum = x;
+        for (let k = 1; Math.abs(term) > 1e-18*Math.abs(sum); k++) sum += term *= 2*x*x/(2*k + 1);
+        return 1 - 1.1283791670955126*sum*Math.exp(-x*x);
+    }
+    if (x > 28) return 0;
+    let fraction = x;
+    for (let k = 20 + Math.ceil(200/(x*x)); k > 0; k--) fraction = x + 0.5*k/fraction;
+    const near = Math.fround(x);
+    return 0.5641895835477563/fraction*Math.exp(-near*near)*Math.exp((near - x)*(near + x));
+};"""
+
+
+class JavaScript(Language):
+    """Arguments are numbers, or arrays of arrays; the result is an object."""
+
+    name = "JavaScript"
+    functions: ClassVar[dict[str, str]] = {
+        **{name: f"Math.{name}" for name in _JAVASCRIPT_MATH},
+        "fabs": "Math.abs",
+        "exp2": "exp2",
+        "fmod": "fmod",
+        "pow": "pow",
+        "rint": "rint",
+        "copysign": "copysign",
+        "erf": "erf",
+        "erfc": "erfc",
+    }
+    words = frozenset(_JAVASCRIPT_WORDS)
+    same = ("===", "!==")
+    # As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
+    helpers: ClassVar[dict[str, str]] = {
+        "exp2": "const exp2 = (x) => Math.pow(2, x);",
+        "fmod": "const fmod = (x, y) => x % y;",
+        "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
+        "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
+        "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
+        "erf": _ERF,
+        "erfc": _ERFC,
+    }
+
+    def number(self, value: float) -> str:
+        """A literal."""
+        if math.isfinite(value):
+            return repr(int(value)) if value.is_integer() and 0 < abs(value) < 1e15 else repr(value)
+        return "NaN" if value != value else f"{'-' * (value < 0)}Infinity"
+
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry of arrays in arrays."""
+        return name + "".join(f"[{one}]" for one in index)
+
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
+        """A constant."""
+        return f"const {name} = {formula};"
+
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The function, which returns an object with `value`, `grad` and `hess`."""
+        parts = [f"value: {results.value}"]
+        if results.what.order:
+            parts.append(f"grad: [{', '.join(results.gradients)}]")
+        if results.what.order > 1:
+            parts.append(f"hess: {results.rows}")
+        lines = [*(self.helpers[one] for one in self.used), ""] if self.used else []
+        lines += [f"// {line}" for line in remark]
+        lines += [f"export function {name}({', '.join(names)}) {{", *[f"    {line}" for line in body]]
+        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+
+    def loop(self, counter: str, length: int) -> str:
+        """The head of a loop that counts from 0."""
+        return f"for (let {counter} = 0; {counter} < {length}; {counter}++) {{"
+
+    def variable(self, name: str) -> str:
+        """A statement that makes a variable of 0."""
+        return f"let {name} = 0;"
+
+    def flat(self, name: str) -> str:
+        """The name of an argument as a flat array."""
+        return f"{name}_flat"
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The function; the gradients get the shapes of the arguments at its end."""
+        lines = [line for helper in self.used for line in (self.helpers[helper],)]
+        lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
+        for data, numbers in written.constants:
+            lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
+        lines += [f"// {line}" for line in remark]
+        lines.append(f"export function {name}({', '.join(names)}) {{")
+        flat = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
+        lines += [f"    const {self.flat(one)} = Array.from({one}).flat(Infinity);" for one in flat]
+        lines += [f"    const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
+        lines += [f"    {line}" for line in written.body]
+        grads = [
+            output if not shape else f"Array.from({output})" if len(shape) == 1 else f"nested({output}, {list(shape)})"
+            for output, shape in zip(written.outputs[1:], what.shapes, strict=False)
+        ]
+        parts = [f"value: {written.outputs[0]}"] + [f"grad: [{', '.join(grads)}]"] * (what.order > 0)
+        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+
+
+_NESTED = """\
+const nested = (flat, [length, ...rest]) => {
+    const step = flat.length/length;
+    const row = (i) => flat.slice(i*step, (i + 1)*step);
+    return rest.length ? Array.from({length}, (_, i) => nested(row(i), rest)) : Array.from(flat);
+};"""
+
+
+_TOTAL = "atan atan2 asinh tanh cbrt hypot erf erfc copysign".split()
+
+
+def _helper(name: str, arguments: str, text: str) -> str:
+    return f"def {name}({arguments}):\n    {text}"
+
+
+def _or_infinite(name: str, infinite: str) -> str:
+    """A function that overflows."""
+    text = f"try:\n        return math.{name}(x)\n    except OverflowError:\n        return {infinite}"
+    return _helper(name, "x", text)
+
+
+# Python raises where IEEE 754 has a result.
+_HELPERS = {
+    **{
+        name: _helper(name, "x", f"return math.{name}(x) if math.isfinite(x) else math.nan")
+        for name in ("sin", "cos", "tan")
+    },
+    **{name: _helper(name, "x", f"return math.{name}(x) if abs(x) <= 1.0 else math.nan") for name in ("asin", "acos")},
+    **{
+        name: _helper(name, "x", f"return math.{name}(x) if x > 0.0 else math.nan if x else -math.inf")
+        for name in ("log", "log2", "log10")
+    },
+    **{name: _or_infinite(name, "math.inf") for name in ("exp", "exp2", "expm1", "cosh")},
+    "sinh": _or_infinite("sinh", "math.copysign(math.inf, x)"),
+    "acosh": _helper("acosh", "x", "return math.acosh(x) if x >= 1.0 else math.nan"),
+    "sqrt": _helper("sqrt", "x", "return math.sqrt(x) if x >= 0.0 else math.nan"),
+    "log1p": _helper("log1p", "x", "return math.log1p(x) if x > -1.0 else -math.inf if x == -1.0 else math.nan"),
+    "atanh": _helper(
+        "atanh", "x", "return math.atanh(x) if abs(x) < 1.0 else x*math.inf if abs(x) == 1.0 else math.nan"
+    ),
+    "divide": _helper("divide", "x, y", "return x/y if y else x*math.copysign(math.inf, y)"),
+    "fmod": _helper("fmod", "x, y", "return math.fmod(x, y) if math.isfinite(x) and y else math.nan"),
+    "pow": """def pow(x, y):
+    is_odd = math.isfinite(y) and y % 2.0 == 1.0
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0.0 and is_odd else math.inf
+    except ValueError:
+        return math.nan if x else math.copysign(math.inf, x) if is_odd else math.inf""",
+    **{
+        name: _helper(name, "x", f"return math.copysign({called}(x), x) if math.isfinite(x) else x")
+        for name, called in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc"), ("rint", "round"))
+    },
+}
+
+
+class Python(Language):
+    """Arguments are numbers, or arrays or lists of lists; the result is a tuple."""
+
+    name = "Python"
+    words = frozenset([*kwlist, "math", "abs", "round"])
+    helpers = _HELPERS
+    both, either = "and", "or"
+    functions: ClassVar[dict[str, str]] = {
+        **{name: f"math.{name}" for name in _TOTAL},
+        **{name: name for name in _HELPERS if name != "divide"},
+        "fabs": "abs",
+    }
+
+    def binary(self, name: str, x: str, y: str) -> str:
+        """Arithmetic; a division by what may be 0 by a helper."""
+        if name != "div" or self._is_constant(y):
+            return super().binary(name, x, y)
+        return self._called("divide", (x, y))
+
+    def _is_constant(self, x: str) -> bool:
+        """Whether a divisor is a number other than 0."""
+        write, operands = self.steps[int(x)]
+        text = write().text if not operands else ""
+        return text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
+
+    def opposite(self, text: str) -> Formula:
+        """The opposite of an outcome."""
+        return Formula(f"(not {text})")
+
+    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
+        """One of two numbers."""
+        return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
+
+    def number(self, value: float) -> str:
+        """A literal."""
+        if math.isfinite(value):
+            return repr(value)
+        return "math.nan" if value != value else f"{'-' * (value < 0)}math.inf"
+
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry of a list of lists, or of an array."""
+        return name + "".join(f"[{one}]" for one in index)
+
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
+        """A variable."""
+        return f"{name} = {formula}"
+
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The function, which returns the value, a tuple of gradients, and a list of the rows of the Hessian."""
+        parts, first = [results.value], results.gradients
+        if results.what.order:
+            parts.append(f"({', '.join(first)}{',' * (len(first) == 1)})")
+        if results.what.order > 1:
+            parts.append(results.rows)
+        lines = [line for helper in self.used for line in (self.helpers[helper], "", "")]
+        lines = [
+            *lines,
+            *[f"# {line}" for line in remark],
+            f"def {name}({', '.join(names)}):",
+            *[f"    {line}" for line in body],
+        ]
+        text = "\n".join([*lines, f"    return {f'({spread(parts)})' if len(parts) > 1 else parts[0]}"]) + "\n"
+        return f"import math\n\n\n{text}" if "math." in text else text
+
 
 # Of a value with its derivatives, the name of the function, and the expression, for a comment.
 LANGUAGES: dict[str, Callable[[Derived, str, str], str]] = {

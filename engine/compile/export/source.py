@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from agrad.engine.compile.export.derive import Derived
-from agrad.engine.compile.export.structure import nested
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError, Writer
+from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.text import printable
-from agrad.engine.values import format_shape, np, size_of
+from agrad.engine.values import Shape, format_shape, np, size_of
 
 # How tightly parts of a formula hold together.
 CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
@@ -394,3 +392,21 @@ def _prefixes() -> Iterator[str]:
     yield from "tvuwz"
     for count in range(2, 1000):
         yield "t" * count
+
+
+def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:
+    """Entries as a text for each shape: the entry itself, or in brackets, row by row."""
+    parts, begin = [], 0
+    for shape in shapes:
+        end = begin + size_of(shape)
+        parts.append(_nested(entries[begin:end], shape))
+        begin = end
+    return parts
+
+
+def _nested(entries: Sequence[str], shape: Shape) -> str:
+    if not shape:
+        return entries[0]
+    step = size_of(shape[1:])
+    rows = [_nested(entries[place * step : (place + 1) * step], shape[1:]) for place in range(shape[0])]
+    return f"[{', '.join(rows)}]"

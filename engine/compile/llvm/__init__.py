@@ -1,6 +1,12 @@
 """The backend that makes machine code, for programs of numbers and of arrays; it needs llvmlite, an extra.
 
-`backend` compiles a program and calls it. `ir_builder` writes LLVM's code, for the symbols of `compile/symbols`,
-`kernels` the functions around that code; the folder `loops` is for arrays; `target` and `threads` know the machine.
-From outside import `backend.Native`, `backend.supports` and, to ask whether llvmlite is there, `target`.
+`backend` compiles a program of numbers and calls it, `repeated` a loop over one, `decisions` one function of several
+specialisations. `ir_builder` writes LLVM's code, for the symbols of `compile/symbols`; `target` knows the machine.
+
+Of arrays, `schedule` divides a program into kernels, each a loop over one iteration space in which a chain of
+operations entry by entry, and the sums at its end, are computed without arrays between them; into numbers; and into
+calls of the operations' own array functions. `stages` are what it consists of; `kernel` and `routines` write their
+code, and `loops` compiles and calls it.
+
+From outside import `backend.supports`, `repeated` and, to ask whether llvmlite is there, `target`.
 """

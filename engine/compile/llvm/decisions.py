@@ -1,8 +1,8 @@
-"""Machine code for several specialisations of a function of numbers: one function, in which they share what is common.
+"""Machine code for several specialisations of a function: one function, in which they share what is common.
 
 The guards are a tree: what is computed before a guard is there once, and behind it the function branches. The end of a
-branch gives the outputs of a specialisation; where none is known, the function says so. Arrays that have become numbers
-are passed entry by entry.
+branch gives the outputs of a specialisation; where none is known, the function says so. `Decisions` is for numbers;
+arrays that have become numbers are passed entry by entry. `Branches` is for loops over arrays. `joined` chooses.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from agrad.engine.compile.arguments import row_of
 from agrad.engine.compile.llvm.backend import LONG, compiled
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.target import definitions, missing
-from agrad.engine.compile.llvm.threads import in_pieces
-from agrad.engine.compile.lower.packed import Unpacking, packing
-from agrad.engine.compile.lower.paths import Branch, Paths, read_by
-from agrad.engine.compile.lower.scalarise import regular
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
-from agrad.engine.core.guards import truth
+from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.target import binding, definitions, in_pieces, missing
+from agrad.engine.compile.paths import Branch, Paths, branching, read_by
+from agrad.engine.compile.plan import Lowered, Unpacking, packing
+from agrad.engine.compile.scalarise import regular
+from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
+from agrad.engine.core.guards import bits, truth
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import frozen
 from agrad.engine.values import Array, Shape, Value, np
 
-UNKNOWN = -1  # instead of the number of a specialisation
 _READINGS = (truth, regular)
 # The outcomes where a number is not 0, and where it is.
 _HOLDS: dict[Callable[[Value], object], tuple[object, object]] = {
@@ -198,3 +198,83 @@ def decided(
         return None
     numbers = [()] * len(programs[0].inputs), [[()] * len(one.outputs) for one in programs]
     return Decisions(Paths(fitting, most), *(shapes or numbers))
+
+
+class Branches:
+    """The function of some paths through the guards of a function."""
+
+    def __init__(self, paths: Paths, schedule: Schedule) -> None:
+        self.paths = paths
+        self.members = paths.members
+        self.loops = Loops(schedule)
+        self.has_doubts = bool(schedule.systems)  # a path that is not known may be one with a singular matrix
+        self.length = len(schedule.program.steps)
+        self.unit = "operations on arrays and numbers"
+
+    def call(self, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...]] | None:
+        """The number of the specialisation that holds, and its outputs; None where none of these does."""
+        return self.loops.along(values)
+
+    def which(self, columns: Sequence[Array], threads: int | None) -> Any:
+        """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
+        hits = [self.call(row_of(columns, row)) for row in range(len(columns[0]))]
+        return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])
+
+    @property
+    def text(self) -> str:
+        """LLVM's code of the function."""
+        return self.loops.source()
+
+
+def branched(programs: Sequence[Program], most: int) -> Branches | None:
+    """The function of some programs, of at most so many steps; None where there is no machine code for it."""
+    fitting = [None if any(check.read is bits for check in one.checks) else one for one in programs]
+    paths = Paths(fitting, most)
+    if not paths.members:
+        return None
+    schedule = Schedule(branching(paths))
+    if reason_against(schedule) is not None:
+        return None
+    found = Branches(paths, schedule)
+    return None if found.loops.memory.is_singular else found
+
+
+MOST = 60_000  # steps of the function
+_MOST_LOOPS = 4_000  # the same of loops over arrays
+
+
+class Joined(NamedTuple):
+    """The function, the place of the program of each of its numbers, and the places of those that are in it."""
+
+    code: Decisions | Branches
+    members: list[int]
+    places: set[int]
+
+
+def joined(paths: Sequence[Lowered]) -> Joined | None:
+    """One function for at least two of these programs; None where there is none. The first ones have precedence.
+
+    It is one of numbers or of loops, as most of the programs are.
+    """
+    if binding() is None:
+        return None
+    by_name = {
+        name: [place for place, one in enumerate(paths) if one.name == name and not one.reason]
+        for name in ("numbers", "loops")
+    }
+    name = max(by_name, key=lambda name: len(by_name[name]))
+    members = by_name[name]
+    if len(members) < 2:
+        return None
+    chosen = [paths[place] for place in members]
+    code = branched([one.program for one in chosen], _MOST_LOOPS) if name == "loops" else _of_numbers(chosen)
+    if code is None or len(code.members) < 2:
+        return None
+    return Joined(code, members, {members[one] for one in code.members})
+
+
+def _of_numbers(paths: Sequence[Lowered]) -> Decisions | None:
+    programs = [one.program for one in paths]
+    inputs = paths[0].shapes[0] if paths[0].shapes is not None else [()] * len(programs[0].inputs)
+    outputs = [one.shapes[1] if one.shapes is not None else [()] * len(one.program.outputs) for one in paths]
+    return decided(programs, MOST, (inputs, outputs))

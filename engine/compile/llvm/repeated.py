@@ -1,17 +1,28 @@
-"""Machine code for a loop that computes a program of numbers again and again, each time from its last state."""
+"""Loops whose iterations depend on each other, in machine code.
+
+`Repeated` computes a program of numbers again and again, each time from its last state. `Iterated` changes numbers in
+place, as long as every iteration takes the same path. `Stepped` is for a body of arrays: what is the same in each
+iteration is computed, and factorised, once.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import sys
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from agrad.engine.compile.llvm.backend import LONG, compiled, written
-from agrad.engine.compile.llvm.grouping import Grouped
-from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.kernels import repeat_kernel
-from agrad.engine.compile.llvm.target import definitions
-from agrad.engine.program.ir import Program
+from agrad.engine.compile.cost import interpreted, of_loops
+from agrad.engine.compile.llvm.backend import LONG, compiled, looped, repeat_kernel, written
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped
+from agrad.engine.compile.llvm.loops import Loops, reason_against
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.stages import transposes
+from agrad.engine.compile.llvm.target import binding, definitions, llvmlite, machine
+from agrad.engine.compile.plan import without_outer
+from agrad.engine.program.ir import Input, Program, Step
+from agrad.engine.program.passes import optimised, prune
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
@@ -57,3 +68,212 @@ class Repeated:
         grouped = Grouped(code)
         frame = repeat_kernel(grouped.lines, self.sizes, outputs, self.width, grouped.attributes)
         return "\n\n".join((*definitions(code.called, 1), *grouped.declared, *code.declared(), frame))
+
+
+_INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
+_FLAGS = ("feclearexcept", "fetestexcept")
+
+
+def notices_invalid() -> bool:
+    """Whether machine code can say that one of its operations was not defined."""
+    features = machine().features
+    known = "sse2" in features or "fp-armv8" in features
+    return known and sys.platform != "win32" and all(llvmlite().address_of_symbol(name) for name in _FLAGS)
+
+
+class Conditions(NamedTuple):
+    """What an iteration decides, as a program of numbers with the same inputs, and how each decision came out."""
+
+    program: Program
+    answers: tuple[bool, ...]
+
+
+class Iterated:
+    """The loop. The program takes the counter and numbers, and gives new values for some of them, and what is watched.
+
+    `changed` are the places of those numbers among the inputs; the outputs after these are watched.
+    """
+
+    def __init__(self, program: Program, changed: Sequence[int], conditions: Conditions | None) -> None:
+        self.program = program
+        self.changed = list(changed)
+        self.conditions = conditions
+
+    def run(self, values: Array, count: int, step: float) -> tuple[int, bool]:
+        """Change the values, of which the first is the counter, by at most so many iterations.
+
+        The loop ends before an iteration with a watched number that is not finite, and before one after which the
+        conditions come out otherwise. Returns how many iterations ran, and whether an operation was not defined.
+        """
+        invalid = ctypes.c_int32(0)
+        done = self._function(values.ctypes.data, count, step, ctypes.addressof(invalid))
+        return done, bool(invalid.value)
+
+    @cached_property
+    def _function(self) -> Any:
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p)
+        return kind(self._engine.get_function_address("iterate"))
+
+    @cached_property
+    def _engine(self) -> Any:
+        return looped(self.source(), len(self.program.steps))
+
+    def source(self) -> str:
+        """LLVM's code, as it is before optimization."""
+        code, asked = Code(1), Code(1, "c")
+        outputs = [symbol.text for symbol in written(self.program, code)]
+        texts = [_iterate(code.lines, len(self.program.inputs), outputs, self.changed, self.conditions is not None)]
+        if self.conditions is not None:
+            found = [symbol.text for symbol in written(self.conditions.program, asked)]
+            texts.append(_holds(asked.lines, len(self.program.inputs), found, self.conditions.answers))
+        called = {**code.called, **asked.called}
+        declared = dict.fromkeys((*definitions(called, 1), *code.declared(), *asked.declared(), *_DECLARED))
+        return "\n\n".join((*declared, *texts))
+
+
+_DECLARED = (
+    "declare i32 @feclearexcept(i32)",
+    "declare i32 @fetestexcept(i32)",
+    "declare double @llvm.fabs.f64(double)",
+)
+
+
+def _loads(inputs: int) -> list[str]:
+    """All values but the counter, by their names."""
+    lines = []
+    for i in range(1, inputs):
+        lines += [f"  %p{i} = getelementptr double, ptr %values, i64 {i}", f"  %x{i} = load double, ptr %p{i}"]
+    return lines
+
+
+def _holds(lines: Sequence[str], inputs: int, found: Sequence[str], answers: Sequence[bool]) -> str:
+    """The function `holds`: whether all conditions come out as they should, at a counter."""
+    tests, all_so_far = [], "true"
+    for i, (text, answer) in enumerate(zip(found, answers, strict=True)):
+        tests.append(f"  %t{i} = fcmp {'une' if answer else 'oeq'} double {text}, 0x0000000000000000")
+        tests.append(f"  %a{i} = and i1 {all_so_far}, %t{i}")
+        all_so_far = f"%a{i}"
+    head = "define internal i1 @holds(double %x0, ptr %values) {"
+    return "\n".join((head, *_loads(inputs), *lines, *tests, f"  ret i1 {all_so_far}", "}"))
+
+
+def _iterate(lines: Sequence[str], inputs: int, outputs: Sequence[str], changed: Sequence[int], asks: bool) -> str:
+    """The function `iterate`: see `Iterated.run`. Nothing is stored before all that may end the loop is known."""
+    asked = "  %same = call i1 @holds(double %ahead, ptr %values)" if asks else "  %same = icmp eq i64 0, 0"
+    watched, is_good = [], "true"
+    for i, text in enumerate(outputs[len(changed) :]):
+        watched += [
+            f"  %size{i} = call double @llvm.fabs.f64(double {text})",
+            f"  %finite{i} = fcmp one double %size{i}, 0x7FF0000000000000",
+            f"  %good{i} = and i1 {is_good}, %finite{i}",
+        ]
+        is_good = f"%good{i}"
+    stores = [f"  store double {text}, ptr %p{place}" for place, text in zip(changed, outputs, strict=False)]
+    return "\n".join(
+        (
+            "define i64 @iterate(ptr noalias %values, i64 %count, double %step, ptr noalias %invalid) {",
+            "entry:",
+            f"  %cleared = call i32 @feclearexcept(i32 {_INVALID})",
+            "  %start = load double, ptr %values",
+            "  br label %next",
+            "next:",
+            "  %turn = phi i64 [0, %entry], [%following, %keep]",
+            "  %x0 = phi double [%start, %entry], [%ahead, %keep]",
+            "  %more = icmp slt i64 %turn, %count",
+            "  br i1 %more, label %ask, label %done",
+            "ask:",
+            "  %ahead = fadd double %x0, %step",
+            asked,
+            "  br i1 %same, label %body, label %done",
+            "body:",
+            *_loads(inputs),
+            *lines,
+            *watched,
+            f"  br i1 {is_good}, label %keep, label %done",
+            "keep:",
+            *stores,
+            "  %following = add i64 %turn, 1",
+            "  br label %next",
+            "done:",
+            "  store double %x0, ptr %values",
+            f"  %raised = call i32 @fetestexcept(i32 {_INVALID})",
+            "  store i32 %raised, ptr %invalid",
+            "  ret i64 %turn",
+            "}",
+        )
+    )
+
+
+class Stepped:
+    """The loop. The program takes a state, a row, and what is the same, and gives one vector."""
+
+    def __init__(self, before: Program, body: Program) -> None:
+        self.before = before
+        self.loops = Loops(body, held=range(2, len(body.inputs)))
+
+    def run(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> bool:
+        """All iterations: each result begins with the new state, and fills a row of the table; the rest is added up.
+
+        False, and nothing done, where a matrix that is the same in all iterations is singular.
+        """
+        fixed, width, size = self.before.run(same), table.shape[1], len(start)
+        with self.loops.holding(fixed) as call:
+            if call is None:
+                return False
+            state = start
+            for row, made in zip(rows, table, strict=True):
+                result: Any = call(state, row, *fixed)[0]
+                made[:] = result[:width]
+                sums += result[width:]
+                state = made[:size]
+        return True
+
+
+def stepped(program: Program) -> Stepped | None:
+    """Machine code for a body; None where there is none, or where Python takes less."""
+    if binding() is None or program.is_scalar or program.checks or len(program.outputs) != 1:
+        return None
+    parts = divided(without_outer(optimised(program)), [2])
+    if parts is None or reason_against(Schedule(parts[1])) is not None:
+        return None
+    found = Stepped(*parts)
+    return found if of_loops(found.loops.schedule) < interpreted(program) else None
+
+
+def divided(program: Program, same: Iterable[int]) -> tuple[Program, Program] | None:
+    """What depends on some inputs alone, and the rest, which takes that instead of them; None if that is all.
+
+    What is transposed stays so where it is used: that takes no time, and shares the factors of a matrix.
+    """
+    inputs, first = len(program.inputs), program.first
+    fixed, needed = set(same), dict[int, None]()
+    for slot, step in enumerate(program.steps, first):
+        is_turned = step.op.is_view or transposes(program, step)
+        varying = [x for x in step.operands if x not in fixed and not inputs <= x < first]
+        if not varying and any(x in fixed for x in step.operands) and not is_turned:
+            fixed.add(slot)
+        else:
+            needed.update(dict.fromkeys([x for x in step.operands if x in fixed]))
+    if not fixed.isdisjoint(program.outputs):
+        return None
+    given = [program.inputs[x] for x in same]
+    before = prune(_taking(program, list(same), given, list(range(first, first + len(program.steps))), list(needed)))
+    kept = [x for x in range(inputs) if x not in fixed]
+    taken = [program.inputs[x] for x in kept] + [Input(f"fixed{x}", program.shape(x)) for x in needed]
+    rest = [slot for slot in range(first, first + len(program.steps)) if slot not in fixed]
+    return before, prune(_taking(program, [*kept, *needed], taken, rest, list(program.outputs)))
+
+
+def _taking(program: Program, slots: list[int], inputs: list[Input], steps: list[int], outputs: list[int]) -> Program:
+    """The program of some steps, whose inputs are some slots; steps that need others are left out."""
+    place = {slot: number for number, slot in enumerate(slots)}
+    for number in range(len(program.constants)):
+        place[len(program.inputs) + number] = len(place)
+    made: list[Step] = []
+    for slot in steps:
+        step = program.steps[slot - program.first]
+        if all(x in place for x in step.operands):
+            place[slot] = len(inputs) + len(program.constants) + len(made)
+            made.append(Step(step.op, tuple([place[x] for x in step.operands]), step.attrs, step.shape))
+    found = tuple([place[x] for x in outputs])
+    return Program(tuple(inputs), program.constants, tuple(made), found, ())

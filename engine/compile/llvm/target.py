@@ -1,15 +1,18 @@
-"""The target machine of the code: the lanes of its vectors, and the functions for vectors.
+"""The target machine of the code: the lanes of its vectors, the functions for vectors, and its cores.
 
 glibc's libmvec has the elementary functions for vectors of 2, 4 and 8 numbers, within 4 ulp and with the edges of
-those for one number. Where it is absent, or lacks one, the function for one number is called for each lane.
+those for one number. Where it is absent, or lacks one, the function for one number is called for each lane. Code
+releases Python's lock, so that `in_pieces` computes rows in parallel in threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from threading import Thread
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
@@ -137,3 +140,56 @@ def _lane_by_lane(function: str, lanes: int, arguments: int) -> Iterator[str]:
         yield f"  %v{lane} = insertelement {number} {vector}, double %r{lane}, i64 {lane}"
         vector = f"%v{lane}"
     yield f"  ret {number} {vector}\n}}"
+
+
+PIECE = 1 << 15  # rows: few enough that a thread can be stopped soon
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None = None) -> None:
+    """Call `work(first, end)` for pieces that make up all rows, on so many threads; on all cores if None.
+
+    If it is interrupted, or a piece fails, no further piece begins; it waits for those that have begun, and raises.
+    """
+    pieces = iter(range(0, rows, PIECE))
+    failures: list[BaseException] = []
+
+    def take() -> None:
+        try:
+            for first in pieces:  # each piece once, in any thread
+                if failures:
+                    return
+                work(first, min(first + PIECE, rows))
+        except BaseException as error:  # a thread has nobody to tell: the caller raises it
+            failures.append(error)
+
+    helpers: list[Thread] = []
+    try:
+        _start(helpers, take, min(threads or cores(), -(-rows // PIECE)) - 1)
+        take()
+        for helper in helpers:
+            helper.join()
+    except BaseException as error:  # an interruption during the wait
+        failures.append(error)
+        for helper in helpers:
+            helper.join()
+    if failures:
+        raise failures[0]
+
+
+def _start(helpers: list[Thread], take: Callable[[], None], count: int) -> None:
+    """So many threads, or as many as the system allows."""
+    for _ in range(count):
+        helper = Thread(target=take, daemon=True)
+        try:
+            helper.start()
+        except RuntimeError:
+            return
+        helpers.append(helper)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from agrad.engine.autodiff.transforms import returned
-from agrad.engine.compile.lower.derive import row
+from agrad.engine.compile.derive import row
 from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.numpy_warnings import quiet

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from math import ceil, isfinite, log10
 from typing import Any
 
-from agrad.engine.compile.lower.derive import row
+from agrad.engine.compile.derive import row
 from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint, Note

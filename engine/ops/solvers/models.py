@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from agrad.engine.compile.function import Compiled
-from agrad.engine.compile.lower.derive import row
+from agrad.engine.compile.derive import row
+from agrad.engine.compile.function import Compiled, again
 from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.compile.registry import AUTO
-from agrad.engine.compile.remade import again
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.fitting import Fit, fit, in_one

@@ -9,8 +9,8 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import registry
-from agrad.engine.compile.backend import Backend
 from agrad.engine.compile.python_backend import Compiled, PythonBackend
+from agrad.engine.compile.registry import Backend
 
 
 class OfSmall(PythonBackend):

@@ -13,10 +13,9 @@ from replays import same_bits
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile import specializations
+from agrad.engine.compile import cost, specializations
 from agrad.engine.compile.llvm import backend, target
-from agrad.engine.compile.lower import cost
-from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 

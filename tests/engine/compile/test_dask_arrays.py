@@ -10,8 +10,8 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.llvm.target import binding
-from agrad.engine.compile.rows import dask_arrays
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

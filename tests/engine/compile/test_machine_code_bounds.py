@@ -13,7 +13,7 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import target, threads
+from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.backend import Native
 from agrad.engine.program.trace import trace
 
@@ -99,7 +99,7 @@ def test_no_rows_are_no_work(native):
 
 @each("many", [1, 2, 3, 4, None])
 def test_all_rows_are_computed_on_any_number_of_threads(native, many):
-    x, y = np.random.default_rng(0).normal(size=(2, 4 * threads.PIECE + 11))
+    x, y = np.random.default_rng(0).normal(size=(2, 4 * target.PIECE + 11))
     out = np.full(len(x), np.nan)
     native.map([x, y], [out], many)
     assert np.array_equal(out, x * y + 1)
@@ -107,17 +107,17 @@ def test_all_rows_are_computed_on_any_number_of_threads(native, many):
 
 def test_each_row_is_in_one_piece():
     seen = []
-    threads.in_pieces(3 * threads.PIECE + 1, lambda first, end: seen.append((first, end)), 4)
+    target.in_pieces(3 * target.PIECE + 1, lambda first, end: seen.append((first, end)), 4)
     ends = [0, *(end for _, end in sorted(seen))]
-    assert [first for first, _ in sorted(seen)] == ends[:-1] and ends[-1] == 3 * threads.PIECE + 1
+    assert [first for first, _ in sorted(seen)] == ends[:-1] and ends[-1] == 3 * target.PIECE + 1
 
 
 def test_without_room_for_threads_one_does_it_all(monkeypatch, native):
     def start(self):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads.Thread, "start", start)
-    x = np.arange(3.0 * threads.PIECE)
+    monkeypatch.setattr(target.Thread, "start", start)
+    x = np.arange(3.0 * target.PIECE)
     out = np.empty_like(x)
     native.map([x, x], [out], 4)
     assert np.array_equal(out, x * x + 1)
@@ -133,7 +133,7 @@ def test_a_failure_or_an_interruption_ends_all_threads_and_is_raised(many):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        threads.in_pieces(1000 * threads.PIECE, work, many)
+        target.in_pieces(1000 * target.PIECE, work, many)
     assert len(begun) < 100
 
 
@@ -146,7 +146,7 @@ def test_an_interruption_while_it_waits_leaves_no_thread_behind(monkeypatch):
             raise KeyboardInterrupt
         join(self, timeout)
 
-    monkeypatch.setattr(threads.Thread, "join", interrupted)
+    monkeypatch.setattr(target.Thread, "join", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        threads.in_pieces(10 * threads.PIECE, lambda first, end: time.sleep(0.01), 3)
+        target.in_pieces(10 * target.PIECE, lambda first, end: time.sleep(0.01), 3)
     assert threading.active_count() == before and len(waits) == 3

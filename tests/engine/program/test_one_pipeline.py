@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 READ_RULES = {
     "engine/autodiff/forward_mode.py",
     "engine/autodiff/reverse.py",
-    "engine/compile/lower/sparsity.py",  # whether there is one
+    "engine/compile/hessian.py",  # whether there is one
     "engine/core/dispatch.py",  # whether there is one
     "engine/core/graph.py",  # whether an operation is one of numbers
     "engine/core/op.py",  # where they are
@@ -20,8 +20,8 @@ READ_RULES = {
 # What compares costs, and so decides to compile, and how.
 CHOOSE = {
     "engine/compile/hessian.py",  # by entries, or by products
-    "engine/compile/llvm/stepped.py",  # the body of a loop: loops, or Python
-    "engine/compile/lower/plan.py",  # numbers, loops, or Python
+    "engine/compile/llvm/repeated.py",  # the body of a loop: loops, or Python
+    "engine/compile/plan.py",  # numbers, loops, or Python
     "engine/compile/specializations.py",  # when a function is compiled
     "grammar/loops/compiled_run.py",  # when the loop of a script is
 }
@@ -41,7 +41,7 @@ def test_the_rules_of_operations_are_applied_by_the_two_passes_alone():
 
 
 def test_costs_are_compared_in_a_few_places():
-    assert modules_with(r"from agrad\.engine\.compile\.lower\.cost import") == CHOOSE
+    assert modules_with(r"from agrad\.engine\.compile\.cost import") == CHOOSE
 
 
 def test_no_clock_decides():

@@ -145,7 +145,7 @@ def test_random_formulas_read_back_to_the_same_value_and_gradient(seed):
 
 @pytest.mark.parametrize("seed", thinned(range(20), 20))
 def test_a_formula_is_never_longer_than_the_program_that_it_comes_from(seed, monkeypatch):
-    writing = import_module("agrad.engine.compile.formula.writing")  # `agrad.engine.compile` is a function, too
+    writing = import_module("agrad.engine.compile.export.formulas")  # `agrad.engine.compile` is a function, too
     write, seen = writing.written, []
     monkeypatch.setattr(writing, "written", lambda *given: seen.append((given[0], write(*given))) or seen[-1][1])
     dice, compared = random.Random(100 + seed), 0

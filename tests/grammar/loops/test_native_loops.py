@@ -8,7 +8,7 @@ from test_bits_of_loops import after
 from test_hot_loops import DATA, STATIC, everything
 from thinned import thinned
 
-from agrad.engine.compile.llvm.iterated import Iterated
+from agrad.engine.compile.llvm.repeated import Iterated
 from agrad.engine.values import np
 from agrad.grammar.loops import compiled_run
 from agrad.grammar.session.session import Session

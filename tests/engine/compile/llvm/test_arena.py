@@ -7,10 +7,10 @@ from rows import each
 from test_loops import check, program_of
 
 import agrad.engine as ag
+from agrad.engine.compile.llvm import loops as arena
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.loops import arena
-from agrad.engine.compile.llvm.loops.code import Loops
-from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops import Loops
+from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.values import size_of
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")

@@ -9,8 +9,7 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
-from agrad.engine.compile.llvm import target
-from agrad.engine.compile.lower import joined
+from agrad.engine.compile.llvm import decisions, target
 from agrad.engine.errors import AgradError
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
@@ -193,8 +192,8 @@ def test_an_error_in_a_branch_is_raised_each_time(soon, size):
 
 @each("size", SIZES, short=2)
 def test_code_is_bounded_and_what_does_not_fit_is_computed_by_itself(soon, monkeypatch, size):
-    monkeypatch.setattr(joined, "_MOST_LOOPS", 300)
-    monkeypatch.setattr(joined, "MOST", 1_000)
+    monkeypatch.setattr(decisions, "_MOST_LOOPS", 300)
+    monkeypatch.setattr(decisions, "MOST", 1_000)
     given = points(size)
     compiled = ag.compile(steps, given[0])
     for x in given * 3:

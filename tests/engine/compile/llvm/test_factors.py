@@ -10,8 +10,9 @@ from rows import each
 from test_loops import program_of
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm.loops import code, factors
-from agrad.engine.compile.llvm.loops.stages import Factorise, Solve
+from agrad.engine.compile.llvm import loops
+from agrad.engine.compile.llvm import stages as factors
+from agrad.engine.compile.llvm.stages import Factorise, Solve
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 
@@ -113,7 +114,7 @@ def test_a_constant_singular_matrix_is_the_error_that_it_is_uncompiled():
     program = program_of(lambda y: ag.sum(ag.solve(a, y * 2.0)) + ag.sum(ag.exp(LINE * y[0])), np.ones(9))
     constants = [np.ones((9, 9)) if np.shape(x) == (9, 9) else x for x in program.constants]
     with pytest.raises(AgradError, match="singular"):
-        code.Loops(replace(program, constants=tuple(constants))).call(np.ones(9))
+        loops.Loops(replace(program, constants=tuple(constants))).call(np.ones(9))
 
 
 def test_factors_are_inside_their_memory(monkeypatch):
@@ -125,10 +126,10 @@ def test_factors_are_inside_their_memory(monkeypatch):
         seen.append((lu, pivots, size))
         parts = lu[8:-8].reshape(size, size), pivots[8:-8]
         for slot, array in zip(self.memory.factors(matrix), parts, strict=True):
-            self.table[slot] = code._address(array)
+            self.table[slot] = loops._address(array)
         return parts[0].T, parts[1]
 
-    monkeypatch.setattr(code._Buffers, "_room", room)
+    monkeypatch.setattr(loops._Buffers, "_room", room)
     for size in (8, 9, 16, 31):
         a, y = regular(size, 2), RNG.normal(size=size)
         compiled, exact = (ag.compile(several, a, y, backend=name) for name in ("llvm", "python"))

@@ -12,8 +12,7 @@ import agrad.engine as ag
 
 pytest.importorskip("llvmlite")
 
-from agrad.engine.compile.llvm.grouping import Grouped
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped
 from agrad.engine.compile.llvm.target import machine
 
 needs_vectors = pytest.mark.skipif(machine().vector_name("tanh", 1) is None, reason="there is no libmvec here")

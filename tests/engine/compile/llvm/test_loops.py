@@ -11,13 +11,12 @@ from array_programs import Grown
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.compile.llvm import loops as code
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.loops import code
-from agrad.engine.compile.llvm.loops.code import Loops, reason_against
-from agrad.engine.compile.llvm.loops.kernel import CHUNK
-from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library
-from agrad.engine.compile.llvm.loops.views import dense, moved
+from agrad.engine.compile.llvm.kernel import CHUNK
+from agrad.engine.compile.llvm.loops import Loops, reason_against
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.stages import Kernel, Library, dense, moved
 from agrad.engine.core.op import OPS
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import gradient_of, trace

@@ -9,7 +9,7 @@ from test_loops import check, stages
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Scatter
+from agrad.engine.compile.llvm.stages import Kernel, Library, Product, Scatter
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 RNG = np.random.default_rng(5)

@@ -9,9 +9,8 @@ from test_loops import LENGTHS, check, program_of, stages
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import repeated, target
-from agrad.engine.compile.llvm.loops.code import Loops
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Repeat, Running
-from agrad.engine.compile.llvm.loops.views import placed
+from agrad.engine.compile.llvm.loops import Loops
+from agrad.engine.compile.llvm.stages import Kernel, Library, Repeat, Running, placed
 from agrad.engine.core.op import OPS
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")

@@ -7,9 +7,8 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.loops import code
-from agrad.engine.compile.llvm.stepped import divided
+from agrad.engine.compile.llvm import loops, target
+from agrad.engine.compile.llvm.repeated import divided
 from agrad.engine.errors import AgradError
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
@@ -77,8 +76,8 @@ def test_value_gradient_and_products_with_the_hessian(f, monkeypatch):
 
 
 def test_a_matrix_of_all_iterations_is_factorised_once_for_each_loop(monkeypatch):
-    made, factorised = [], code.factorised
-    monkeypatch.setattr(code, "factorised", lambda matrix: made.append(matrix) or factorised(matrix))
+    made, factorised = [], loops.factorised
+    monkeypatch.setattr(loops, "factorised", lambda matrix: made.append(matrix) or factorised(matrix))
     first, second, other = points(3)
     compiled = ag.compile(implicit, *first, backend="llvm")
     compiled.value_and_grad(*first)

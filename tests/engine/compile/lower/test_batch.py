@@ -7,7 +7,7 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.lower.batch import NotBatched, batched
+from agrad.engine.compile.derive import NotBatched, batched
 from agrad.engine.program.trace import trace
 
 HESSIAN = import_module("agrad.engine.compile.hessian")  # `ag.compile` is the function of that name

@@ -89,8 +89,8 @@ def test_by_default_machine_code_comes_after_calls_that_are_counted():
 
 
 def test_without_machine_code_it_says_so(monkeypatch):
+    from agrad.engine.compile import plan
     from agrad.engine.compile.llvm import backend
-    from agrad.engine.compile.lower import plan
 
     for module in (target, backend, plan):
         monkeypatch.setattr(module, "binding", lambda: None)

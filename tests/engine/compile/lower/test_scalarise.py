@@ -6,8 +6,8 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.lower.packed import Packed
-from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.plan import Packed
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 

@@ -10,8 +10,8 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import hessian
-from agrad.engine.compile.lower.scalarise import scalarised
-from agrad.engine.compile.lower.sparsity import dense, directions, pattern, places
+from agrad.engine.compile.hessian import dense, directions, pattern, places
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 

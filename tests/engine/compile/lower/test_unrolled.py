@@ -8,7 +8,7 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
+from agrad.engine.compile.scalarise import Unexpanded, unrolled
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import unchecked

@@ -26,14 +26,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.factors import systems
-from agrad.engine.compile.llvm.loops.segments import Branching, straight
-from agrad.engine.compile.llvm.loops.stages import (
+from agrad.engine.compile.llvm.stages import (
     Factorise,
     Join,
     Kernel,
     Library,
     Numbers,
+    Places,
     Product,
     Repeat,
     Running,
@@ -41,9 +40,6 @@ from agrad.engine.compile.llvm.loops.stages import (
     Solve,
     Stage,
     Sum,
-)
-from agrad.engine.compile.llvm.loops.views import (
-    Places,
     View,
     affine,
     broadcast,
@@ -53,10 +49,11 @@ from agrad.engine.compile.llvm.loops.views import (
     placed,
     places,
     strides_of,
+    systems,
 )
 from agrad.engine.compile.llvm.target import missing
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import UnwrittenError
+from agrad.engine.compile.paths import Branching, straight
+from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of

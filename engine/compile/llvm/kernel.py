@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Sum
-from agrad.engine.compile.llvm.loops.views import View, strides_of
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import Symbol
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
+from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks

@@ -8,18 +8,8 @@ from __future__ import annotations
 
 import math
 
-from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import (
-    Factorise,
-    Kernel,
-    Library,
-    Product,
-    Repeat,
-    Running,
-    Scatter,
-    Solve,
-    Stage,
-)
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.stages import Factorise, Kernel, Library, Product, Repeat, Running, Scatter, Solve, Stage
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 

@@ -3,30 +3,40 @@
     loops = Loops(program)
     loops.call(x, y)     # the outputs, arrays of their own
 
-A call has buffers of its own for what is stored on the way; they are used again by later calls. What is no loop is
-computed by the array functions of its operations, in between.
+A call has buffers of its own for what is stored on the way; they are used again by later calls. Arrays that are not
+needed at once share their places. One function runs the stages in order, and branches at the guards on the truth of a
+number; where the library has to compute a step, or read what another guard asks for, it returns, and is called again
+with the state in which it goes on.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
-from agrad.engine.compile.backend import row_of
+from agrad.engine.compile.arguments import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.arena import places
-from agrad.engine.compile.llvm.loops.driver import FAILED, PAUSED, UNKNOWN, Driver
-from agrad.engine.compile.llvm.loops.factors import Factors, factorised
-from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
-from agrad.engine.compile.llvm.loops.lapack import HELPERS, factorise_code, solve_code
-from agrad.engine.compile.llvm.loops.routines import Routine, kind_of, needed, product_code, scatter_code
-from agrad.engine.compile.llvm.loops.running import RunningCode, repeat_code
-from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import (
+from agrad.engine.compile.llvm.kernel import KernelCode, helpers
+from agrad.engine.compile.llvm.routines import (
+    HELPERS,
+    Routine,
+    RunningCode,
+    factorise_code,
+    kind_of,
+    needed,
+    product_code,
+    repeat_code,
+    scatter_code,
+    solve_code,
+)
+from agrad.engine.compile.llvm.schedule import Schedule
+from agrad.engine.compile.llvm.stages import (
     Factorise,
+    Factors,
     Kernel,
     Library,
     Numbers,
@@ -36,15 +46,17 @@ from agrad.engine.compile.llvm.loops.stages import (
     Scatter,
     Solve,
     Stage,
+    View,
+    factorised,
 )
-from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
-from agrad.engine.compile.symbols.lowering import lower
-from agrad.engine.compile.symbols.symbol import Symbol
+from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.core.dispatch import all_floats
+from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
-from agrad.engine.program.ir import Program, computed, own
+from agrad.engine.program.ir import GuardCheck, Program, computed, own
+from agrad.engine.program.passes import frozen
 from agrad.engine.values import Array, Value, np, settle, size_of
 
 _MOST = 20_000  # instructions, in all kernels
@@ -505,3 +517,205 @@ def _numbers(name: str, schedule: Schedule, stage: Numbers, memory: _Memory) -> 
         code.lines.append(memory.number(slot, f"%y{slot}"))
         code.lines.append(f"  store double {found[slot].text}, ptr %y{slot}, align 1")
     return "\n".join([f"define internal void @{name}(ptr %tab, ptr %num) {{", *code.lines, "  ret void", "}"]), code
+
+
+UNKNOWN, FAILED, PAUSED = -1, -2, -3  # there is no such path; a matrix is singular; the first pause: others follow
+
+
+class Memory(Protocol):
+    """Where the numbers of a program are."""
+
+    def number(self, slot: int, name: str) -> str:
+        """The lines that give the address of a number a name."""
+
+    def value(self, slot: int) -> float | None:
+        """The number, if it is known."""
+
+    @property
+    def failed(self) -> int:
+        """The slot of the number that is 1 where a call has failed."""
+
+
+@dataclass(slots=True)
+class Pause:
+    """What happens outside of the function: a step of the library, and the state after it, or a guard is read."""
+
+    slot: int
+    state: int = 0
+    guard: GuardCheck | None = None
+    states: dict[object, int] = field(default_factory=dict)  # after each outcome
+
+    def following(self, value: Value) -> int | None:
+        """The state after a guard; None where no path has its outcome."""
+        assert self.guard is not None
+        try:
+            return self.states.get(frozen(self.guard.read(value)))
+        except (ValueError, OverflowError):
+            return None
+
+
+class Driver:
+    """The text of the function, and its pauses. `parts` are the stages that follow each other without one."""
+
+    def __init__(self, schedule: Schedule, memory: Memory) -> None:
+        self.schedule, self.memory = schedule, memory
+        self.parts: list[list[Stage]] = []
+        self.pauses: list[Pause] = []
+        self.states: list[str] = []  # the label of each state
+        self._names = 0
+        staged: dict[int, list[Stage]] = {}
+        for segment, stage in zip(schedule.belongs, schedule.stages, strict=True):
+            staged.setdefault(segment, []).append(stage)
+        self._entered: dict[int, int] = {}  # the state at the start of a segment
+        self._enter(0)
+        body = [line for number in range(len(schedule.branching.segments)) for line in self._segment(number, staged)]
+        cases = " ".join([f"i32 {state}, label %{label}" for state, label in enumerate(self.states)])
+        self.text = "\n".join(
+            (
+                "define i32 @run(ptr %tab, ptr %num, i32 %state) {",
+                f"  switch i32 %state, label %unknown [{cases}]",
+                *body,
+                f"unknown:\n  ret i32 {UNKNOWN}",
+                f"failed:\n  ret i32 {FAILED}\n}}",
+            )
+        )
+
+    def _enter(self, segment: int) -> int:
+        """The state at the start of a segment."""
+        if segment not in self._entered:
+            self._entered[segment] = self._state(f"s{segment}")
+        return self._entered[segment]
+
+    def _state(self, label: str) -> int:
+        self.states.append(label)
+        return len(self.states) - 1
+
+    def _pause(self, pause: Pause) -> str:
+        self.pauses.append(pause)
+        return f"  ret i32 {PAUSED - len(self.pauses) + 1}"
+
+    def _segment(self, number: int, staged: Mapping[int, list[Stage]]) -> Iterator[str]:
+        yield f"s{number}:"
+        together: list[Stage] = []
+        for stage in staged.get(number, ()):
+            if not isinstance(stage, Library):
+                together.append(stage)
+                continue
+            yield from self._part(together)
+            together = []
+            label = f"p{len(self.pauses)}"
+            yield self._pause(Pause(stage.slot, self._state(label))) + f"\n{label}:"
+        yield from self._part(together)
+        one = self.schedule.branching.segments[number]
+        if one.guard is None:
+            yield f"  ret i32 {one.number}"
+        elif one.guard.read is truth and not self.schedule.program.shape(one.guard.slot):
+            yield from self._decide(one.guard.slot, one.after)
+        else:
+            states = {outcome: self._enter(segment) for outcome, segment in one.after.items()}
+            yield self._pause(Pause(one.guard.slot, guard=one.guard, states=states))
+
+    def _part(self, stages: list[Stage]) -> Iterator[str]:
+        """A call of the function of some stages, and what follows where one has failed."""
+        if not stages:
+            return
+        yield f"  call void @part{len(self.parts)}(ptr %tab, ptr %num)"
+        self.parts.append(stages)
+        if any(isinstance(stage, Factorise) for stage in stages):
+            name = self._name()
+            yield from self._loaded(self.memory.failed, name)
+            yield f"  {name}.set = fcmp une double {name}, 0.0\n  br i1 {name}.set, label %failed, label %{name[1:]}.on"
+            yield f"{name[1:]}.on:"
+
+    def _decide(self, slot: int, after: Mapping[object, int]) -> Iterator[str]:
+        """A branch by the truth of a number."""
+        name, known = self._name(), self.memory.value(slot)
+        if known is None:
+            yield from self._loaded(slot, name)
+        read = name if known is None else Code(1).literal(known)
+        yield f"  {name}.holds = fcmp une double {read}, 0.0"
+        labels = [f"s{after[key]}" if key in after else "unknown" for key in (frozen(True), frozen(False))]
+        yield f"  br i1 {name}.holds, label %{labels[0]}, label %{labels[1]}"
+
+    def _loaded(self, slot: int, name: str) -> Iterator[str]:
+        yield self.memory.number(slot, f"{name}.at")
+        yield f"  {name} = load double, ptr {name}.at, align 1"
+
+    def _name(self) -> str:
+        self._names += 1
+        return f"%n{self._names}"
+
+
+_APART = 8  # numbers in 64 bytes: each array begins at a multiple of these
+
+
+def places(schedule: Schedule, slots: Iterable[int]) -> tuple[dict[int, int], int]:
+    """Where the arrays of some slots begin, and how many numbers there are in all.
+
+    An array has its place from the stage that writes it to the last one that reads it, or a view of it.
+    """
+    last = _last_reads(schedule)
+    wanted = {*slots}
+    live: list[tuple[int, int, int]] = []  # begin, end and last stage, in order of the places
+    found: dict[int, int] = {}
+    total = 0
+    for number, stage in enumerate(schedule.stages):
+        live = [one for one in live if one[2] >= number]
+        for slot in _written(stage):
+            if slot not in wanted or slot in found:
+                continue
+            size = -(-size_of(schedule.program.shape(slot)) // _APART) * _APART
+            begin = _gap(live, size)
+            live.append((begin, begin + size, max(number, last.get(slot, number))))
+            live.sort()
+            found[slot] = begin
+            total = max(total, begin + size)
+    return found, total
+
+
+def _gap(live: list[tuple[int, int, int]], size: int) -> int:
+    """The first place with room for so many numbers."""
+    place = 0
+    for begin, end, _ in live:
+        if begin - place >= size:
+            break
+        place = max(place, end)
+    return place
+
+
+def _written(stage: Stage) -> list[int]:
+    if isinstance(stage, Kernel):
+        return [*stage.stores, *[one.slot for one in stage.sums], *[part.slot for part in stage.joins]]
+    return [stage.slot] if isinstance(stage, Product | Scatter | Running | Repeat | Solve) else []
+
+
+def _read(schedule: Schedule, stage: Stage) -> set[int]:
+    if isinstance(stage, Kernel):
+        return {view.slot for view in stage.reads.values()}
+    if isinstance(stage, Product):
+        return {stage.left.slot, stage.right.slot}
+    if isinstance(stage, Running):
+        return {view.slot for view in stage.reads}
+    if isinstance(stage, Factorise):
+        return {stage.matrix}
+    if isinstance(stage, Solve):
+        return {stage.system.matrix, stage.right}
+    if isinstance(stage, Scatter | Repeat):
+        return {stage.operand}
+    steps = [stage.slot] if isinstance(stage, Library) else stage.steps
+    operands = {x for slot in steps for x in schedule.step(slot).operands}
+    return {schedule.views[x].slot if x in schedule.views else x for x in operands}
+
+
+def _last_reads(schedule: Schedule) -> dict[int, int]:
+    """The number of the last stage that reads an array, or what a function of the library returned as a view of it."""
+    end = len(schedule.stages)
+    last = dict.fromkeys(schedule.program.outputs, end)
+    for number in range(end - 1, -1, -1):
+        stage = schedule.stages[number]
+        until = number
+        if isinstance(stage, Library) and schedule.step(stage.slot).op.is_view:
+            until = max(number, last.get(stage.slot, number))
+        for slot in _read(schedule, stage):
+            last[slot] = max(until, last.get(slot, until))
+    return last

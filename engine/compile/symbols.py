@@ -5,19 +5,21 @@
     (x * x + 1.0).text, code.lines
 
 A symbol takes Python's operators and numpy's functions, so that the array function of a row, called with symbols,
-writes the code of its operation, and no operation is defined twice. How an instruction is written, in LLVM's code or in
-another language, is said by the subclasses of `Writer`.
+writes the code of its operation, and no operation is defined twice: `lower`. A row has its own `lower` if that function
+does not take symbols, or differs at -0, inf or nan from its function on numbers. How an instruction is written, in
+LLVM's code or in another language, is said by the subclasses of `Writer`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agrad.engine.compile.symbols.ufuncs import UFUNCS
+from agrad.engine.core.op import Op
+from agrad.engine.errors import AgradError
 
 MOST_FACTORS = 4  # a power by a larger whole exponent loses more digits as a product than as a call
 
@@ -225,3 +227,58 @@ def _product(x: Symbol, factors: int) -> Symbol:
         return x
     half = _product(x, factors // 2)
     return half * half if factors % 2 == 0 else half * half * x
+
+
+Function = Callable[..., Any]
+
+
+def _whole(name: str) -> Function:
+    """Rounding as for numbers, without -0."""
+    return lambda x: x.intrinsic(name) + 0.0
+
+
+def _sign(x: Any) -> Any:
+    return (x > 0.0).choose(1.0, (x < 0.0).choose(-1.0, (x == 0.0).choose(0.0, x)))
+
+
+def _library(name: str) -> Function:
+    return lambda *operands: operands[0].call(name, *operands[1:])
+
+
+_SAME: tuple[str, ...] = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1")
+_SAME += ("log", "log2", "log10", "log1p", "cbrt", "hypot")
+_INVERSE = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
+
+UFUNCS: dict[str, Function] = {
+    **{name: _library(name) for name in _SAME},
+    **{f"arc{name}": _library(f"a{name}") for name in _INVERSE},
+    "absolute": abs,
+    "square": lambda x: x * x,
+    "sqrt": lambda x: x.intrinsic("sqrt"),
+    "floor": _whole("floor"),
+    "ceil": _whole("ceil"),
+    "trunc": _whole("trunc"),
+    "sign": _sign,
+    "copysign": lambda x, y: x.intrinsic("copysign", y),
+    "heaviside": lambda x, y: (x != x).choose(x, (x > 0.0).choose(1.0, (x == 0.0).choose(y, 0.0))),
+    "fmod": lambda x, y: x.fmod(y),
+    "maximum": lambda x, y: ((x >= y) | (x != x)).choose(x, y),
+    "minimum": lambda x, y: ((x <= y) | (x != x)).choose(x, y),
+    "isnan": lambda x: x != x,
+    "deg2rad": lambda x: x * (math.pi / 180.0),
+    "rad2deg": lambda x: x * (180.0 / math.pi),
+}
+
+
+def lower(op: Op, operands: Sequence[Symbol], attrs: Mapping[str, Any]) -> Symbol:
+    """Write an operation on numbers; UnwrittenError where there is no code for it."""
+    by_entries = op.array if op.reach == "pointwise" else op.scalar
+    try:
+        result = (op.lower or by_entries)(*operands, **attrs)  # type: ignore[misc]
+    except (UnwrittenError, AgradError, TypeError, ValueError, AttributeError) as error:
+        raise UnwrittenError(f"{op.name} has no machine code") from error
+    if isinstance(result, float):
+        return operands[0].like(result)
+    if not isinstance(result, Symbol):
+        raise UnwrittenError(f"{op.name} has no machine code")
+    return result
