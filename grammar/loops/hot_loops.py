@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
+from agrad.grammar import loops
 from agrad.grammar.runtime.compiler import compile_block
 from agrad.grammar.runtime.operations import iterate
 
@@ -91,8 +92,6 @@ class HotLoop:
 
     def _run_compiled(self) -> None:
         """Run as many of the next iterations as take the same path, except the last."""
-        from agrad.grammar.loops.staging import NotTraceable  # here, since most loops are short
-
         if len(self.numbers) - self.position < WORTH:
             self._due = len(self.numbers)
             return
@@ -100,7 +99,7 @@ class HotLoop:
         began = perf_counter() if clock is not None else 0.0
         try:
             iteration = self._compiled()
-        except (NotTraceable, AgradError):
+        except (loops.staging.NotTraceable, AgradError):
             self._refuse()
             return
         if iteration is None:
@@ -126,9 +125,6 @@ class HotLoop:
 
     def _compiled(self) -> CompiledIteration | None:
         """The compiled iteration: the one known from before if it fits, or a new one; None if that does not pay."""
-        from agrad.grammar.loops.compiled_run import CompiledIteration  # as before
-        from agrad.grammar.loops.staging import Stager
-
         machine, loop = self._machine, self._loop
         scopes = machine.frames[-1].scopes
         known: CompiledIteration | None = self._own or loop.compiled
@@ -136,10 +132,10 @@ class HotLoop:
             if loop.staged >= _STAGED and loop.ran < WORTH * loop.staged:
                 return None
             loop.staged += 1
-            stager = Stager(machine.session, loop.counter, scopes, machine.all_in_use)
+            stager = loops.staging.Stager(machine.session, loop.counter, scopes, machine.all_in_use)
             try:
                 stager.stage(compile_block(loop.body, loop.in_function), float(self.numbers[self.position]))
-                known = CompiledIteration(stager)
+                known = loops.compiled_run.CompiledIteration(stager)
             finally:
                 self._has_conditions = bool(stager.conditions)
             self._own = known if known.keeps_names else None

@@ -12,6 +12,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
+from agrad.grammar import prompt
 from agrad.grammar.prompt.live import Computed, Unknown
 from agrad.grammar.syntax import ast
 
@@ -32,10 +33,8 @@ def is_noise(value: object) -> bool:
     number = value.value
     if not isinstance(number, float) or number == 0 or not math.isfinite(number) or not _is_small(value.node):
         return False
-    from agrad.grammar.prompt.rounding import rounding_error  # here: it loads exact fractions
-
     try:
-        return abs(number) <= rounding_error(value.node)
+        return abs(number) <= prompt.rounding.rounding_error(value.node)
     except (AgradError, ArithmeticError, ValueError, TypeError):  # an operand is not finite, or not known
         return False
 
@@ -63,10 +62,8 @@ def _noisy(value: Tensor) -> list[tuple[int, ...]]:
     """The places of the entries of an array that its computation cannot tell from 0."""
     if value.node.op is None or not value.requires_grad or value.size > _SHOWN or not _is_small(value.node):
         return []
-    from agrad.grammar.prompt.rounding import rounding_errors  # here: it loads exact fractions
-
     try:
-        bounds = rounding_errors(value.node)
+        bounds = prompt.rounding.rounding_errors(value.node)
     except (AgradError, ArithmeticError, ValueError, TypeError):
         return []
     found = (value.value != 0) & (np.abs(value.value) <= bounds)

@@ -6,6 +6,7 @@ A prefix on a function of the table is simply left out: `torch.sin` is `sin`. He
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
 from itertools import accumulate
 from math import nan
 from time import perf_counter
@@ -23,6 +24,7 @@ from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import describe, format_shape
+from agrad.grammar import values
 from agrad.grammar.pytorch import functions, libraries
 from agrad.grammar.pytorch.functions import FORMS
 from agrad.grammar.pytorch.libraries import CONSTANTS
@@ -357,15 +359,11 @@ def _as_it_is(f: Any, **options: Any) -> Any:
 
 
 def _save(obj: Any, f: Any) -> None:
-    from agrad.grammar.values.checkpoints import save  # here, as below, since few scripts have such files
-
-    save(obj, f)
+    values.checkpoints.save(obj, f)
 
 
 def _load(f: Any, **options: Any) -> Any:
-    from agrad.grammar.values.checkpoints import load
-
-    return load(f, **options)
+    return values.checkpoints.load(f, **options)
 
 
 class FloatInfo:
@@ -502,16 +500,12 @@ NAMESPACES = {
 
 def names_in(prefix: str) -> list[str]:
     """The names that agrad has of one of these modules; none for another prefix."""
-    from importlib import import_module  # here: see below
-
     place = NAMESPACES.get(prefix.removeprefix("torch."))
     return sorted(name for name in vars(import_module(place)) if _in_namespace(place, name)) if place else []
 
 
 def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:
     """A class, or a function, of one of the engine's modules; None for what is not of its interface."""
-    from importlib import import_module  # here, with what it imports, since few scripts have modules
-
     module = import_module(place)
     found = getattr(module, name, None)
     listed = getattr(module, "__all__", None)

@@ -6,3 +6,12 @@ once and which guards a statement runs under; `budget` holds the limits of a sta
 make the messages and fixes of errors, and `notes` the notes on what runs without an error.
 All of it may be imported by `loops`, `commands`, `session`, `lint` and `help`; the machine imports none of them.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.grammar.runtime import objects as objects
+else:
+    __getattr__ = lazy(__name__, "objects")

@@ -19,6 +19,7 @@ from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.values import np
+from agrad.grammar import runtime
 from agrad.grammar.runtime.builtins import Caller, Closure, is_object, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Do
 
@@ -138,9 +139,7 @@ def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -
 
 def _methods(value: Any) -> list[Code]:
     """The code of the methods of an object, or a class."""
-    from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-    return [closure.definition.code for closure in objects.methods_of(value)]
+    return [closure.definition.code for closure in runtime.objects.methods_of(value)]
 
 
 def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:

@@ -22,10 +22,11 @@ from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
-from agrad.grammar.diagnostics import Span
+from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.names import DTYPE, IGNORED, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
+from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, in_lists, settled_entries
 from agrad.grammar.values.texts import TEXT_METHODS
 
@@ -231,8 +232,6 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         if name in TEXT_METHODS:
             return TEXT_METHODS[name]
         if name == "format":
-            from agrad.grammar.runtime.operations import format_of_texts  # here, since few scripts use it
-
             return format_of_texts
         raise _no_text_method(value, name)
     if type(value) is List:
@@ -311,8 +310,6 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
 
 def _no_text_method(text: str, name: str) -> AgradError:
     """The error for a method of a text, or for one that is not called."""
-    from agrad.grammar.diagnostics import suggest  # here: see below
-
     if name in TEXT_METHODS or name == "format":
         return AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
     fixes = [Hint(f".{word}(…)") for word in suggest(name, [*TEXT_METHODS, "format"])]
@@ -324,8 +321,6 @@ _OF_OTHERS = {**dict.fromkeys(("n", "nominal_value"), "data"), **dict.fromkeys((
 
 
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
-    from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
-
     if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
         why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])

@@ -14,7 +14,10 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
+from agrad.grammar import values
+from agrad.grammar.files import beside
 from agrad.grammar.pytorch.libraries import CONSTANTS
+from agrad.grammar.results import Settings, text_of
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
@@ -122,9 +125,7 @@ class Closure:
 
 def dictionary(entries: Mapping[Any, Any]) -> Any:
     """A dictionary of the language."""
-    from agrad.grammar.values.dicts import Dict  # here, since few scripts have one
-
-    return Dict(entries)
+    return values.dicts.Dict(entries)
 
 
 def _count(number: int) -> str:
@@ -264,8 +265,6 @@ def _int(x: Any) -> float:
     example='beside("data.csv") == "data.csv"',
 )
 def _beside(path: Any) -> str:
-    from agrad.grammar.files import beside  # here, since a calculation needs no files
-
     if not isinstance(path, str):
         raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
     return beside(path, current().origin)
@@ -337,8 +336,6 @@ def _reversed(xs: Any) -> tuple[Any, ...]:
 
 @_sequence("str", "x", "A value as a text.", 'str(2) == "2"')
 def _str(x: Any) -> str:
-    from agrad.grammar.results import Settings, text_of  # here, since results have lists, and these come first
-
     if isinstance(x, Tensor):
         choose(x.node, x.value, entries)
     return text_of(x, Settings())

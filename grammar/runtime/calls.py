@@ -11,10 +11,12 @@ from agrad.engine.core.graph import Node, touch
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.grammar import runtime, values
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.pytorch.names import DIFFERING, NAMESPACES, method_there
 from agrad.grammar.results import Noted, Plot, Result, Settings
+from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.analysis import at_once
 from agrad.grammar.runtime.budget import Watch
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, as_tensor, between, is_object, is_result, meaning
@@ -213,13 +215,9 @@ class Names(Core):
         if name == "__name__":
             return "__main__"
         if name in ("dict", "set"):
-            from agrad.grammar.values import dicts  # here, since few scripts have one
-
-            return dicts.Dict if name == "dict" else dicts.Set
+            return values.dicts.Dict if name == "dict" else values.dicts.Set
         if name == "make_dot":
-            from agrad.grammar.values.figures import make_dot  # here, since few scripts have it
-
-            return lambda y, params=None: make_dot(y, self.session.write)
+            return lambda y, params=None: values.figures.make_dot(y, self.session.write)
         raise self.unknown(name, span)
 
     def unknown(self, name: str, span: Span) -> AgradError:
@@ -233,9 +231,7 @@ class Names(Core):
         first, *path = module.split(".")
         own = meaning(first, frame.scopes, None)
         if own is not None:
-            from agrad.grammar.runtime import objects  # here, since few scripts use the name of a module for a value
-
-            frame.stack.append(adapted(objects.member(own, [*path, name])))
+            frame.stack.append(adapted(runtime.objects.member(own, [*path, name])))
             return
         if module in pytorch_names.DRAWERS:
             frame.stack.append(self._drawer(module, name, span))
@@ -250,14 +246,11 @@ class Names(Core):
     def _drawer(self, module: str, name: str, span: Span) -> Any:
         """What `plt.name` calls."""
         if self.figure is None:
-            from agrad.grammar.values.figures import Figure  # here, since few scripts draw
-
-            self.figure = Figure(lambda plot: self.session.emit(plot), self.session.draw)
+            self.figure = values.figures.Figure(lambda plot: self.session.emit(plot), self.session.draw)
         found = self.figure.member(name)
         if found is None:
-            from agrad.grammar.values.figures import DRAWING
-
-            close = [Hint(f"{module}.{one}") for one in suggest(name, DRAWING) or DRAWING[:2]]
+            drawing = values.figures.DRAWING
+            close = [Hint(f"{module}.{one}") for one in suggest(name, drawing) or drawing[:2]]
             raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=close)
         return found
 
@@ -282,9 +275,7 @@ class Names(Core):
             touch(value.node)
             value.node.name = name
         elif is_object(value):
-            from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-            objects.bound(name, value)
+            runtime.objects.bound(name, value)
         names[name] = value
 
     def _is_strange(self, node: Node, names: dict[str, Any]) -> bool:
@@ -434,10 +425,8 @@ class Calls(Names):
         self, stack: list[Any], function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span
     ) -> bool:
         """Call an object, a class, or a method of one; True if that pushed a frame."""
-        from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
         current().origin = span
-        own = objects.entered(function, args)
+        own = runtime.objects.entered(function, args)
         if own is not None:
             self.frames.append(self._enter(*own, keywords))
             return True
@@ -445,17 +434,15 @@ class Calls(Names):
             raise not_called(function, (*args, *keywords), span)
         args = tuple(map(as_tuple_if_list, args))
         keywords = {name: as_tuple_if_list(value) for name, value in keywords.items()}
-        stack.append(adapted(objects.call(function, args, keywords)))
+        stack.append(adapted(runtime.objects.call(function, args, keywords)))
         return False
 
     def _class(self, frame: Frame, detail: tuple[str, bool, Code], span: Span) -> None:
-        from agrad.grammar.runtime import objects  # here: see above
-
         name, has_base, code = detail
         base = frame.stack.pop() if has_base else None
         body: dict[str, Any] = {}
         self._run(Frame(code, (body, *frame.scopes)))
-        self.bind(frame.scopes[0], name, objects.make_class(name, base, body, self, frame.scopes))
+        self.bind(frame.scopes[0], name, runtime.objects.make_class(name, base, body, self, frame.scopes))
 
     def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> int | None:
         name, count, names = detail
@@ -463,13 +450,9 @@ class Calls(Names):
         if name == "backward":
             self.before_backward(value, span)
         if is_table(value):
-            from agrad.grammar.runtime import attributes  # here, since few scripts have one
-
             value = attributes.table_callee(value, name)
         if is_object(value):
-            from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-            found = objects.attribute(value, name)
+            found = runtime.objects.attribute(value, name)
             if isinstance(found, Closure):  # of a class
                 self.frames.append(self._enter(found, args, keywords))
                 return ENTERED
@@ -524,9 +507,7 @@ def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     if signature is not None and keywords:
         args, keywords = signature.bind(args, keywords)
     elif getattr(function, "__module__", "") in _OF_OBJECTS:
-        from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-        return adapted(objects.call(function, args, keywords))
+        return adapted(runtime.objects.call(function, args, keywords))
     try:
         found = adapted(function(*args, **keywords))
     except TypeError as problem:

@@ -13,8 +13,9 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
-from agrad.engine.ops.tables import Table
+from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import describe
+from agrad.grammar import runtime, values
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes
@@ -144,13 +145,11 @@ class Expressions(Core):
             raise AgradError("type", f"** needs a dictionary, not {describe_value(value)}", labels=[Label(span)])
 
     def _braces(self, frame: Frame, detail: tuple[str, int], span: Span) -> None:
-        from agrad.grammar.values.dicts import dict_of, set_of  # here, since few scripts have one
-
         kind, count = detail
         items = frame.stack[len(frame.stack) - count :] if count else []
         del frame.stack[len(frame.stack) - count :]
         current().origin = span
-        frame.stack.append(set_of(spread(items)) if kind == "set" else dict_of(items))
+        frame.stack.append(values.dicts.Set(spread(items)) if kind == "set" else values.dicts.dict_of(items))
 
     def _slice(self, frame: Frame, detail: None, span: Span) -> None:
         step, stop, start = frame.stack.pop(), frame.stack.pop(), frame.stack.pop()
@@ -173,8 +172,6 @@ class Expressions(Core):
 
     def _entry_of_table(self, value: Any, index: Any, span: Span) -> Any:
         """An entry of a table, or of a column of texts. The first index that might be meant for a row gets a note."""
-        from agrad.grammar.runtime import attributes  # here, since few scripts have one
-
         if not isinstance(value, Table):
             return adapted(value[_plain_index(index)])
         note = None if self.column_noted else attributes.note_on_index(value, index, span)
@@ -213,20 +210,14 @@ class Expressions(Core):
 
 def _entry_of(value: Any, index: Any) -> Any:
     """An entry of an object that has entries: of a Sequential, a state, a group of parameters."""
-    from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-    return adapted(objects.entry(value, index))
+    return adapted(runtime.objects.entry(value, index))
 
 
 def _attribute_of(value: Any, name: str) -> Any:
     """An attribute of an object; of a table, a column or what its matrix has."""
-    from agrad.grammar.runtime import objects  # here: see above
-
     if is_table(value):
-        from agrad.grammar.runtime import attributes  # here: see above
-
         return adapted(attributes.table_attribute(value, name))
-    return adapted(objects.attribute(value, name))
+    return adapted(runtime.objects.attribute(value, name))
 
 
 def _plain_index(index: Any) -> Any:
@@ -319,9 +310,7 @@ class Writes(Core):
         target = frame.stack.pop()
         value = frame.stack.pop()
         if is_object(target):
-            from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-            objects.set_attribute(target, name, value)
+            runtime.objects.set_attribute(target, name, value)
         else:
             attributes.set_attribute(target, name, as_array(value))
 
@@ -371,9 +360,7 @@ def found_method(value: Any, name: str) -> Closure | None:
     """The method of an object of the user's that an operator calls."""
     if not is_object(value) or isinstance(value, type):
         return None
-    from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-    return objects.operator_of(type(value), name)
+    return runtime.objects.operator_of(type(value), name)
 
 
 class Operators(Calls, Expressions, Writes):
@@ -427,8 +414,6 @@ class Operators(Calls, Expressions, Writes):
 
     def _of_tables(self, function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
         """An operator on tables, as matrices, or a comparison of a column of texts."""
-        from agrad.engine.ops.tables import Texts, compared  # here, since few scripts have one
-
         texts, other = (left, right) if isinstance(left, Texts) else (right, left)
         if isinstance(texts, Texts) and _SIGNS.get(function) in ("==", "!="):
             return compared(texts, other, _SIGNS[function] == "==")
@@ -568,12 +553,10 @@ class Operators(Calls, Expressions, Writes):
 
 def _attribute(function: str, x: Any, name: Any, default: Any = MISSING) -> Any:
     """`hasattr(x, name)` and `getattr(x, name, default)`."""
-    from agrad.grammar.runtime import objects  # here: see above
-
     if not isinstance(name, str):
         raise AgradError("type", f"the name of an attribute is a text, not {describe_value(name)}")
     try:
-        found = adapted(objects.member(x, [name]))
+        found = adapted(runtime.objects.member(x, [name]))
     except AgradError:
         if function == "getattr" and default is MISSING:
             raise

@@ -14,10 +14,11 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, REQUIRED, Entry
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
+from agrad.engine.ops.tables import Table
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax.errors.fixes import corrected
-from agrad.grammar.syntax.parser import can_be_read
+from agrad.grammar.syntax.parser import can_be_read, parse
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
@@ -362,8 +363,6 @@ def of_own_table(fixes: list[str], typed: str, names: Mapping[str, object] | Non
     """Fixes that speak of a table t, with the name that it has in what was typed, if there is one table alone."""
     if not names or not any(map(_GENERIC.search, fixes)):
         return fixes
-    from agrad.engine.ops.tables import Table  # here, since few sessions have tables
-
     own = [name for name in dict.fromkeys(_COLUMN_FIXES_NAMES.findall(typed)) if isinstance(names.get(name), Table)]
     return [type(fix)(_GENERIC.sub(own[0], fix)) for fix in fixes] if len(own) == 1 else fixes
 
@@ -466,8 +465,6 @@ def again(places: Iterable[Span]) -> str:
     That is the number of what was typed where all its statements are meant, and the statement itself where it has
     others, which may take back what is to be done again. Empty where such a statement takes several lines.
     """
-    from agrad.grammar.syntax.parser import parse  # here: the parser explains its errors with this module
-
     meant: dict[Source, set[tuple[int, int]]] = {}
     for place in places:
         meant.setdefault(place.source, set()).add((place.start, place.end))

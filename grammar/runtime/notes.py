@@ -18,6 +18,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.bytecode import Do, Frame
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
 
 READERS = frozenset({"float", "item", "tolist"})  # what gives plain numbers
@@ -266,8 +267,6 @@ def _leak_warning_note(name: str, node: Node, span: Span) -> Note:
 
 def _without_history(name: str, node: Node, statement: Span) -> str | None:
     """`total = total + loss` or `total += loss` as typed, with the plain value of loss."""
-    from agrad.grammar.syntax.parser import parse  # the parser comes with the first text, not before
-
     added = node.inputs[-1]
     if type(added) is not Node or not added.requires_grad:
         return None

@@ -21,6 +21,7 @@ from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
 from agrad.engine.nn.utils.data import Dataset
 from agrad.engine.values import describe, whole
+from agrad.grammar.diagnostics import suggest
 from agrad.grammar.pytorch.names import NAMESPACES
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
@@ -237,8 +238,6 @@ def all_names() -> set[str]:
 
 
 def _unknown(value: Any, name: str) -> AgradError:
-    from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
-
     if isinstance(value, super):
         return AgradError("name", f"the base has no attribute {name}")
     what = value.__name__ if isinstance(value, type) else type(value).__name__

@@ -5,3 +5,12 @@ back, `transcript` what was shown; `saving` writes scripts and pages of them. `i
 outside; `derivatives`, `formulas` and `rowwise` compute what the command line asks for. From outside, import `Session`,
 and from the other modules what the terminal shows or keeps.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.grammar.session import formulas as formulas
+else:
+    __getattr__ = lazy(__name__, "formulas")

@@ -11,6 +11,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, NotOneNumber
 from agrad.engine.values import Value, format_shape, size_of, spread
+from agrad.grammar import session
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Answer, Result
 from agrad.grammar.runtime.operations import as_array
@@ -47,9 +48,7 @@ class Calculation(Session):
 
     def latex(self, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
         """See `in_latex`."""
-        from agrad.grammar.session.formulas import in_latex  # here: few answers are formulas
-
-        return in_latex(self.machine, self.names, text, symbols, by)
+        return session.formulas.in_latex(self.machine, self.names, text, symbols, by)
 
     def derive(
         self, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Callable[[Result], None]

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.data_files import note_read, require_files
 from agrad.engine.text import printable
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
+from agrad.grammar.runtime.graph_fixes import listed
+from agrad.grammar.runtime.name_errors import unknown
 from agrad.grammar.syntax.parser import RESERVED, tokens
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ def require_free(name: str) -> None:
 
 def refuse_call(name: str, span: Span, known: Collection[str]) -> None:
     """Refuse the call of an unknown function in an expression; `known` are other names. Raises AgradError."""
-    from agrad.grammar.runtime.name_errors import unknown  # here, since few names are wrong
-
     if not span.source.text[span.end :].lstrip().startswith("("):
         return
     problem = unknown(name, span, known)
@@ -64,8 +64,6 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
 
     `apart`: the value becomes a leaf itself, so that they do not include it.
     """
-    from agrad.grammar.runtime import graph_fixes  # here, since few values are computed from others
-
     behind = reachable(value.node)
     tensors = {known: x for known, x in names.items() if isinstance(x, Tensor) and x.requires_grad}
     by = [known for known, x in tensors.items() if x.node in behind]
@@ -74,14 +72,12 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
         return ""
     verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
     itself = ", and is differentiated by itself" if apart else ""
-    told = f"{graph_fixes.listed(asked)} {verb} what goes through {name}"
-    return f"{name} was computed from {graph_fixes.listed(by)}{itself}: {told}"
+    told = f"{listed(asked)} {verb} what goes through {name}"
+    return f"{name} was computed from {listed(by)}{itself}: {told}"
 
 
 def open_names(text: str) -> list[str]:
     """The names in an expression that are neither the language's nor variables of its own, behind a `for`; in order."""
-    from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
-
     words = [(kind, text[start:end]) for kind, start, end in tokens(text)]
     own = {name for (_, before), (_, name) in pairwise(words) if before == "for"}
     names = [word for kind, word in words if kind == "name"]

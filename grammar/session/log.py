@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.core.context import UndoLog, current
@@ -251,8 +252,6 @@ def lines_of(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
 
     Those of a script are apart, with the name of the file.
     """
-    from itertools import groupby  # here, since few sessions are shown
-
     for place, group in groupby(
         entries, lambda entry: (entry.span.source.is_file, entry.span.source.name, number_of(entry))
     ):

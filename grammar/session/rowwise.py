@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
@@ -19,6 +20,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
+from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime import attributes
@@ -222,8 +224,6 @@ class Rowwise(Session):
 
     def _slope(self, value: Any) -> Any:
         """The derivative of the value by `by`, with its graph; 0 where it does not depend on it."""
-        from agrad.engine.program.trace import gradients  # here, since few ask for second derivatives
-
         x = self.names[self.by]
         if not (isinstance(value, Tensor) and isinstance(x, Tensor)):
             return 0.0
@@ -242,8 +242,6 @@ class Rowwise(Session):
             self.names.update(self.numbers)
 
     def _alone(self, given: Mapping[str, float], wrt: Sequence[str], leaves: Sequence[str]) -> list[float]:
-        from agrad.engine.program.trace import gradients  # here, since most rows are computed by compiled code
-
         xs = {name: tensor(value, requires_grad=name in leaves) for name, value in given.items()}
         for name, x in xs.items():
             x.name = name
@@ -439,8 +437,6 @@ class Evaluation:
         return [values, *slopes]
 
     def _compile(self, example: Sequence[float]) -> Any:
-        from agrad.engine.compile import compile as compiled  # here, since an error in a name does not need it
-
         def of_row(*values: Any) -> Any:
             return self.session.row(self.names, values)
 

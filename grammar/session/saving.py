@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os.path
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from html import escape
+from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
+from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
@@ -114,8 +119,6 @@ def _statements(count: int) -> str:
 
 def _mark(body: str) -> str:
     """The checksum that shows whether a script is as it was saved."""
-    import zlib  # here, since few sessions are saved
-
     return f"{zlib.crc32(body.encode(errors='backslashreplace')):08x}"
 
 
@@ -259,8 +262,6 @@ def markdown(parts: Iterable[Part]) -> str:
 
 def html(parts: Iterable[Part], title: str) -> str:
     """A transcript as a page for a browser: plots and graphs as SVG pictures."""
-    from html import escape  # here, since few sessions are saved as pages
-
     body = []
     for pictured, group in groupby(parts, lambda part: _is_drawn(part)):
         if pictured:
@@ -288,8 +289,6 @@ def _line(part: Part) -> str:
 
 def _typed(line: Typed) -> str:
     """A line that was typed, in HTML."""
-    from html import escape  # here, as above
-
     prompt, text = escape(line.prompt), escape(printable(line.text), quote=False)
     return f'<span class="prompt">{prompt}</span><span class="typed">{text}</span>'
 
@@ -300,8 +299,6 @@ def _is_drawn(part: Part) -> bool:
         return False
     if part.plot is None:
         return True
-    from importlib.util import find_spec  # here, since few transcripts have plots
-
     return find_spec("matplotlib") is not None
 
 
@@ -319,8 +316,6 @@ def _drawn_in_markdown(picture: Picture) -> str:
 
 
 def _drawn_in_html(picture: Picture) -> str:
-    from html import escape  # here, as above
-
     name, text = "graph", f"<pre>{escape(_line(picture), quote=False)}</pre>"
     if picture.plot is None:
         drawn = picture.svg.encode()
@@ -340,8 +335,6 @@ def _named(plot: Plot) -> str:
 
 def _plot(plot: Plot, form: str) -> bytes:
     """A plot in the form of a file; empty where matplotlib does not load."""
-    from agrad.grammar.commands.plot.files import drawn
-
     try:
         return drawn(plot, form, _SIZE)
     except AgradError as problem:
@@ -352,8 +345,6 @@ def _plot(plot: Plot, form: str) -> bytes:
 
 def _data(kind: str, content: bytes) -> str:
     """The address of a picture that is in the page itself."""
-    from base64 import b64encode  # here, as above
-
     return f"data:image/{kind};base64,{b64encode(content).decode()}"
 
 

@@ -35,7 +35,7 @@ from agrad.grammar.runtime.calls import MISSING
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.graph_fixes import explain
 from agrad.grammar.runtime.machine import Machine, note_second_order
-from agrad.grammar.runtime.notes import noted
+from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import DEPTH, OutputBuffer, SessionLog, Steps, asks, is_block, together
 from agrad.grammar.session.transcript import Listener
 from agrad.grammar.syntax import ast
@@ -477,9 +477,7 @@ class Session:
         given = [result, held.shown]
         if held.noted or (not context.undefined and not any(map(_is_nan, [*given, *bound]))):
             return
-        from agrad.grammar.runtime.notes import note_on_nan as note_on  # here, since few results are nan
-
-        note = note_on(given, context.undefined or [], log, span, self.names, held.printed_nan)
+        note = note_on_nan(given, context.undefined or [], log, span, self.names, held.printed_nan)
         if note is not None and context.listener is not None:
             context.listener(note)
 

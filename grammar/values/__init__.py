@@ -2,3 +2,14 @@
 
 Numbers, arrays and graphs are the engine's. From outside, import `List` from `lists`.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.grammar.values import checkpoints as checkpoints
+    from agrad.grammar.values import dicts as dicts
+    from agrad.grammar.values import figures as figures
+else:
+    __getattr__ = lazy(__name__, "checkpoints", "dicts", "figures")

@@ -129,11 +129,6 @@ def _each(values: Any) -> Iterable[Any]:
     return values if isinstance(values, Set | dict) else entries_of(values)
 
 
-def set_of(items: Iterable[Any]) -> Set:
-    """`{1, 2}`."""
-    return Set(items)
-
-
 def dict_of(items: list[Any]) -> Dict:
     """`{"lr": 0.1, **more}`: keys and values in turn, and a Star for `**more` or for pairs."""
     found: dict[Any, Any] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from agrad.engine.core.context import afford, current
+from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import OPS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
@@ -180,8 +180,6 @@ def is_array(value: List) -> bool:
 
 
 def _unrecorded() -> Any:
-    from agrad.engine.core.context import scope
-
     return scope(recording=False)
 
 

@@ -136,7 +136,7 @@ def test_a_plot_is_a_picture():
 
 
 def test_without_matplotlib_a_plot_is_what_was_shown(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("agrad.grammar.session.saving.find_spec", lambda name: None)
     made = opened()
     made.record.transcript.text = lambda result, settings: "⣀⠤⠒"
     made.run("plot sin(x) for x in 0..6")

@@ -306,7 +306,7 @@ def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same_and_says_so(
             pressed.append(1)
             raise KeyboardInterrupt
 
-    made.steps.last.log.remember("pressed", log)
+    made.steps.last.log.remember("pressed", undo)
     with pytest.raises(KeyboardInterrupt, match=rf"^{said}$"):
         made.run(f"undo {count}")
     assert [name for name in "xyz" if name in made.names] == list(left) and len(made.steps) == 2
