@@ -16,6 +16,8 @@ from agrad.engine.inspect.dump import dump
 
 # Where a line that comes down, up, from the left or from the right goes on.
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)
+
+
 WAYS = {
     "│": (UP, DOWN),
     "─": (LEFT, RIGHT),
@@ -51,42 +53,6 @@ def sample():
     return a, d
 
 
-def test_a_value_stands_below_what_it_was_computed_from():
-    _, d = sample()
-    assert dump(d, "d").boxes().split("\n") == [
-        "graph of d: 3 nodes, 1 leaf, held",
-        "  ┌──────┐",
-        "  │ a    │",
-        "  │ leaf │",
-        "  │ = 3  │",
-        "  └───┬──┘",
-        "      │",
-        "   ┌──▼──┐",
-        "   │ Pow │",
-        "   │ = 9 │",
-        "   └──┬──┘",
-        "      │",
-        "  ┌───▼──┐",
-        "  │ d    │",
-        "  │ Mul  │",
-        "  │ = 18 │",
-        "  └──────┘",
-    ]
-
-
-def test_gradients_and_states_stand_in_the_boxes():
-    a, d = sample()
-    d.backward()
-    drawn = dump(d, "d").boxes()
-    assert "│ grad 12" in drawn
-    assert drawn.count("│ freed") == 2
-    a, d = sample()
-    a.set_(5)
-    drawn = dump(d, "d").boxes()
-    assert "│ version 1" in drawn
-    assert drawn.count("│ stale") == 2
-
-
 def test_what_is_too_large_or_too_wide_is_shown_as_text_that_says_so():
     y = leaf(1, "x")
     for _ in range(MOST):
@@ -102,11 +68,6 @@ def test_what_is_too_large_or_too_wide_is_shown_as_text_that_says_so():
     )
     made.width = 10
     assert "┌" in made.boxes()
-
-
-def test_a_part_of_a_graph_says_what_is_left_out():
-    _, d = sample()
-    assert dump(d, "d", depth=1).boxes().endswith("\n  … 1 node left out")
 
 
 def read(drawing):
