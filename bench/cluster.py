@@ -88,22 +88,22 @@ def try_kills(folder: Path, rows: int, files: int, tries: int, workers: Sequence
 
 def seconds_of(folder: Path, workers: int) -> float:
     """The seconds of the parts alone, on a local cluster that has been started."""
-    from agrad.cli.data.cluster import mapping
+    from agrad.cli.data import cluster
     from agrad.cli.main import root
 
     took: list[float] = []
-    inner = mapping.by_client
+    inner = cluster.by_client
 
     def timed(*given: Any) -> None:
         began = time.perf_counter()
         inner(*given)
         took.append(time.perf_counter() - began)
 
-    mapping.by_client = timed
+    cluster.by_client = timed
     try:
         root.main([*command(folder / "timed", "--on", "dask", "--workers", workers)[3:]], standalone_mode=False)
     finally:
-        mapping.by_client = inner
+        cluster.by_client = inner
         shutil.rmtree(folder / "timed", ignore_errors=True)
     return took[0]
 

@@ -159,7 +159,7 @@ def measured(recorder: Recorder) -> Measured:
 
 def computed(work: Any, parts: Sequence[Any]) -> tuple[float, list[float], int, int, float]:
     """The seconds to begin and of each part, the memory, the bytes of a result, and the seconds of joining two."""
-    from agrad.cli.data.parts.record import RECORD
+    from agrad.cli.data.parts import RECORD
 
     seconds, results = [], []
     for function, (_, *given) in parts:
@@ -219,7 +219,7 @@ def known(dask_scheduler: Any) -> int:
 
 def overhead(count: int = 2_000) -> float:
     """The seconds of a scheduler for a task from its submission to its end, with two workers that compute nothing."""
-    from agrad.cli.data.cluster.connection import connect
+    from agrad.cli.data.cluster import connect
 
     with connect("", 2) as client:
         client.gather([client.submit(abs, number) for number in range(100)])
@@ -311,8 +311,7 @@ def table_of_times(map_: Measured, fit: Measured, each: float) -> list[str]:
 
 def check(fit: Recorder, one: Measured, each: float, count: int = 40) -> str:
     """A step over some parts on two local workers, beside its simulation; the least of three."""
-    from agrad.cli.data.cluster.connection import connect
-    from agrad.cli.data.cluster.fitting import Cluster
+    from agrad.cli.data.cluster import Cluster, connect
 
     tasks = [*fit.tasks.values()]
     work, (run, ask) = tasks[0][1][0], (tasks[1][1][1], tasks[1][1][3])
@@ -336,14 +335,14 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=FILES)
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
-    from agrad.cli.data.cluster import fitting, mapping
+    from agrad.cli.data import cluster
 
     before = os.getcwd()
     folder = Path(tempfile.mkdtemp(prefix="agrad-plan-"))
     try:
         os.chdir(folder)
         make(folder, asked.files)
-        recorded = planned(MAP, mapping), planned(FIT, fitting)
+        recorded = planned(MAP, cluster), planned(FIT, cluster)
         map_, fit = map(measured, recorded)
         memory = of_scheduler(recorded[1])
         each = overhead()

@@ -51,7 +51,7 @@ def main() -> int:
 
 def history() -> None:
     """Write the lines of earlier sessions."""
-    from agrad.cli.settings.settings import state_folder
+    from agrad.cli.settings import state_folder
 
     path = Path(state_folder(), "history")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def times(before: str, keys: str) -> list[float]:
     from prompt_toolkit.key_binding.key_processor import KeyPress
     from prompt_toolkit.output.vt100 import Vt100_Output
 
-    from agrad.cli.repl.input.prompt import prompted
+    from agrad.cli.repl.prompt import prompted
     from agrad.grammar.session.session import Session
 
     session = Session()

@@ -10,11 +10,8 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 import pytest
 
 from agrad.cli.commands.repl import loop
-from agrad.cli.lesson.chapters import Prose, chapters, files, transcript
-from agrad.cli.lesson.conditions import Heard, holds
-from agrad.cli.lesson.progress import Progress
-from agrad.cli.lesson.speech import WIDTH, wrapped
-from agrad.cli.lesson.teacher import Teacher
+from agrad.cli.lesson.chapters import WIDTH, Heard, Prose, chapters, files, holds, transcript, wrapped
+from agrad.cli.lesson.teacher import Progress, Teacher
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session

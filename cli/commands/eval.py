@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.derivatives import derivative_options, wanted
 from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, named_completions
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments.options import derivative_options, wanted
 from agrad.cli.base import (
     file_completions,
     files_option,

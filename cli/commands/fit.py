@@ -8,10 +8,20 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.cluster import On, cluster_options, where
 from agrad.cli.arguments.expression import Formula, constants_option, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
-from agrad.cli.arguments.tables import TABLE_OPTIONS, TYPED, TableCommand, aliases_of, form_of, split, table_options
+from agrad.cli.arguments.options import (
+    TABLE_OPTIONS,
+    TYPED,
+    On,
+    TableCommand,
+    aliases_of,
+    cluster_options,
+    form_of,
+    split,
+    table_options,
+    where,
+)
 from agrad.cli.base import file_completions, json_option
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import note
@@ -62,10 +72,12 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     form_of(options), aliases_of(options)  # so that wrong ones are refused before anything is read
     on = where(options["on"], options["workers"])
     limit_memory(options["memory"], statements=False)
-    from agrad.cli.data.advice import divided  # here and below, so that --help loads no numpy
     from agrad.cli.data.fit_work import FitBench, FitWork
-    from agrad.cli.data.parts.plan import inputs
-    from agrad.cli.data.request import Asked
+    from agrad.cli.data.parts import inputs
+    from agrad.cli.data.request import (
+        Asked,
+        divided,  # here and below, so that --help loads no numpy
+    )
 
     as_json = options["as_json"]
     ends = partial(end_in, seconds=options["timeout"], as_json=as_json)
@@ -83,7 +95,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 
 def _found(bench: Any, most: float, on: On | None) -> Any:
     """The fit, in this process or on a cluster. Raises AgradError."""
-    from agrad.cli.data.parts.plan import in_files
+    from agrad.cli.data.parts import in_files
     from agrad.engine.ops.solvers.fitting import fit
     from agrad.engine.ops.solvers.sums import joined
 
@@ -93,7 +105,7 @@ def _found(bench: Any, most: float, on: On | None) -> Any:
     if on is None:
         total = lambda ask: joined(bench.sums(part, ask) for part in parts)  # noqa: E731
         return bench.run(lambda: fit(total, bench.names, bench.start))
-    from agrad.cli.data.cluster.fitting import on_cluster
+    from agrad.cli.data.cluster import fit_on_cluster as on_cluster
 
     try:
         with on_cluster(bench.work, parts, on) as total:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from agrad.cli.lesson.chapters import Chapter
-    from agrad.cli.lesson.progress import Progress
+    from agrad.cli.lesson.teacher import Progress
 
 _GREETING = (
     "A lesson in {} short chapters: about an hour. A line that begins with > is a task. Type what it asks for, or "
@@ -59,7 +59,7 @@ def command(context: click.Context, chapter: str | None, listing: bool, printing
     agrad learn --print 4
     """
     from agrad.cli.lesson.chapters import chapters
-    from agrad.cli.lesson.progress import kept
+    from agrad.cli.lesson.teacher import kept
 
     found = chapters()
     if chapter is not None and chapter not in {str(one.number) for one in found}:
@@ -95,9 +95,9 @@ def _continues(found: list[Chapter], progress: Progress) -> Chapter:
 
 def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: bool | None) -> int:
     """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
-    from agrad.cli.lesson.speech import say
+    from agrad.cli.lesson.chapters import say
     from agrad.cli.lesson.teacher import FOR_HELP, WORDS, Teacher
-    from agrad.cli.repl.opening import Opening
+    from agrad.cli.repl.plain import Opening
 
     limit_memory(None)
     session = new_session(precision=10)

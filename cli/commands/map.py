@@ -13,18 +13,19 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 
-from agrad.cli.arguments.cluster import cluster_options, where
 from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
-from agrad.cli.arguments.tables import (
+from agrad.cli.arguments.options import (
     TABLE_OPTIONS,
     TYPED,
     TableCommand,
     aliases_of,
+    cluster_options,
     form_of,
     opened,
     split,
     table_options,
+    where,
 )
 from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
@@ -169,8 +170,12 @@ def command(
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
     expression, data = _two(words, formulas)
-    from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
-    from agrad.cli.data.request import Asked, Output, entries
+    from agrad.cli.data.request import (
+        Asked,
+        Output,
+        advised,  # here and below, so that --help loads no numpy
+        entries,
+    )
 
     found = formulas or {title: expression}
     asked = entries(found) if reading["jacobian"] else found
@@ -198,7 +203,7 @@ def command(
     typed = [*context.meta[TYPED]]
     with advised(typed, data, _typed):
         if _is_folder(out):
-            from agrad.cli.data.parts.run import Folder, into_folder
+            from agrad.cli.data.parts_run import Folder, into_folder
 
             on = where(reading["on"], reading["workers"])
             folder = Folder(reading["most"], reading["resume"], on, ends, typed, _typed)

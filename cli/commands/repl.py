@@ -24,10 +24,9 @@ from agrad.cli.base import (
     shown_name,
 )
 from agrad.cli.output.text import Printer, note
-from agrad.cli.repl.opening import Opening
+from agrad.cli.repl.plain import Opening
 from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.settings.ordinary import require_ordinary
-from agrad.cli.settings.settings import find, initial_script
+from agrad.cli.settings import find, initial_script, require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
@@ -37,7 +36,7 @@ from agrad.grammar.session.session import Session
 
 if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog
-    from agrad.cli.repl.echo import Echo
+    from agrad.cli.repl.toolbar import Echo
 
 _ARGUMENTS = re.compile(r"\bargs\b")
 
@@ -152,11 +151,11 @@ def _prompted(session: Session, vi: bool | None, message: str) -> int:
 def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[str]:
     """What a person types at the prompt, statement by statement."""
     if os.environ.get("TERM") == "dumb":
-        from agrad.cli.repl.input.dumb import typed  # here, since few terminals are dumb
+        from agrad.cli.repl.plain import typed  # here, since few terminals are dumb
 
         return typed(session, opening)
     # Here, since prompt_toolkit takes longer to load than everything else.
-    from agrad.cli.repl.input.prompt import prompted
+    from agrad.cli.repl.prompt import prompted
 
     keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
     return prompted(session, keys == "vi", opening)
@@ -164,7 +163,7 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
 
 def piped(message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
-    from agrad.cli.repl.input.pipe import statements
+    from agrad.cli.repl.plain import statements
 
     if message:
         click.echo(message, err=True)
@@ -205,7 +204,7 @@ def _begin(session: Session, file: str) -> int:
 
 
 def _echo(session: Session) -> Echo:
-    from agrad.cli.repl.echo import Echo  # here, since a pipe does not need it
+    from agrad.cli.repl.toolbar import Echo  # here, since a pipe does not need it
 
     return Echo(session)
 
@@ -216,7 +215,7 @@ def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], Abs
     if not interactive:
         yield nullcontext
         return
-    from agrad.cli.terminal.waiting import Waiting  # here, as above
+    from agrad.cli.terminal.interrupt import Waiting  # here, as above
 
     def is_kept() -> bool:
         return session.record.keeper is not None and bool(session.record.entries)

@@ -147,7 +147,7 @@ def command(
     session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
     _give(session, names)
     if echoing or page is not None or picture is not None:
-        from agrad.cli.repl.transcript import echo  # here, since few runs are transcripts
+        from agrad.cli.repl.printer import echo  # here, since few runs are transcripts
 
         return echo(session, read_text(file), shown_name(file), echoing, page, picture, theme or "auto")
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
@@ -192,7 +192,7 @@ def _stoppable() -> AbstractContextManager[None]:
     """What a script runs in: at a terminal, a Ctrl-C that has to wait is answered."""
     if not sys.stderr.isatty():
         return nullcontext()
-    from agrad.cli.terminal.waiting import listening  # here, since it starts a thread
+    from agrad.cli.terminal.interrupt import listening  # here, since it starts a thread
 
     return listening()
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agrad.cli.arguments.expression import noted
-from agrad.cli.data.parts.plan import Part
-from agrad.cli.data.parts.work import Bench, Work
-from agrad.cli.data.row_formulas import RowFormula
+from agrad.cli.data.parts import Bench, Part, Work
+from agrad.cli.data.request import RowFormula
 from agrad.engine.data.tables import Wanted
 from agrad.engine.ops.solvers.sums import Ask, Sums, summed
 from agrad.engine.values import np

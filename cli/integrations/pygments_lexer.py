@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pygments.lexer import Lexer
 from pygments.token import Text, string_to_tokentype
 
-from agrad.cli.integrations.kinds import KINDS
+from agrad.cli.integrations.lookup import KINDS
 from agrad.grammar.syntax.parser import tokens
 
 _TYPES = {name: string_to_tokentype(kind.pygments) for name, kind in KINDS.items()}

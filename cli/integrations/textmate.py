@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from agrad.cli.integrations.kinds import KINDS
+from agrad.cli.integrations.lookup import KINDS
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.lexer import (
     FSTRING_TEXT,

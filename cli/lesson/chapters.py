@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
+
+import click
+
+from agrad.cli.terminal.terminal import coloured
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.results import Result
+from agrad.grammar.session.session import Session
 
 FIRST, MORE = "agrad> ", "  ...> "
 _FOLDER = Path(__file__).with_name("chapters")
@@ -181,3 +192,126 @@ def _direct(step: Step, block: str) -> None:
 def split(text: str) -> tuple[str, ...]:
     r"""The statements of an example, where `\n` stands for a new line of a block."""
     return tuple(part.replace("\\n", "\n") for part in text.split(SEPARATOR))
+
+
+# Whether a condition holds of a session, after the last statement; looking changes nothing.
+
+
+@dataclass(slots=True)
+class Heard:
+    """What became of the last statement: its results, and its error; or the word that was said, as in `no`.
+
+    `text`: the statement, `typed`: those in effect since the task was set, and it.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    error: AgradError | None = None
+    said: str = ""
+    text: str = ""
+    typed: tuple[str, ...] = ()
+
+
+_NUMBER = re.compile(r"-?[\d.]+")
+
+
+class _Looked(Exception):
+    """Takes back what a condition has changed."""
+
+
+def holds(conditions: str, session: Session, heard: Heard) -> bool:
+    """Whether all of some conditions hold, which are separated as examples are."""
+    return all(_holds(condition, session, heard) for condition in conditions.split(SEPARATOR))
+
+
+def _holds(condition: str, session: Session, heard: Heard) -> bool:
+    """Whether a condition holds, of the session or of the last statement."""
+    word, _, rest = condition.partition(" ")
+    if word == "error":
+        return heard.error is not None and heard.error.kind == rest
+    if word == "typed" or word == "untyped":
+        return any(re.search(rest, text) for text in heard.typed) is (word == "typed")
+    if condition == "computed":
+        return not _NUMBER.fullmatch(heard.text.strip())
+    if word == "says":
+        return heard.said == rest
+    if word == "prints":
+        return any(rest in result.text(session.settings) for result in heard.results)
+    return _is_true(condition, session)
+
+
+def _is_true(condition: str, session: Session) -> bool:
+    statement = condition if condition.startswith("fails ") else f"assert ({condition})"
+
+    def look() -> None:
+        session.run_inside(Source("condition", statement))
+        raise _Looked
+
+    try:
+        session.all_at_once(look)
+    except _Looked:
+        return True
+    except AgradError:
+        return False
+    return False
+
+
+# What the teacher says, as wide as the terminal; code is in bold where there is colour, else in backquotes.
+
+WIDTH = 78  # columns of prose, at most
+_CODE = re.compile(r"`([^`]+)`")
+_BLANK = "\0"  # stands for a blank in code, where a line must not break
+
+
+def heading(text: str) -> None:
+    """Write the heading of a chapter."""
+    hues = coloured(sys.stdout)
+    click.echo("\n" + (click.style(text, bold=True) if hues else text), color=hues or None)
+
+
+def say(text: str) -> None:
+    """Write a paragraph below an empty line."""
+    _write(wrapped(text, _columns()))
+
+
+def task(text: str) -> None:
+    """Write a task behind its mark."""
+    _write(wrapped(text, _columns(), "> "), "green")
+
+
+def rest() -> None:
+    """Write an empty line."""
+    click.echo()
+
+
+def echo(lines: Iterable[str]) -> None:
+    """Write lines of a statement that the teacher types."""
+    for line in lines:
+        click.echo(line.rstrip())
+
+
+def wrapped(text: str, width: int, mark: str = "") -> str:
+    """A paragraph in lines of at most `width` columns, which break outside of code; `mark`: before the first line."""
+    whole = _CODE.sub(lambda found: found[0].replace(" ", _BLANK), text)
+    lines = textwrap.fill(
+        whole,
+        max(width, 20),
+        initial_indent=mark,
+        subsequent_indent=" " * len(mark),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines.replace(_BLANK, " ")
+
+
+def _columns() -> int:
+    return min(shutil.get_terminal_size().columns, WIDTH) if sys.stdout.isatty() else WIDTH
+
+
+def _write(text: str, hue: str | None = None) -> None:
+    """Write below an empty line; with a hue, the mark at the beginning has it."""
+    hues = coloured(sys.stdout)
+    if hues:
+        text = _CODE.sub(lambda found: click.style(found[1], bold=True), text)
+        if hue is not None:
+            text = click.style(text[:1], hue, bold=True) + text[1:]
+    click.echo(f"\n{text}", color=hues or None)

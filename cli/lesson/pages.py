@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agrad.cli.lesson.chapters import Chapter, Prose, Step, Transcript, chapters
-from agrad.cli.lesson.speech import WIDTH, wrapped
+from agrad.cli.lesson.chapters import WIDTH, Chapter, Prose, Step, Transcript, chapters, wrapped
 
 _MARGIN = "    "
 _ANSWERS = "Answers"

@@ -12,7 +12,7 @@ from io import BytesIO
 from itertools import count, groupby
 from typing import Any
 
-from agrad.cli.terminal.graphics import Graphics
+from agrad.cli.terminal.terminal import Graphics
 from agrad.engine.extras import extra
 from agrad.engine.values import np
 from agrad.grammar.results import Plot

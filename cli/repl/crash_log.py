@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agrad.cli import __version__
+from agrad.cli import __version__, settings
 from agrad.cli.base import complain
 from agrad.cli.output.text import note
-from agrad.cli.settings import settings
-from agrad.cli.settings.ordinary import require_ordinary
+from agrad.cli.settings import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import click
 from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.search import SearchState
-from prompt_toolkit.validation import ValidationError
+from prompt_toolkit.validation import ValidationError, Validator
 
-from agrad.cli.repl.narrow import GAP, cut, first_that_fits, live_lines
-from agrad.cli.repl.validator import Mistake
-from agrad.cli.settings.settings import find
+from agrad.cli.settings import find
+from agrad.cli.terminal.terminal import coloured, shown
+from agrad.engine.errors import AgradError, SyntaxMistake
+from agrad.engine.text import display_width
 from agrad.engine.values import format_bytes, format_number
-from agrad.grammar.prompt.graphs import Graphs, survey
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.prompt.changes import Changes
+from agrad.grammar.prompt.graphs import Graphs, survey, with_newest
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import parse
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
@@ -115,3 +124,148 @@ def inside_no_grad(text: str) -> bool:
             if _NO_GRAD.match(earlier):
                 return True
     return False
+
+
+# What a line has room for: what matters first, cut between words.
+
+GAP = "   "
+
+
+def cut(text: str, room: int) -> str:
+    """The words of a text that there is room for, and `…` if that is not all of it; there is room for one column."""
+    if display_width(text) <= room:
+        return text
+    kept = ""
+    for word in re.findall(r"\s*\S+", text):
+        longer = f"{kept}{word}"
+        if display_width(f"{longer.rstrip(',')} …") > room:
+            break
+        kept = longer
+    return f"{kept.rstrip(',')} …" if kept else "…"
+
+
+def first_that_fits(texts: Iterable[str], room: int) -> str:
+    """The first of some texts, the best one first, that there is room for; else as much as fits of the last."""
+    text = ""
+    for text in texts:
+        if display_width(text) <= room:
+            return text
+    return cut(text, room)
+
+
+def live_lines(line: str) -> Iterator[str]:
+    """A live line, then with less: first without its last derivatives, then with a shorter signature, and with none."""
+    yield line
+    parts = line.split(GAP)
+    usage = "" if parts[0].startswith("= ") else parts.pop(0)
+    for count in range(len(parts) - 1, 0, -1):
+        yield GAP.join(filter(None, [usage, *parts[:count]])) + " …"
+    value = parts[:1]
+    for short in signatures(usage):
+        yield GAP.join([short, *value])
+    if value:
+        yield value[0]
+
+
+def signatures(usage: str) -> Iterator[str]:
+    """`f(x, ‹y›, z)` with ever fewer arguments: those furthest from the one that is typed are left out first."""
+    found = re.fullmatch(r"([^(]*)\((.*)\)(.*)", usage)
+    if found is None:
+        return
+    parts = found[2].split(", ")
+    typed = next((place for place, part in enumerate(parts) if part.startswith("‹")), 0)
+    first, last = 0, len(parts)
+    while last - first > 1:
+        if last - 1 - typed >= typed - first:
+            last -= 1
+        else:
+            first += 1
+        shown = [*["…"] * (first > 0), *parts[first:last], *["…"] * (last < len(parts))]
+        yield f"{found[1]}({', '.join(shown)}){found[3]}"
+
+
+# Enter on a statement that is complete but wrong: the cursor goes to the error, and the line can be corrected.
+
+_VALIDATOR_MOST = 5  # lines below the first
+_MARGIN = 5
+
+
+class SyntaxValidator(Validator):
+    """Refuses what cannot be parsed. `prepare` makes a statement from the typed text."""
+
+    def __init__(self, prepare: Callable[[str], str]) -> None:
+        self.prepare = prepare
+
+    def validate(self, document: Document) -> None:
+        """Raise ValidationError at the place of the error, with its message and fix."""
+        try:
+            parse(Source("session", self.prepare(document.text)))
+        except AgradError as problem:
+            if problem.kind != "syntax":  # other errors are reported when the statement runs
+                return
+            place = problem.labels[-1].origin if problem.labels else None
+            fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
+            start = place.start if isinstance(place, Span) else len(document.text)
+            if isinstance(problem.facts, SyntaxMistake) and problem.facts.name == "unterminated string":
+                start = len(document.text)  # where the quote is missing
+            raise Mistake(start, problem.message, fix, get_app().output.get_size().columns) from None
+
+
+class Mistake(ValidationError):
+    """A syntax error: its message and fix in the line below the text, and in more, `rest`, where that is narrow."""
+
+    def __init__(self, place: int, message: str, fix: str, columns: int) -> None:
+        self.rest = ""
+        if display_width(message + fix) <= columns:
+            message += fix
+        else:
+            message, *below = textwrap.wrap(message, columns)
+            below = textwrap.wrap(" ".join(below), columns, initial_indent=" ", subsequent_indent=" ")
+            if below and display_width(f"{below[-1]}{fix}") <= columns:
+                below[-1] += fix
+            elif fix:
+                below += textwrap.wrap(fix, columns, subsequent_indent=" " * _MARGIN, break_on_hyphens=False)
+            if len(below) > _VALIDATOR_MOST:
+                below = [
+                    *below[: _VALIDATOR_MOST - 1],
+                    cut(f"{below[_VALIDATOR_MOST - 1]} {below[_VALIDATOR_MOST].strip()}", columns),
+                ]
+            self.rest = "\n".join(below)
+        super().__init__(place, message)
+
+
+# What a statement has changed, in one dim line.
+
+# What says itself what it does.
+_SAYS = re.compile(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
+
+
+class Echo:
+    """Prints what each text that is typed has changed, and which graph a bare command is about."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.changes = Changes(session)
+
+    def begin(self, text: str) -> str:
+        """A text is about to run: what it runs as. A bare command is about the newest graph, which is said."""
+        text, about = with_newest(text, self.session)
+        if about:
+            _say(about)
+        self.changes.begin()
+        return text
+
+    def end(self, text: str) -> None:
+        """A text has run: say what it has changed."""
+        if not self.session.settings.echo or text.rstrip().endswith(";") or _SAYS.match(text):
+            return
+        line = self.changes.line(text)
+        if line:
+            _say(line)
+            self.session.record.transcript.say(line)
+
+
+def _say(line: str) -> None:
+    """Print a line, dim where there is colour."""
+    colour = coloured(sys.stdout)
+    click.echo(click.style(shown(line), dim=True) if colour else shown(line), color=colour or None)

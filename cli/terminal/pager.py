@@ -11,7 +11,7 @@ from time import perf_counter
 
 import click
 
-from agrad.cli.settings.settings import find
+from agrad.cli.settings import find
 from agrad.cli.terminal.terminal import shown
 
 

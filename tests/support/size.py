@@ -27,7 +27,7 @@ FILES = """
     grammar/commands/uncertainty.py
 """.split()
 PARTS = {
-    "cli/data/row_formulas.py": "RowFormula._uncertainty RowFormula._spread",
+    "cli/data/request.py": "RowFormula._uncertainty RowFormula._spread",
     "engine/core/graph.py": "Uncertainty Node.uncertainty",
     "engine/values.py": "format_uncertain",
     "grammar/commands/plot/command.py": "_fit",

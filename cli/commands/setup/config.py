@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from agrad.cli.base import Command
-from agrad.cli.settings.definitions import SETTINGS
-from agrad.cli.settings.settings import find, folder
+from agrad.cli.settings import SETTINGS, find, folder
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import option
 

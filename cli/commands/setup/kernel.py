@@ -28,13 +28,13 @@ def command(action: str, here: bool, prefix: str | None) -> int:
     if here and prefix is not None:
         raise click.UsageError("--sys-prefix and --prefix name two places: use one of them")
     extra("ipykernel", "agrad kernel", "ipykernel", "jupyter")
-    from agrad.cli.integrations.jupyter import install
+    from agrad.cli.integrations.jupyter import kernel
 
     try:
         if action == "install":
-            click.echo(f"installed in {install.install(sys.prefix if here else prefix)}")
+            click.echo(f"installed in {kernel.install(sys.prefix if here else prefix)}")
             return 0
-        folder = install.remove()
+        folder = kernel.remove()
     except OSError as problem:
         raise AgradError("file", f"cannot {action} the kernel: {problem}") from None
     click.echo(f"removed {folder}" if folder else "the kernel is not installed: agrad kernel install", err=not folder)

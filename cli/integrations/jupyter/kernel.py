@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
+from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
 from agrad.cli import __version__
 from agrad.cli.base import internal
-from agrad.cli.integrations.jupyter.display import bundle, is_text, lines_of, told
+from agrad.cli.integrations.jupyter.magic import bundle, is_text, lines_of, told
 from agrad.cli.integrations.lookup import asked_about, help_about
-from agrad.cli.settings.settings import find
+from agrad.cli.settings import find
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
@@ -159,3 +163,29 @@ def main() -> None:
     """Run a kernel, as Jupyter starts it: with the file that says how to reach the notebook."""
     sys.argv[0] = "agrad kernel"
     IPKernelApp.launch_instance(kernel_class=AgradKernel)
+
+
+# Making the kernel known to Jupyter.
+
+NAME = "agrad"
+
+
+def install(prefix: str | None) -> str:
+    """Install the kernel: for this user or, with a prefix, in an environment; the folder. Raises OSError."""
+    spec = {
+        "argv": [sys.executable, "-m", "agrad.cli.integrations.jupyter", "-f", "{connection_file}"],
+        "display_name": "agrad",
+        "language": "agrad",
+        "interrupt_mode": "signal",
+    }
+    with TemporaryDirectory() as folder:
+        Path(folder, "kernel.json").write_text(json.dumps(spec, indent=1), encoding="utf-8")
+        return str(KernelSpecManager().install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
+
+
+def remove() -> str | None:
+    """Remove the kernel; the folder that it was in, None where there is none. Raises OSError."""
+    try:
+        return str(KernelSpecManager().remove_kernel_spec(NAME))
+    except (KeyError, NoSuchKernel):
+        return None

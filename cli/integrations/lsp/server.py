@@ -10,10 +10,8 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from agrad.cli import __version__
-from agrad.cli.integrations.lsp.document import Document
-from agrad.cli.integrations.lsp.jobs import Checked, Found, Ran, check, run
-from agrad.cli.integrations.lsp.places import definition, hover, loads
-from agrad.cli.integrations.lsp.worker import Worker
+from agrad.cli.integrations.lsp.document import Document, definition, hover, loads
+from agrad.cli.integrations.lsp.jobs import Checked, Found, Ran, Worker, check, run
 from agrad.grammar.help.completion import Candidate, completions
 from agrad.grammar.session.session import Session
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from textmate import Grammar
 from thinned import thinned
 
-from agrad.cli.integrations.kinds import KINDS
+from agrad.cli.integrations.lookup import KINDS
 from agrad.cli.integrations.textmate import grammar
 from agrad.cli.output.text import COLOURS
 from agrad.engine.core.op import FUNCTIONS

@@ -3,8 +3,7 @@
 import pytest
 from session_state import picture
 
-from agrad.cli.lesson.chapters import Prose, Reply, Typed, read
-from agrad.cli.lesson.conditions import Heard, holds
+from agrad.cli.lesson.chapters import Heard, Prose, Reply, Typed, holds, read
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Printed
 from agrad.grammar.session.log import DEPTH

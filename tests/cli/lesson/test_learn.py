@@ -11,7 +11,7 @@ import pytest
 from screens import PATIENCE, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.lesson.chapters import FIRST, chapters
-from agrad.cli.repl.opening import Opening
+from agrad.cli.repl.plain import Opening
 
 CHAPTERS = chapters()
 ENTER, TAB, CTRL_D = "\r", "\t", "\x04"

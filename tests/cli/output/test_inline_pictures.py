@@ -13,8 +13,8 @@ from screens import above_toolbar, telling_its_cursor
 
 from agrad.cli.output import inline, text
 from agrad.cli.output.plot_canvas import draw
-from agrad.cli.terminal import graphics
-from agrad.cli.terminal.graphics import Graphics, named, understood
+from agrad.cli.terminal import terminal as graphics
+from agrad.cli.terminal.terminal import Graphics, named, understood
 from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.session.session import Session

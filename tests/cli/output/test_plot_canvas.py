@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agrad.cli.output.plot_canvas import draw
-from agrad.cli.output.scales import LogScale
+from agrad.cli.output.plot_canvas import LogScale, draw
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.session.session import Session
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from agrad.cli.output.rows import format_rows
+from agrad.cli.output.text import format_rows
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.engine.values import format_value
 from agrad.grammar.results import Printed, Shown

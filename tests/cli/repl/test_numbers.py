@@ -9,9 +9,9 @@ import pytest
 from screens import Terminal, telling_its_cursor
 from thinned import thinned
 
+from agrad.cli import settings
+from agrad.cli.repl import plain
 from agrad.cli.repl.crash_log import CrashLog, _numbered, _resumed
-from agrad.cli.repl.input import paste
-from agrad.cli.settings import settings
 from agrad.engine.core.context import Context, enter
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
@@ -252,4 +252,4 @@ def test_transcripts_with_and_without_numbers_are_read(agrad, tmp_path, text):
     (tmp_path / "s.ag").write_text(text)
     assert agrad("repl", given=text) == ("8\n10\n", "", 0)
     assert agrad("run", "s.ag") == ("8\n10\n", "", 0)
-    assert paste.statements(text).rstrip("\n").split("\n")[-1] == "f(5)"
+    assert plain.pasted_statements(text).rstrip("\n").split("\n")[-1] == "f(5)"

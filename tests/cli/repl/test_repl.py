@@ -11,9 +11,9 @@ from screens import PATIENCE, Terminal
 from thinned import thinned
 
 from agrad.cli.commands.repl import loop
-from agrad.cli.repl import history
-from agrad.cli.repl.history import KeptHistory
-from agrad.cli.repl.input.pipe import statements
+from agrad.cli.repl import editor
+from agrad.cli.repl.editor import KeptHistory
+from agrad.cli.repl.plain import statements
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
@@ -175,7 +175,7 @@ def test_history_is_for_nobody_elses_eyes(typed, tmp_path):
 def test_sessions_side_by_side_lose_nothing_of_the_history(tmp_path):
     path = tmp_path / "history"
     entry = "x = [\n" + "1,\n" * 5000 + "2]"
-    writer = "from pathlib import Path; from agrad.cli.repl.history import KeptHistory; import sys\n"
+    writer = "from pathlib import Path; from agrad.cli.repl.editor import KeptHistory; import sys\n"
     writer += f"for i in range(20): KeptHistory(Path({str(path)!r})).store_string({entry!r} + sys.argv[1] + str(i))"
     children = [subprocess.Popen([sys.executable, "-c", writer, name]) for name in "abc"]
     assert [child.wait() for child in children] == [0, 0, 0]
@@ -191,7 +191,7 @@ def test_a_history_that_cannot_be_written_is_read(typed, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(history, "_opened", refuse)
+    monkeypatch.setattr(editor, "_opened", refuse)
     assert typed("\x1b[A\r3\r\x04") == (
         "2\n3\n",
         f"note: what you type is not kept after this session: {path}: Permission denied\n",

@@ -6,7 +6,7 @@ import pytest
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import to_plain_text
 
-from agrad.cli.repl.completer import Words
+from agrad.cli.repl.editor import Words
 from agrad.engine.autodiff.optim import STEPS
 from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands import COMMANDS

@@ -10,12 +10,11 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.search import SearchDirection, SearchState
 from prompt_toolkit.validation import ValidationError
 
-from agrad.cli.repl.highlighter import Highlighter, highlighted
-from agrad.cli.repl.history import KeptHistory, search_quickly
-from agrad.cli.repl.input.paste import statements
-from agrad.cli.repl.input.question_mark import answered
-from agrad.cli.repl.validator import SyntaxValidator
-from agrad.cli.settings.settings import state_folder
+from agrad.cli.repl.editor import Highlighter, KeptHistory, highlighted, search_quickly
+from agrad.cli.repl.plain import answered
+from agrad.cli.repl.plain import pasted_statements as statements
+from agrad.cli.repl.toolbar import SyntaxValidator
+from agrad.cli.settings import state_folder
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import tokens
 

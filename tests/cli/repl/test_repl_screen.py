@@ -10,7 +10,7 @@ import pytest
 import slow_numpy
 from screens import PATIENCE, Terminal, above_toolbar, telling_its_cursor, terminals
 
-from agrad.cli.repl.opening import greeting
+from agrad.cli.repl.plain import greeting
 
 pytestmark = pytest.mark.long
 

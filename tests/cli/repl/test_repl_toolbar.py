@@ -9,10 +9,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from agrad.cli.repl.narrow import cut, first_that_fits, live_lines
 from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.repl.toolbar import Toolbar, behind, duration, inside_no_grad
-from agrad.cli.repl.validator import Mistake
+from agrad.cli.repl.toolbar import Mistake, Toolbar, behind, cut, duration, first_that_fits, inside_no_grad, live_lines
 from agrad.grammar.session.session import Session
 
 

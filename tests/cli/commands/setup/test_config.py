@@ -10,9 +10,7 @@ from screens import Terminal
 from thinned import thinned
 
 from agrad.cli.commands.setup.config import example
-from agrad.cli.settings.config_toml import read
-from agrad.cli.settings.definitions import SETTINGS
-from agrad.cli.settings.settings import find, folder
+from agrad.cli.settings import SETTINGS, find, folder, read
 
 PROBE = """
 import sys
@@ -20,7 +18,7 @@ from agrad.cli.main import main
 try:
     main()
 finally:
-    print(*sorted({"agrad.cli.settings.config_toml", "tomllib"} & set(sys.modules)), file=sys.stderr)
+    print(*sorted({"agrad.cli.settings", "tomllib"} & set(sys.modules)), file=sys.stderr)
 """
 HEADING = ["setting", "value", "from"]
 
@@ -281,7 +279,7 @@ def test_where_there_is_no_file_nothing_that_reads_one_is_loaded(environment, wr
 
     assert loaded() == []
     written("config.toml", "")
-    assert loaded() == ["agrad.cli.settings.config_toml", "tomllib"]
+    assert loaded() == ["agrad.cli.settings", "tomllib"]
 
 
 # init.ag

@@ -49,7 +49,7 @@ def test_a_session_opens_whatever_stands_in_its_folder(environment, tmp_path, na
 def test_what_a_session_keeps_is_for_its_owner_alone(environment, tmp_path, name):
     program = (
         "import os; os.umask(0)\n"
-        "from agrad.cli.repl.history import history; history()\n"
+        "from agrad.cli.repl.editor import history; history()\n"
         "from agrad.cli.repl.crash_log import CrashLog, _created, folder; _created(folder() / 'a.jsonl')\n"
     )
     environment = environment | {"XDG_STATE_HOME": str(tmp_path / "new" / "state")}

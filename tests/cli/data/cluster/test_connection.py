@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from agrad.cli.arguments.cluster import On, where
+from agrad.cli.arguments.options import On, where
 from agrad.engine.errors import AgradError
 
 pytest.importorskip("distributed")
@@ -18,9 +18,9 @@ HERE = {"agrad": "0.1.0", "Python": "3.11", "numpy": "2.1.0", "llvmlite": "", "p
 
 @pytest.fixture
 def connection():
-    from agrad.cli.data.cluster import connection
+    from agrad.cli.data import cluster
 
-    return connection
+    return cluster
 
 
 def test_the_options_name_a_cluster():
@@ -91,7 +91,7 @@ def test_a_scheduler_that_is_not_there_is_an_error(connection, monkeypatch):
 
 SLEEPER = """
 import os, sys, time
-from agrad.cli.data.cluster.connection import connect
+from agrad.cli.data.cluster import connect
 
 if __name__ == "__main__":
     try:

@@ -69,7 +69,7 @@ class Client:
 
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 300])
 def test_the_tree_of_tasks_ends_in_one(count):
-    from agrad.cli.data.cluster.fitting import groups
+    from agrad.cli.data.cluster import groups
 
     size = count
     for level in groups(count):
@@ -79,7 +79,7 @@ def test_the_tree_of_tasks_ends_in_one(count):
 
 
 def test_the_page_on_clusters_counts_the_tasks_of_2000_parts():
-    from agrad.cli.data.cluster.fitting import groups
+    from agrad.cli.data.cluster import groups
 
     levels = [len(level) for level in groups(2000)]
     page = (Path(__file__).parents[4] / "docs" / "clusters.md").read_text("utf-8")
@@ -90,11 +90,11 @@ def test_the_page_on_clusters_counts_the_tasks_of_2000_parts():
 
 @pytest.mark.parametrize("by_pieces", [False, True])
 def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkeypatch, by_pieces):
-    from agrad.cli.arguments.tables import TABLE_OPTIONS
+    from agrad.cli.arguments.options import TABLE_OPTIONS
     from agrad.cli.commands.fit import command
-    from agrad.cli.data.cluster.fitting import Cluster
+    from agrad.cli.data.cluster import Cluster
     from agrad.cli.data.fit_work import FitBench, FitWork
-    from agrad.cli.data.parts.plan import in_files, inputs
+    from agrad.cli.data.parts import in_files, inputs
     from agrad.cli.data.request import Asked
     from agrad.engine.ops.solvers.sums import Ask, joined
 

@@ -14,7 +14,7 @@ import pytest
 from dask_cluster import cluster
 from killed import PART, run_with_a_kill, workers_of
 
-from agrad.cli.arguments.tables import TABLE_OPTIONS
+from agrad.cli.arguments.options import TABLE_OPTIONS
 
 pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
@@ -64,8 +64,7 @@ def address(tmp_path_factory):
 @pytest.fixture
 def work(tmp_path):
     """A bench for parts of the folder `data`, and the parts."""
-    from agrad.cli.data.parts.plan import planned
-    from agrad.cli.data.parts.work import MapBench, MapWork
+    from agrad.cli.data.parts import MapBench, MapWork, planned
     from agrad.cli.data.request import Asked
 
     def made(expression, *, backend, form="parquet"):
@@ -84,7 +83,7 @@ def work(tmp_path):
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(work, tmp_path, monkeypatch, backend):
-    from agrad.cli.data.parts.work import MapBench
+    from agrad.cli.data.parts import MapBench
 
     if backend == "llvm":
         pytest.importorskip("llvmlite")
@@ -113,7 +112,7 @@ def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(w
 def test_a_worker_refuses_work_of_another_agrad_and_files_that_it_does_not_see(work, tmp_path):
     from dataclasses import replace
 
-    from agrad.cli.data.cluster.mapping import compute
+    from agrad.cli.data.cluster import compute
     from agrad.engine.errors import AgradError
 
     write(tmp_path / "data", 100, 1)
@@ -232,11 +231,11 @@ def test_a_worker_without_this_agrad_is_refused(run, tmp_path, kind, has):
 
 @pytest.mark.long
 def test_a_scheduler_without_workers_is_an_error(monkeypatch, tmp_path):
-    from agrad.cli.data.cluster import connection
+    from agrad.cli.data import cluster
     from agrad.engine.errors import AgradError
 
-    monkeypatch.setattr(connection, "_PATIENCE", 2.0)
+    monkeypatch.setattr(cluster, "_PATIENCE", 2.0)
     with cluster(0, cwd=tmp_path) as address:
-        with pytest.raises(AgradError) as caught, connection.connect(address):
+        with pytest.raises(AgradError) as caught, cluster.connect(address):
             pass
         assert caught.value.message == f"the Dask scheduler at {address} has no workers"

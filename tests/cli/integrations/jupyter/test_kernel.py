@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.cli.integrations.jupyter.display import bundle
 from agrad.cli.integrations.jupyter.kernel import AgradKernel
+from agrad.cli.integrations.jupyter.magic import bundle
 from agrad.grammar.session.session import Session
 
 

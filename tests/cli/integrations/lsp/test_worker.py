@@ -5,7 +5,7 @@ from queue import Queue
 
 import pytest
 
-from agrad.cli.integrations.lsp.worker import Worker
+from agrad.cli.integrations.lsp.jobs import Worker
 
 
 @pytest.fixture

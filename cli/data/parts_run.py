@@ -12,13 +12,10 @@ from typing import Any
 import click
 
 from agrad.cli import __version__
-from agrad.cli.arguments.cluster import On
-from agrad.cli.data.job import Reading
-from agrad.cli.data.parts.plan import Part, form_of_input, inputs, planned
-from agrad.cli.data.parts.record import STAGING, Record, recorded
-from agrad.cli.data.parts.work import MapBench, MapWork
+from agrad.cli.arguments.options import On
+from agrad.cli.data.job import Reading, Tally
+from agrad.cli.data.parts import STAGING, MapBench, MapWork, Part, Record, form_of_input, inputs, planned, recorded
 from agrad.cli.data.request import Asked, Output
-from agrad.cli.data.tally import Tally
 from agrad.cli.data.writers import form_for
 from agrad.cli.output.text import note, tell
 from agrad.cli.terminal.progress import on_terminal
@@ -116,7 +113,7 @@ def _computed(
     if folder.on is None:
         bench.run(lambda: _one_after_the_other(bench, record, todo, line))
     else:
-        from agrad.cli.data.cluster.mapping import on_cluster  # here, since few runs need one
+        from agrad.cli.data.cluster import map_on_cluster as on_cluster  # here, since few runs need one
 
         on = folder.on
         bench.run(lambda: on_cluster(work, record, todo, on, line))

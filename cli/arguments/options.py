@@ -1,0 +1,261 @@
+"""The options that choose the derivatives, and the request that is made from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.derivatives import Request
+from agrad.grammar.session.session import Session
+
+_WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
+_OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
+
+
+def derivative_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the options that choose the derivatives. `wanted` gets their values."""
+    options = [
+        wrt_option("Names to differentiate with respect to, separated by commas."),
+        click.option("--order", type=click.IntRange(min=1), metavar="N", help="All derivatives up to order N."),
+        click.option("--jacobian", is_flag=True, help="The Jacobian: the derivatives of every entry of EXPR."),
+        click.option("--hessian", is_flag=True, help="The gradient, and the matrix of second derivatives."),
+        click.option(
+            "--jvp",
+            multiple=True,
+            metavar="NAME=VALUE",
+            shell_complete=named_completions,
+            help="The directional derivative, in forward mode; VALUE is the direction for NAME.",
+        ),
+        click.option("--vjp", metavar="VALUE", help="The product of VALUE and the Jacobian of EXPR, in reverse mode."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class Wanted:
+    """The options: the kind of the derivatives, the names to differentiate by, and the texts of values."""
+
+    __slots__ = ("directions", "kind", "names", "order", "seed")
+
+    def __init__(self, kind: str, names: list[str], order: int, directions: dict[str, str], seed: str) -> None:
+        self.kind = kind
+        self.names = names
+        self.order = order
+        self.directions = directions  # of --jvp: the text of a value for each name
+        self.seed = seed  # the text after --vjp
+
+    def words(self) -> list[str]:
+        """The options as they would be typed again."""
+        by = ["--wrt", ",".join(self.names)] if self.names and self.kind != "jvp" else []
+        own: dict[str, list[str]] = {
+            "order": ["--order", str(self.order)],
+            "jvp": [word for name, text in self.directions.items() for word in ("--jvp", f"{name}={text}")],
+            "vjp": ["--vjp", self.seed],
+        }
+        return by + own.get(self.kind, [f"--{self.kind}"] if self.kind in ("jacobian", "hessian") else [])
+
+    def request(self, session: Session) -> Request:
+        """The same with the values of its texts. Raises AgradError."""
+        directions, seed = {}, None
+        for name, text in self.directions.items():
+            with noted(f"--jvp {name}={text}"):
+                directions[name] = session.evaluate(text)
+        if self.kind == "vjp":
+            with noted(f"--vjp {self.seed}"):
+                seed = session.evaluate(self.seed)
+        return Request(self.kind, self.names, self.order, directions, seed)
+
+
+def wanted(
+    wrt: Sequence[str], order: int | None, jacobian: bool, hessian: bool, jvp: Sequence[str], vjp: str | None
+) -> Wanted:
+    """The request of the options. Raises click.UsageError for options that exclude each other."""
+    asked = [word for word, value in zip(_OPTIONS, (order, jacobian, hessian, jvp, vjp), strict=True) if value]
+    if len(asked) > 1:
+        raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
+    names = listed(wrt)
+    directions = texts_by_name("--jvp", jvp, _WRONG)
+    if directions and names:
+        raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
+    if asked and not names and not directions:
+        raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
+    kind = asked[0].removeprefix("--") if asked else "grad" if names else ""
+    if order == 1:
+        kind = "grad"
+    return Wanted(kind, names or list(directions), order or (2 if hessian else 1), directions, vjp or "")
+
+
+# Options that say how a table is read, from `--delimiter` to `--encoding`.
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+TABLE_OPTIONS = (
+    "columns",
+    "renamed",
+    "delimiter",
+    "decimal",
+    "comments",
+    "skip",
+    "header",
+    "na",
+    "encoding",
+    "kind",
+)  # the names of their values
+TYPED = "agrad.typed"  # the words of a command line, in the context
+_GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
+
+
+class TableCommand(FormulaCommand):
+    """An expression and a table. It may begin with a minus, and a constant stand behind `-D` without a space."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the typed words, for advice."""
+        ctx.meta[TYPED] = list(args)
+        parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
+        return super().parse_args(ctx, parted)
+
+
+def table_options(function: _F) -> _F:
+    """The options."""
+    for option in reversed(
+        (
+            click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none."),
+            click.option(
+                "-c",
+                "renamed",
+                multiple=True,
+                metavar="NAME=COLUMN",
+                help="Call a column NAME in expressions. May be repeated.",
+            ),
+            click.option(
+                "--delimiter",
+                metavar="SIGN",
+                help="What separates entries: , ; | tab or blanks. Without it, it is found in the file.",
+            ),
+            click.option(
+                "--decimal",
+                type=click.Choice((".", ",")),
+                help="The decimal mark. Without it, it is found in the file.",
+            ),
+            click.option(
+                "--comments",
+                type=click.Choice(("#", "none")),
+                help="Whether lines that begin with # are comments.  [default: #]",
+            ),
+            click.option(
+                "--na",
+                metavar="TEXT,...",
+                help='Entries that stand for missing numbers, which become nan: NA,- for example, "" for empty ones.',
+            ),
+            click.option("--encoding", metavar="NAME", help="The encoding of text that is not UTF-8, such as cp1252."),
+            click.option(
+                "--from",
+                "kind",
+                type=click.Choice(("csv", "jsonl", "arrow")),
+                help="The format of the data, whatever its name.",
+            ),
+            click.option("--skip", type=click.IntRange(min=0), metavar="N", help="Lines to skip before the first."),
+            click.option(
+                "--header",
+                type=click.Choice(("1", "0")),
+                help="Whether the first row has the names, 1, or is data, 0. Must be said where neither is certain.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def form_of(options: Mapping[str, Any]) -> Any:
+    """What the options say of a file of text. Raises click.UsageError."""
+    from agrad.engine.data.csv_tables import TextForm  # here, so that --help loads no reader
+
+    try:
+        return TextForm(
+            options["delimiter"],
+            options["decimal"],
+            options["comments"],
+            options["skip"] or 0,
+            options["header"] == "1" if options["header"] else None,
+            na=tuple(one.strip() for one in options["na"].split(",")) if options["na"] is not None else (),
+            encoding=options["encoding"],
+        )
+    except AgradError as problem:
+        raise click.UsageError(problem.message) from None
+
+
+def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Sequence[str] = ()) -> Any:
+    """The table in a file, or in `files`, with the names of the options. Raises AgradError."""
+    from agrad.engine.data.formats import open_table
+
+    names = split(options["columns"])
+    table = open_table(path, names, stream, form_of(options), files=files, kind=options["kind"])
+    try:
+        for name, column in aliases_of(options).items():
+            with noted(f"-c {name}={column}"):
+                table.alias(name, column)
+    except AgradError:
+        table.close()
+        raise
+    return table
+
+
+def aliases_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The columns in `-c NAME=COLUMN`. Raises click.UsageError."""
+    return texts_by_name("-c", options["renamed"], "-c takes NAME=COLUMN, and {} is not one")
+
+
+def split(names: str | None) -> list[str]:
+    """The names of columns in an option, each once; they may contain spaces."""
+    return list(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+
+
+# Options that say where to compute: `--on dask`, `--on dask=tcp://scheduler:8786`, `--workers`.
+
+
+class On(NamedTuple):
+    """A Dask cluster: the address of its scheduler, or "" for one of processes on this machine, and how many."""
+
+    address: str
+    workers: int | None
+
+
+def cluster_options(function: _F) -> _F:
+    """The options. `on` is given to the function as `--on` was typed; `where` reads both."""
+    for option in reversed(
+        (
+            click.option(
+                "--on",
+                metavar="dask[=ADDRESS]",
+                help="Compute on a Dask cluster: at the address of its scheduler, such as tcp://host:8786, or, without "
+                "one, of processes on this machine.",
+            ),
+            click.option(
+                "--workers",
+                type=click.IntRange(min=1),
+                metavar="N",
+                help="The number of these processes, of one thread each; the default is the number of cores.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def where(on: str | None, workers: int | None) -> On | None:
+    """The cluster that the options ask for; None for this process. Raises click.UsageError."""
+    if on is None:
+        if workers is not None:
+            raise click.UsageError("--workers is for a Dask cluster on this machine: --on dask")
+        return None
+    name, equals, address = on.partition("=")
+    if name != "dask" or bool(equals) != bool(address):
+        raise click.UsageError(f"--on takes dask, or dask= and the address of a scheduler, and {on} is neither")
+    if address and workers is not None:
+        raise click.UsageError(f"--workers is for a Dask cluster on this machine, and {address} has its own workers")
+    return On(address, workers)

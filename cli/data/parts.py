@@ -1,0 +1,452 @@
+"""`agrad map` from many files into a folder, which gets a file for each file of the input.
+
+`plan` says which parts there are, and what their files are called. `work` is what is to be done for each of them: a
+plain object that other processes can be sent. `record` keeps in the folder what has been asked for, and which parts are
+done, so that an interrupted run can be continued; until all are, they are in a folder of their own inside of it. `run`
+puts these together, in this process or on a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from glob import has_magic
+from typing import Any, BinaryIO, TypeVar
+
+from agrad.cli import __version__
+from agrad.cli.arguments.options import opened
+from agrad.cli.data.job import LARGE, Job, Reading, Tally, read
+from agrad.cli.data.request import Asked, Sessions
+from agrad.cli.terminal.interrupt import ignored
+from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
+from agrad.engine.data.formats import files_of, is_folder, open_table
+from agrad.engine.data.tables import Wanted, unreadable
+from agrad.engine.data.text_tables import ending_of
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.files import remove_left, replacing, sync_folder
+from agrad.grammar.session.rowwise import backend_missing
+
+# The parts of the input of `agrad map`, and the names of the files that they are written to.
+
+ENDINGS = {"csv": ".csv", "json": ".jsonl", "npy": ".npy", "npz": ".npz", "arrow": ".arrow", "parquet": ".parquet"}
+_FORMS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".npy": "npy", ".npz": "npz"}
+_FORMS |= {".parquet": "parquet", ".pq": "parquet"}
+_TEXT = (".csv", ".tsv", ".txt", ".dat")
+_FORMS |= dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the input, or some row groups of it (from, up to), and the file for its results, below the folder."""
+
+    file: str
+    groups: tuple[int, int] | None
+    size: int  # bytes of the input
+    name: str = ""
+
+
+def form_of_input(files: Sequence[str]) -> str:
+    """The form in which results are written like their input: CSV for all files of text."""
+    return _FORMS.get(ending_of(files[0]), "csv")
+
+
+def inputs(path: str) -> list[str]:
+    """The files of the input. Raises AgradError of kind `file` if there are none."""
+    if not is_folder(path):
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as problem:
+            raise unreadable(path, problem) from None
+        return [path]
+    files = files_of(path)
+    if not files:
+        raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+    return files
+
+
+def in_files(files: Sequence[str], most: float) -> Iterator[list[Part]]:
+    """The parts of each file, without names: Parquet files of more than `most` bytes are divided at row groups."""
+    for file in files:
+        try:
+            size = os.path.getsize(file)
+        except OSError:  # opening it says why
+            size = 0
+        groups = list(_groups(file, most)) if size > most else []
+        yield [Part(file, *one) for one in groups] if len(groups) > 1 else [Part(file, None, size)]
+
+
+def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
+    """The parts in the order of the rows, with the names of their results: see `in_files`.
+
+    Raises AgradError of kind `file` where two would be written to one file.
+    """
+    root = _root(path)
+    found: list[Part] = []
+    for parts in in_files(files, most):
+        stem, width = _stem(os.path.relpath(parts[0].file, root)), len(str(len(parts) - 1))
+        for place, part in enumerate(parts):
+            number = f"-{place:0{width}}" if len(parts) > 1 else ""
+            found.append(replace(part, name=f"{stem}{number}{ENDINGS[form]}"))
+    _require_unlike(found)
+    return found
+
+
+def _root(path: str) -> str:
+    """The folder below which the names of the results are like those of the input."""
+    if os.path.isdir(path):
+        return path
+    folder = os.path.dirname(path)
+    while has_magic(folder) and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    return folder or "."
+
+
+def _stem(name: str) -> str:
+    """The name of a file without the extensions of its kind and its compression: `a.b` of `a.b.csv.gz`."""
+    ending = ending_of(name)
+    known = ending in _FORMS or ending in _TEXT
+    return name[: name.lower().rindex(ending)] if known else name
+
+
+def _groups(file: str, most: float) -> Iterator[tuple[tuple[int, int], int]]:
+    """Row groups of a Parquet file, in runs of at least so many bytes where they are smaller, and the bytes of each."""
+    with closing(open_table(file)) as table:
+        sizes = [size for _, size in table.row_groups()]
+    start = total = 0
+    for place, size in enumerate(sizes):
+        total += size
+        if total >= most or place + 1 == len(sizes):
+            yield (start, place + 1), total
+            start, total = place + 1, 0
+
+
+def _require_unlike(parts: Sequence[Part]) -> None:
+    """Refuse two parts with the results in one file. Raises AgradError of kind `file`."""
+    seen: dict[str, str] = {}
+    for part in parts:
+        if part.name in seen:
+            message = f"the results of {seen[part.name]} and of {part.file} would both be called {part.name}"
+            raise AgradError("file", message, fixes=[Hint("name the files of one of them by a pattern: 'data/*.csv'")])
+        seen[part.name] = part.file
+
+
+# The record of a run in its folder: what was asked for, which parts are done, and their files until all are.
+#
+# `_agrad.jsonl` has a line about the run, then a line for each part that is done, and at last that all are. Until then
+# the files are in `_agrad/`, so that no program that reads the folder finds only some of them: readers of folders skip
+# names that begin with `_`. A process that writes to the folder holds a lock on the record.
+
+RECORD, STAGING = "_agrad.jsonl", "_agrad"
+_VERSION = 1
+
+
+class Record:
+    """What is known of a run: `head`, the first line, if there was an earlier run, and the parts that are done."""
+
+    def __init__(self, folder: str, file: BinaryIO, is_new: bool) -> None:
+        self.folder, self.file, self.is_new = folder, file, is_new
+        self.staging = os.path.join(folder, STAGING)
+        self.head: dict[str, Any] | None = None
+        self.done: dict[str, tuple[int, Tally]] = {}  # bytes, and what is told of the rows
+        self.is_complete = False
+        self._read()
+
+    def _read(self) -> None:
+        """Read the lines; what follows on the last complete one was being written when the process ended."""
+        lines = self.file.read().split(b"\n")
+        end = 0
+        for line in lines[:-1]:
+            try:
+                fields = json.loads(line)
+                self._take(fields)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                break
+            end += len(line) + 1
+        self.file.seek(end)
+        self.file.truncate()
+
+    def _take(self, fields: Mapping[str, Any]) -> None:
+        if "part" in fields:
+            self.done[fields["part"]] = fields["bytes"], read(fields["tally"])
+        elif "complete" in fields:
+            self.is_complete = True
+        else:
+            self.head = dict(fields)
+
+    def _append(self, fields: Mapping[str, Any]) -> None:
+        self.file.write(json.dumps(fields).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def begin(self, head: Mapping[str, Any]) -> None:
+        """Write the first line of a new run."""
+        os.makedirs(self.staging, exist_ok=True)
+        if self.head is None:
+            self.head = {"version": _VERSION, **head}
+            self._append(self.head)
+            sync_folder(self.folder)
+
+    def is_done(self, part: Part, tolerant: bool) -> bool:
+        """Whether the file of a part is there, as it was written; with rows that failed only if these are tolerated."""
+        size, tally = self.done.get(part.name, (-1, None))
+        if tally is None or (tally.failed and not tolerant):
+            return False
+        return any(_size(path) == size for path in (self.staged(part), self.final(part)))
+
+    def staged(self, part: Part) -> str:
+        """Where the file of a part is until all are done."""
+        return os.path.join(self.staging, part.name)
+
+    def final(self, part: Part) -> str:
+        """Where it is then."""
+        return os.path.join(self.folder, part.name)
+
+    def add(self, part: Part, tally: Tally) -> None:
+        """A part is done: its file is in place. Raises AgradError of kind `file` where it is not."""
+        size = _size(self.staged(part))
+        if size is None:
+            message = f"{self.staged(part)} was written, and is not there"
+            fixes = [Hint("let all workers write to one folder, on a disk that they share")]
+            raise AgradError("file", message, fixes=fixes)
+        self.done[part.name] = size, tally
+        self._append({"part": part.name, "bytes": size, "tally": tally.fields()})
+
+    def finish(self, parts: Sequence[Part]) -> None:
+        """Move all files to their places. Raises AgradError of kind `file` where there is another file."""
+        staged = [part for part in parts if os.path.exists(self.staged(part))]
+        for part in staged:
+            if os.path.exists(self.final(part)):
+                message = f"{self.final(part)} was made while its results were computed, and is another file"
+                raise AgradError("file", message, fixes=[Hint("move it away, and go on with --resume")])
+        with writable(self.folder), ignored():  # it takes a moment, and half of the files would be taken for all
+            for part in staged:
+                os.makedirs(os.path.dirname(self.final(part)), exist_ok=True)
+                os.replace(self.staged(part), self.final(part))
+            for folder in {os.path.dirname(self.final(part)) for part in staged}:
+                sync_folder(folder)
+            self._append({"complete": True})
+            shutil.rmtree(self.staging, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what processes that were ended have left half written."""
+        for folder, _, _ in os.walk(self.staging):
+            remove_left(folder)
+
+    def forget(self) -> None:
+        """Remove the record of a run of which nothing is done, and the folder if the run has made it."""
+        shutil.rmtree(self.staging, ignore_errors=True)
+        with suppress(OSError):
+            os.unlink(os.path.join(self.folder, RECORD))
+            if self.is_new:
+                os.rmdir(self.folder)
+
+
+@contextmanager
+def recorded(folder: str, *, resume: bool) -> Iterator[Record]:
+    """The record in a folder, which is made if there is none, for this process alone.
+
+    Raises AgradError of kind `file` where something else is in the folder, or another process writes to it.
+    """
+    path = os.path.join(folder, RECORD)
+    is_new = not os.path.exists(folder)
+    with ExitStack() as stack:
+        with writable(folder):
+            os.makedirs(folder, exist_ok=True)
+            if not os.path.exists(path):
+                _require_empty(folder)
+            file = stack.enter_context(open(path, "ab+"))
+            _lock(file, folder)
+            file.seek(0)
+            record = Record(folder, file, is_new)
+        if record.head is not None and not resume:
+            _refuse(record)
+        yield record
+
+
+@contextmanager
+def writable(folder: str) -> Iterator[None]:
+    """Let what the system refuses inside be an error of kind `file`."""
+    try:
+        yield
+    except OSError as problem:
+        raise AgradError("file", f"cannot write to {folder}: {(problem.strerror or str(problem)).lower()}") from None
+
+
+def _require_empty(folder: str) -> None:
+    """Refuse a folder with files that are not from a run. Raises AgradError of kind `file`."""
+    others = sorted(name for name in os.listdir(folder) if name[0] != ".")
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        message = f"{folder} is not empty: it has {others[0]}{more}"
+        raise AgradError("file", message, fixes=[Hint("name a new folder")])
+
+
+def _refuse(record: Record) -> None:
+    """Raise AgradError of kind `file`: there was an earlier run."""
+    if record.is_complete:
+        message = f"{record.folder} has the results of an earlier run"
+        raise AgradError("file", message, fixes=[Hint("name a new folder")])
+    count = len(record.done)
+    message = f"{record.folder} has {count} {'part' if count == 1 else 'parts'} of a run that was interrupted"
+    raise AgradError("file", message, fixes=[Hint("--resume continues it"), Hint("or name a new folder")])
+
+
+def _lock(file: BinaryIO, folder: str) -> None:
+    """Lock the record, where the system has such locks. Raises AgradError if another process has."""
+    with suppress(ImportError):
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        try:
+            flock(file, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            message = f"another agrad is writing to {folder}"
+            raise AgradError("file", message, fixes=[Hint("wait until it has ended")]) from None
+        except OSError:  # a file system without locks
+            pass
+
+
+def _size(path: str) -> int | None:
+    """The bytes of a file; None if there is none."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None
+
+
+# What is to be done for each part: a plain object, which is sent to other processes as it is.
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Work:
+    """Formulas, how the input is read, and what is found out once for all parts.
+
+    The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
+    the rows are divided. `example`: a row, for which the expressions are compiled.
+    """
+
+    ask: Asked
+    reading: Mapping[str, Any]
+    path: str
+    files: Sequence[str]
+    backend: str = field(default=AUTO, kw_only=True)
+    example: dict[str, float] = field(default_factory=dict, kw_only=True)
+    version: str = field(default=__version__, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.backend = _certain_backend(self.backend, self.files)
+
+    def open(self) -> Any:
+        """The whole input. Raises AgradError."""
+        return opened(self.path, self.reading, None, self.files)
+
+
+@dataclass(slots=True)
+class MapWork(Work):
+    """How the output of `agrad map` is written, too.
+
+    `whole`: the values of functions of whole columns; `seed`: with which random numbers begin.
+    """
+
+    kept: Sequence[str]
+    form: str
+    precision: int | None
+    tells: bool  # whether to tell where there is no machine code
+    tolerant: bool
+    seed: int
+    whole: dict[str, float] = field(default_factory=dict, kw_only=True)
+
+
+def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
+    """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
+    for part in parts:
+        inside = table.part(part.file, part.groups)
+        for some in inside.parts(wanted):
+            piece = inside.piece(some, wanted)
+            if piece.rows:
+                numbers = {name: piece.columns[name] for name in wanted.numbers}
+                return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
+    return {}
+
+
+def _certain_backend(asked: str, files: Sequence[str]) -> str:
+    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
+    if asked != AUTO:
+        return asked
+    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
+    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
+
+
+class Bench:
+    """A place where parts are computed, one after the other: the expressions are read and compiled once.
+
+    `ends`: sets the limits of a session.
+    """
+
+    table: Any
+    formulas: Sequence[Any]
+    wanted: Wanted
+
+    def __init__(
+        self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None, seed: int | None = None
+    ) -> None:
+        self.work, self.threads = work, threads
+        self.sessions = Sessions(work.ask, ends, seed)
+
+    def run(self, action: Callable[[], _T]) -> _T:
+        """Run an action within the limits of the first session, as one statement."""
+        first = self.sessions.first
+        found: _T = first.all_at_once(action, first.span)
+        return found
+
+    def compile(self) -> None:
+        """Compile the expressions, if there is an example."""
+        if self.work.example:
+            for formula in self.formulas:
+                formula.prepare(self.work.example)
+
+    def find_example(self, parts: Sequence[Part]) -> None:
+        """Take the first row of all as the example, and compile the expressions for it."""
+        self.work.example = first_row(self.table, parts, self.wanted)
+        self.compile()
+
+    def part(self, part: Part) -> Any:
+        """The table of a part, whose results do not depend on the parts before."""
+        for formula in self.formulas:
+            formula.restart()
+        return self.table.part(part.file, part.groups)
+
+
+class MapBench(Bench):
+    """That of `agrad map`."""
+
+    work: MapWork
+    job: Job
+
+    def __init__(self, work: MapWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+        super().__init__(work, threads, ends, work.seed)
+
+    def prepare(self) -> None:
+        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
+        work, threads = self.work, self.threads
+        self.table = work.open()
+        formulas, where = self.sessions.formulas(
+            self.table, work.open, threads, work.tolerant, work.backend, work.whole
+        )
+        self.job = Job(self.table, formulas, where, work.kept, work.tolerant, threads)
+        self.job.begin(work.form, work.precision, work.backend)
+        self.job.is_fast, self.job.is_of_parts = work.tells, True
+        self.formulas, self.wanted = self.job.everything, self.job.wanted
+        self.compile()
+
+    def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
+        """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
+        table = self.part(part)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with replacing(path, durable=True) as stream:
+            return self.job.write(stream, table, line)

@@ -1,0 +1,260 @@
+"""Where the statements of a session come from: a prompt with an editor, a dumb terminal, or a pipe.
+
+Each of `prompt`, `dumb` and `pipe` has a function that yields texts; `commands/repl` chooses one of them. `keys`,
+`paste` and `question_mark` are parts of the first two.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from select import select
+
+import click
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
+
+from agrad.cli import __version__
+from agrad.cli.terminal.interrupt import ignored, stop_once
+from agrad.engine.errors import AgradError
+from agrad.engine.text import fit
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import can_be_read, needs_more
+
+# The prompt on a terminal that only shows text, as in an editor's shell: the terminal itself edits the line.
+
+
+def prompts(number: int) -> tuple[str, str]:
+    """The prompt of a line with its number, `agrad 5> `, and that of the lines that continue it."""
+    first = f"agrad {number}> "
+    return first, f"{'...> ':>{len(first)}}"
+
+
+def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
+    """The typed statements, one at a time, until Ctrl-D, after the opening.
+
+    An empty line ends a block, and Ctrl-C discards an unfinished statement.
+    """
+    opening = opening or Opening()
+    if opening.greeting:
+        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
+    if opening.told:
+        click.echo(fit(opening.told, shutil.get_terminal_size().columns), err=True)
+    lines: list[str] = []
+    with ignored():
+        while True:
+            signal.signal(signal.SIGINT, stop_once)
+            try:
+                line = _line(prompts(session.line)[bool(lines)])
+            except KeyboardInterrupt:
+                lines = []
+                click.echo()
+                continue
+            if line is None:
+                click.echo()
+                return
+            lines.append(line)
+            text = answered(opening.taken("\n".join(lines)), session.names)
+            if not opening.waits(text):
+                lines = []
+                yield text.rstrip("\n ")
+
+
+def _line(prompt: str) -> str | None:
+    """A line as it was typed; None at the end. Bytes that are not text become replacement characters."""
+    click.echo(prompt, nl=False)
+    data = sys.stdin.buffer.readline()
+    return data.decode("utf-8", "replace").rstrip("\r\n") if data else None
+
+
+# Statements from a pipe or a file, read line by line.
+
+_CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
+
+_PROMPT = re.compile(r"(?:>>>|agrad(?: \d+)?>)( |(?=\n)|$)")
+_MORE = re.compile(r"(?:\.\.\.| +\.\.\.>)( |(?=\n)|$)")
+
+
+def statements(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield each statement as soon as it is complete.
+
+    A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it. Of a transcript
+    of Python or of agrad, what was typed is read. What is indented below a line that cannot be read is left out.
+    Raises AgradError of kind `file` for what is not UTF-8.
+    """
+    pending = last = ""
+    transcript = None
+    for number, data in enumerate(lines, 1):
+        line = _decoded(data, number)
+        if transcript is None and line.strip():
+            transcript = _PROMPT.match(line) is not None
+        if transcript:
+            line = _typed(line)
+        if not pending and _belongs_to(last, line) and not can_be_read(last):
+            yield "#\n"  # the rest of a block whose header cannot be read
+            continue
+        if pending and not _CONTINUES.match(line) and not needs_more(pending):
+            yield pending
+            last, pending = _later(pending, last), ""
+        pending += line
+        if not needs_more(pending.rstrip()):
+            yield pending
+            last, pending = _later(pending, last), ""
+    if pending:
+        yield pending
+
+
+def _belongs_to(header: str, line: str) -> bool:
+    """Whether a line is a part of the block of a header: indented below it, or the function behind a decorator."""
+    if header.startswith("@") and re.match(r"(@|def\b|class\b)", line):
+        return True
+    return bool(header.strip()) and line[:1] in (" ", "\t") and bool(line.strip())
+
+
+def _later(statement: str, before: str) -> str:
+    """The last of two statements that is not only a comment."""
+    return before if re.fullmatch(r"\s*(#.*\s*)?", statement) else statement
+
+
+def _typed(line: str) -> str:
+    """What was typed in a line of a transcript; its output is a comment."""
+    prompt = _PROMPT.match(line) or _MORE.match(line)
+    return line[prompt.end() :] or "\n" if prompt else f"# {line}"
+
+
+def _decoded(data: bytes, number: int) -> str:
+    try:
+        return data.decode("utf-8-sig" if number == 1 else "utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise AgradError("file", f"cannot read <stdin>: line {number} is not UTF-8 text") from None
+
+
+# Pasted text: without the prompts it was copied with, and recognised where the terminal does not mark it.
+
+# agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
+_FIRST = re.compile(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
+_PASTE_MORE = re.compile(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
+_GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
+_TAB = 4  # columns, which a tab in the margin of a pasted line goes on to
+_KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
+
+
+def pasted_statements(text: str) -> str:
+    """The statements in a pasted text: of a transcript what follows its prompts, else all of it."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if not any(_FIRST.match(line) for line in lines):
+        return _spaced(text)
+    typed = [(line, _FIRST.match(line) or _PASTE_MORE.match(line)) for line in lines]
+    return _spaced("\n".join(line[found.end() :] for line, found in typed if found) + "\n" * text.endswith("\n"))
+
+
+def _spaced(text: str) -> str:
+    """A text with spaces for the tabs before its lines, which a prompt would show as ^I."""
+    return re.sub(r"(?m)^[ \t]+", lambda margin: margin[0].expandtabs(_TAB), text)
+
+
+def behind(event: KeyPressEvent) -> str:
+    """The text that arrived together with a key: nobody types so fast, so it is the rest of a paste."""
+    queue, source = event.app.key_processor.input_queue, event.app.input
+    text = ""
+    while True:
+        while queue:
+            character = _KEYS.get(queue[0].key, queue[0].key)
+            if len(character) > 1:  # a key that writes nothing, such as Ctrl-D
+                return text
+            text += character
+            queue.popleft()
+        if not select([source.fileno()], [], [], _PAUSE if text else _GLANCE)[0]:
+            return text
+        keys = source.read_keys()
+        if not keys:
+            return text
+        queue.extend(keys)
+
+
+def put_back(event: KeyPressEvent, text: str) -> None:
+    """Let a text that `behind` has taken be typed after all, before anything that comes later."""
+    keys = {character: Keys(key) for key, character in _KEYS.items()}
+    presses = [KeyPress(keys.get(character, character), character) for character in text]
+    event.app.key_processor.input_queue.extendleft(reversed(presses))
+
+
+def keep(source: Input, data: bytes) -> None:
+    """Let bytes that something else has read be typed at the next prompt."""
+    presses: list[KeyPress] = []
+    parser = Vt100Parser(presses.append)
+    parser.feed(data.decode("utf-8", "surrogateescape"))
+    parser.flush()
+    store_typeahead(source, presses)
+
+
+def waits(source: Input) -> bool:
+    """Whether keys are there already, before a prompt asks for any."""
+    kept = get_typeahead(source)  # which takes them
+    store_typeahead(source, kept)
+    return bool(kept) or bool(select([source.fileno()], [], [], 0)[0])
+
+
+# `? sin`, `sin?` and `sin(x)?`: help, as in other consoles; for a name of the session, `info`.
+
+_QUESTION = re.compile(r"\s*(?:\?\s*(\S*)|([^\s?(]+(?=\())\([^?]*\)\s*\?|([^\s?]+)\s*\?)\s*")
+
+
+def answered(text: str, names: Collection[str]) -> str:
+    """The command that a question means; any other text unchanged."""
+    found = _QUESTION.fullmatch(text)
+    if found is None:
+        return text
+    word = found[1] or found[2] or found[3] or ""
+    return f"info {word}" if word in names else f"help {word}".rstrip()
+
+
+# What a prompt begins with, and the words that it takes beside the language.
+
+_HEADER = re.compile(r":\s*(#.*)?$|^@")  # of a block, or a decorator
+
+
+def greeting() -> str:
+    """The first line of a session."""
+    return f"agrad {__version__}: help lists what there is, Ctrl-D quits"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first line, nothing if it is empty; what is told below it; and words with what they do.
+
+    `submits`: whether Enter hands over every line that is wrong, so that somebody can answer to it, and waits for more
+    only in a block. `alone`: words that, alone in a line, are handed over without the unfinished lines above them.
+    `live`: whether the line below the prompt may show results while typing.
+    """
+
+    greeting: str = field(default_factory=greeting)
+    told: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    submits: bool = False
+    alone: frozenset[str] = frozenset()
+    live: bool = True
+
+    def waits(self, text: str) -> bool:
+        """Whether another line is awaited below a text."""
+        return needs_more(text) and not (self.submits and _ended(text))
+
+    def taken(self, text: str) -> str:
+        """What is handed over of a text: all of it, or the word that stands alone in its last line."""
+        word = text.rpartition("\n")[2].strip()
+        return word if word in self.alone else text
+
+
+def _ended(text: str) -> bool:
+    """Whether a text is no block, or one that an empty line ends."""
+    header, *below = text.split("\n")
+    return not _HEADER.search(header) or bool(below and not below[-1].strip())

@@ -1,0 +1,342 @@
+"""The prompt: prompt_toolkit with the language's history, colours, completion and line breaks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from time import perf_counter
+
+import click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import (
+    Condition,
+    Filter,
+    emacs_insert_mode,
+    emacs_mode,
+    has_completions,
+    has_focus,
+    has_validation_error,
+    is_done,
+    vi_insert_mode,
+    vi_navigation_mode,
+)
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.bindings.completion import generate_completions
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import ConditionalContainer, HSplit, Window
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
+from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.renderer import CPR_Support
+from prompt_toolkit.styles import Style
+
+from agrad.cli.output.text import COLOURS, DRAWN
+from agrad.cli.repl import plain
+from agrad.cli.repl.crash_log import listed
+from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
+from agrad.cli.repl.plain import Opening, answered, keep, prompts, waits
+from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
+from agrad.cli.terminal.interrupt import ignored, stop_once
+from agrad.cli.terminal.pager import PAGER
+from agrad.cli.terminal.terminal import ASKING, coloured
+from agrad.engine.text import fit
+from agrad.engine.values import LOADING
+from agrad.grammar.prompt.graphs import Stepping, with_newest
+from agrad.grammar.prompt.live import Live
+from agrad.grammar.session.session import Session
+
+_PARTS = {
+    "unknown": "underline",
+    # The library's own are red on red, as if the bracket were wrong.
+    "matching-bracket.cursor": "noinherit bold ansicyan",
+    "matching-bracket.other": "noinherit bold ansicyan",
+    "auto-suggestion": "ansibrightblack",
+    "bottom-toolbar": "noreverse ansibrightblack",
+    "validation-toolbar": "noreverse bg:default ansired",
+    # The menu brings its own background, so that it does not matter which the terminal has.
+    "completion-menu": "bg:ansigray ansiblack",
+    "completion-menu.completion.current": "noreverse bg:ansiblue ansiwhite",
+    "completion-menu.meta.completion": "bg:ansigray ansiblack",
+    "completion-menu.meta.completion.current": "bg:ansiblue ansiwhite",
+}
+# Without colour everything has the style of the terminal, except a selection, which the library shows reversed.
+_BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar": "nobold"}
+
+
+def prompted(session: Session, vi: bool = False, opening: Opening | None = None) -> Iterator[str]:
+    """The typed statements, one at a time, until Ctrl-D, after the opening."""
+    opening = opening or Opening()
+    toolbar = Toolbar(session)
+    toolbar.live.on = toolbar.live.on and opening.live
+    if session.names:  # a script has run, or a session was restored
+        toolbar.look()
+    steps = Steps(session)
+    ahead = False
+    prompt = _prompt(session, toolbar, vi, opening, steps, lambda: ahead)
+    search_quickly(prompt.default_buffer)
+    if opening.greeting:
+        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
+    if told := fit(opening.told, shutil.get_terminal_size().columns):
+        click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
+    left = Document()
+    with ignored():  # at the prompt Ctrl-C is a key like any other
+        while True:
+            prompt.app.erase_when_done = False
+            try:
+                text = prompt.prompt(default=left)
+            except KeyboardInterrupt:
+                left = Document()
+                continue
+            except EOFError:
+                return
+            left = text.left if isinstance(text, Step) else Document()
+            if text.strip() == "sessions" and "sessions" not in session.names:
+                PAGER.show(fit(listed(), shutil.get_terminal_size().columns))
+                continue
+            if text.strip() == "clear" and "clear" not in session.names:
+                prompt.output.erase_screen()
+                prompt.output.cursor_goto(0, 0)
+                prompt.output.flush()
+                continue
+            steps.begin(text, prompt.output)
+            session.settings.width = shutil.get_terminal_size().columns
+            signal.signal(signal.SIGINT, stop_once)
+            answers = prompt.app.renderer.cpr_support is CPR_Support.SUPPORTED  # it tells where its cursor is
+            ASKING.keep = partial(keep, prompt.input) if answers else None
+            start, apart = perf_counter(), PAGER.seconds + LOADING.seconds
+            yield answered(text, session.names)
+            seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            toolbar.look(seconds)
+            ahead = waits(prompt.input)
+
+
+def _prompt(
+    session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps, ahead: Callable[[], bool]
+) -> PromptSession[str]:
+    """The prompt session of prompt_toolkit, with all its parts."""
+
+    def prepare(text: str) -> str:
+        return with_newest(answered(text, session.names), session)[0]
+
+    colour = coloured(sys.stdout)
+    prompt: PromptSession[str] = PromptSession(
+        lambda: prompts(session.line)[0],
+        prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
+        multiline=True,
+        key_bindings=keys(prepare, toolbar.live, steps, opening, ahead),
+        vi_mode=vi,
+        enable_open_in_editor=True,
+        enable_suspend=True,
+        tempfile_suffix=".ag",
+        history=history(),
+        enable_history_search=True,
+        # Without colour a suggestion looks as if it had been typed.
+        auto_suggest=AutoSuggestFromHistory() if colour else None,
+        lexer=Highlighter(session, opening.words) if colour else None,
+        input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
+        color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
+        style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
+        validator=None if opening.submits else SyntaxValidator(prepare),
+        validate_while_typing=False,
+        completer=Words(session, opening.words),
+        complete_while_typing=False,
+        bottom_toolbar=toolbar,
+    )
+    _keep_mistakes_near(prompt)
+    return prompt
+
+
+def _keep_mistakes_near(prompt: PromptSession[str]) -> None:
+    """Put what is said of a refused line right below it, and not at the bottom of a tall terminal."""
+    is_refused = has_validation_error & ~has_completions & ~is_done
+    typed, whole = prompt.layout.current_window, prompt.layout.container
+    assert isinstance(whole, HSplit)
+    typed.dont_extend_height = is_refused
+    whole.children.append(ConditionalContainer(Window(), is_refused))
+
+
+# The key bindings of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted.
+
+_STEP = 4  # columns of one indentation
+_LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
+_COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
+
+
+def keys(
+    prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening, ahead: Callable[[], bool]
+) -> KeyBindings:
+    """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
+
+    `prepare` makes a statement of a text; `opening` says what Enter waits for, `ahead` whether what is read was typed
+    while a statement ran.
+    """
+    bindings = KeyBindings()
+    typing = has_focus(DEFAULT_BUFFER)
+
+    @bindings.add("enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # an entry of the menu was chosen: nothing else to do
+            return
+        rest = "" if ahead() else plain.behind(event)
+        if rest and not re.search(r"[\r\n]", rest) and not opening.waits(prepare(opening.taken(buffer.text))):
+            plain.put_back(event, rest)  # the beginning of the next line
+            rest = ""
+        if rest:
+            buffer.document = Document(plain.pasted_statements(f"{buffer.text}\r{rest}"))
+        if (taken := opening.taken(buffer.text)) != buffer.text:
+            buffer.document = Document(taken)
+        if opening.waits(prepare(buffer.text)):
+            if vi_navigation_mode():  # where the cursor is on a character, not after it
+                buffer.cursor_position = len(buffer.text)
+            if not rest:
+                new_line(buffer)
+        elif not rest or buffer.text.endswith("\n"):
+            buffer.document = Document(buffer.text.rstrip("\n "))
+            buffer.validate_and_handle()
+
+    # With the keys of vi, Esc and Enter are two: the second accepts the line, and `o` opens a new one.
+    @bindings.add("escape", "enter", filter=typing & emacs_mode)
+    def _(event: KeyPressEvent) -> None:
+        new_line(event.current_buffer)
+
+    @bindings.add(Keys.BracketedPaste, filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        text = plain.pasted_statements(event.data)
+        event.current_buffer.insert_text(text if "\n" in text.rstrip("\n") else text.rstrip("\n"))
+
+    @bindings.add("escape", filter=typing & has_completions, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.cancel_completion()
+
+    @bindings.add("f2", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        live.on = not live.on
+
+    steps.bind(bindings, typing & emacs_mode)  # with those of vi, Esc and Up are two
+    in_margin = Condition(_in_margin)
+    _add_indentation(bindings, typing & in_margin)
+    bindings.add("tab", filter=typing & ~in_margin & (vi_insert_mode | emacs_insert_mode))(_complete)
+    return bindings
+
+
+def _add_indentation(bindings: KeyBindings, here: Filter) -> None:
+    """Tab, Backspace and Shift-Tab, by a step of the indentation."""
+
+    @bindings.add("tab", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.insert_text(" " * (_STEP - column % _STEP))
+
+    @bindings.add("backspace", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
+
+    @bindings.add("s-tab", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        column = buffer.document.cursor_position_col
+        buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
+
+
+def _complete(event: KeyPressEvent) -> None:
+    """Complete the word, and only then take the keys that came together with Tab."""
+    generate_completions(event)  # which begins after this key
+    processor = event.app.key_processor
+    rest = list(processor.input_queue)
+    processor.input_queue.clear()
+
+    async def take() -> None:
+        processor.feed_multiple(rest, first=True)
+        processor.process_keys()
+
+    if rest:
+        event.app.create_background_task(take())  # behind the one that completes: they run in their order
+
+
+def _in_margin() -> bool:
+    """Whether the cursor is in the indentation of a line that is not the first."""
+    document = get_app().current_buffer.document
+    return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip(" ")
+
+
+def new_line(buffer: Buffer) -> None:
+    """A line break, and the indentation that the new line should have."""
+    line = buffer.document.current_line_before_cursor
+    margin = len(line) - len(line.lstrip(" "))
+    if _COMMENT.sub("", line).endswith(":"):
+        margin += _STEP
+    elif _LEAVES.match(line):
+        margin = max(margin - _STEP, 0)
+    buffer.newline(copy_margin=False)
+    buffer.insert_text(" " * margin)
+
+
+# Alt-Up and Alt-Down on the name of a leaf: what they run, and the plot above that follows.
+
+_PLOT = re.compile(r"\s*(plot|contour|histogram)\b[^\n;]*;?\s*$")
+
+
+class Step(str):
+    """A statement that a key has typed for the user; `left` is the line that is still being edited."""
+
+    left = Document()
+
+
+class Steps:
+    """Runs steps of leaves, and draws the plot again that stands right above the prompt."""
+
+    def __init__(self, session: Session) -> None:
+        self.stepping = Stepping(session)
+        self.names = session.names
+        self._plot = ""  # what was entered last, if it is a plot
+        self._columns = 0  # of the terminal, when it was drawn
+
+    def bind(self, bindings: KeyBindings, here: Filter) -> None:
+        """Alt-Up and Alt-Down, where the cursor is at the name of a leaf with one entry."""
+        on_leaf = here & Condition(lambda: bool(self._name(get_app().current_buffer.document)))
+
+        @bindings.add("escape", "up", filter=on_leaf)
+        def _(event: KeyPressEvent) -> None:
+            self._leave(event, 1)
+
+        @bindings.add("escape", "down", filter=on_leaf)
+        def _(event: KeyPressEvent) -> None:
+            self._leave(event, -1)
+
+    def _name(self, document: Document) -> str:
+        return self.stepping.leaf(document.text, document.cursor_position)
+
+    def _leave(self, event: KeyPressEvent, direction: int) -> None:
+        """Leave the prompt, without a trace on the screen, for a statement: it can then be interrupted as others."""
+        document = event.current_buffer.document
+        plot = self._plot.strip().rstrip(";")
+        text = self.stepping.statement(self._name(document), direction, document.text, plot)
+        step = Step(f"{text} {plot};" if plot else text)
+        step.left = document
+        event.app.erase_when_done = True
+        event.app.exit(result=step)
+
+    def begin(self, text: str, output: Output) -> None:
+        """A text is about to run: of a step, the plot is taken away, which it draws again in its place."""
+        if not isinstance(text, Step):
+            found = _PLOT.match(text)
+            self._plot = text if found and found[1] not in self.names else ""
+        elif self._plot and DRAWN.rows and self._columns == shutil.get_terminal_size().columns:
+            output.write_raw(DRAWN.erasing)
+            output.cursor_up(DRAWN.rows)
+            output.erase_down()
+            output.flush()
+        self._columns = shutil.get_terminal_size().columns
+        DRAWN.rows = 0
