@@ -12,7 +12,7 @@ WORKS = (
     Work('`agrad eval "x**2*sin(x)" x=2 --wrt x`, whole process', "eval", {"import numpy": 1.0}, rounds=31),
     Work("`agrad repl` to its first prompt", "repl", {"import prompt_toolkit, numpy": None}),
 )
-PROMPT = b"agrad>"
+PROMPT = b"agrad 1>"
 
 
 def agrad() -> dict[str, Case]:
