@@ -22,9 +22,8 @@ from agrad.grammar.syntax.lexer import (
     TOPIC,
     Token,
     after_command,
-    is_word,
 )
-from agrad.grammar.syntax.loader import load
+from agrad.grammar.syntax.loader import saved
 from agrad.grammar.syntax.parser import kind_of
 
 Rule = dict[str, Any]
@@ -134,7 +133,7 @@ def _printing() -> list[Rule]:
 
 def _expression() -> list[Rule]:
     """What an expression consists of, in the order in which it is tried."""
-    signs = _signs()
+    signs = saved()["signs"]
     commands = keywords.COMMANDS - {"print"} - {word.lower() for word in NAMES_TOO}
     return [
         _match(signs["COMMENT"], "comment"),
@@ -157,15 +156,9 @@ def _expression() -> list[Rule]:
     ]
 
 
-def _signs() -> dict[str, str]:
-    """The pattern of each terminal that is not a word, the ones that are tried first first, as in the lexer."""
-    terminals = sorted(load().lexer_conf.terminals, key=lambda terminal: -terminal.priority)
-    return {one.name: one.pattern.to_regexp() for one in terminals if not is_word(one)}
-
-
 def _operators(but: Collection[str] = ()) -> str:
     """All signs that are operators."""
-    signs = {name: sign for name, sign in _signs().items() if name not in ("SPACE", "LINE_BREAK", *but)}
+    signs = {name: sign for name, sign in saved()["signs"].items() if name not in ("SPACE", "LINE_BREAK", *but)}
     return "|".join(sign for name, sign in signs.items() if kind_of(Token(name)) == "operator")
 
 

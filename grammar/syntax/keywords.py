@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
+from agrad.grammar.syntax.loader import saved
 
 
 def words(text: str) -> frozenset[str]:
@@ -11,83 +10,30 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _grammar() -> str:
-    """The text of agrad.lark."""
-    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agrad.lark")
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
+# The words of commands, and of their options, are those of agrad.lark, as `make table` has saved them.
+_WORDS = saved()["words"]
 # Python's keywords, whether agrad uses them or not.
-PYTHON = words(
-    """if elif else for in while def return break continue pass and or not is None True False del assert
-    import from with as lambda class try except finally raise global nonlocal yield async await"""
-)
-# The words of commands, and of their options, are those of agrad.lark.
-_GRAMMAR = _grammar()
-_RULES = dict(re.findall(r"^[?!]?([a-z_]+): (.*(?:\n +\|.*)*)", _GRAMMAR, re.MULTILINE))
-# Words that are names in other places, so that the grammar only declares them; what is no word it declares in the line
-# that begins with `_NEWLINE`.
-_DECLARED = words(" ".join(re.findall(r"^%declare ([A-Z].*)$", _GRAMMAR, re.MULTILINE)))
-
-
-def _first() -> dict[str, re.Match[str]]:
-    """The terminals that statements begin with, each with its place in the rule of the statement."""
-    names = re.findall(r"[a-z_]+", f"{_RULES['line']} {_RULES['simple']}")
-    starts = {name: re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", _RULES[name]) for name in names if name in _RULES}
-    return {name: start for name, start in starts.items() if start is not None}
-
-
-def _options(rule: str, start: re.Match[str]) -> dict[str, str]:
-    """The words of options in the rule of a command, each with its terminal."""
-    rest = start.string[start.end() :] + _RULES.get(f"{rule}_option", "")
-    return {terminal.lower(): terminal for terminal in re.findall(r"[A-Z_]{2,}", rest) if terminal in _DECLARED}
-
-
-_FIRST = _first()
+PYTHON = frozenset(_WORDS["PYTHON"])
 # Commands that no value may be called after, because a statement beginning with them would be ambiguous: all words that
 # agrad.lark has a pattern for and Python has not.
-COMMANDS = frozenset(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', _GRAMMAR, re.MULTILINE)) - PYTHON
+COMMANDS = frozenset(_WORDS["COMMANDS"])
 RESERVED = PYTHON | COMMANDS
 # Commands where a statement begins and a name follows (after `check` any expression, after `limit` also nothing, after
 # `graphs` nothing); names everywhere else.
-SOFT = frozenset(
-    terminal.lower() for start in _FIRST.values() for terminal in start[1].split(" | ") if terminal in _DECLARED
-)
-# Those of them that a `:` follows.
-HEADERS = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()} _COLON\b", _GRAMMAR))
-# Those of them that nothing needs to follow.
-ALONE = frozenset(
-    word for word in SOFT if re.search(rf"^\w+: {word.upper()}(?: \(.*\)\?)?(?: ->|$)", _GRAMMAR, re.MULTILINE)
-)
-# Those of them that take any expression.
-BEFORE_VALUES = frozenset(
-    word for word in SOFT if re.search(rf"\b{word.upper()}(( \| [A-Z_]+)*\))? (expression|values)\b", _GRAMMAR)
-)
+SOFT = frozenset(_WORDS["SOFT"])
+# Those of them that a `:` follows; that nothing needs to follow; that take any expression.
+HEADERS = frozenset(_WORDS["HEADERS"])
+ALONE = frozenset(_WORDS["ALONE"])
+BEFORE_VALUES = frozenset(_WORDS["BEFORE_VALUES"])
 # Commands with a range of numbers.
-RANGING = frozenset(
-    word.lower()
-    for rule in ("plot", "contour", "solve", "minimize", "again")
-    for word in _FIRST[rule][1].split(" | ")
-    if "_RANGE" in _RULES[rule] + _RULES.get(f"{rule}_option", "")
-)
+RANGING = frozenset(_WORDS["RANGING"])
 # The commands of a session, for completion, help and suggestions.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 
 # The options of a command, and their terminals: words only after an operand of it.
-OPTIONS = {
-    command.lower(): options
-    for rule, start in _FIRST.items()
-    if (options := _options(rule, start))
-    for command in start[1].split(" | ")
-}
+OPTIONS: dict[str, dict[str, str]] = _WORDS["OPTIONS"]
 # Those that no value follows.
-FLAGS = frozenset(
-    terminal
-    for options in OPTIONS.values()
-    for terminal in options.values()
-    if re.search(rf"\b{terminal} *[|)*]", _GRAMMAR)
-)
+FLAGS = frozenset(_WORDS["FLAGS"])
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Self, TypeAlias
 
-import lark.lexer
+import lark
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
@@ -108,23 +108,20 @@ class Input:
         self.ahead: Iterator[Item] = iter(())
 
 
-class Lexer(lark.lexer.Lexer):
-    """lark makes one, from the terminals of the grammar, for all texts."""
+class Lexer:
+    """One for all texts, made of the words and signs of the grammar. lark's parser reads from it."""
 
-    def __init__(self, conf: Any) -> None:
-        """`conf` is lark's LexerConf. Of two terminals that match, the one with the higher priority is taken."""
-        terminals = sorted(conf.terminals, key=lambda terminal: -terminal.priority)
-        keywords = {terminal.pattern.value: terminal.name for terminal in terminals if is_word(terminal)}
+    def __init__(self, keywords: dict[str, str], signs: dict[str, str]) -> None:
+        """`keywords`: their terminals; `signs`: the pattern of each terminal, in the order in which they are tried."""
         self.words = dict.fromkeys(RESERVED, "RESERVED") | keywords
-        signs = (terminal for terminal in terminals if not is_word(terminal))
-        self.pattern = re.compile("|".join(f"(?P<{sign.name}>{sign.pattern.to_regexp()})" for sign in signs))
+        self.pattern = re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in signs.items()))
 
     def input(self, source: Source) -> Input:
         """A text as `lex` takes it, which is what the parser is given."""
         return Input(source)
 
-    def lex(self, data: Input) -> Iterator[Token]:  # type: ignore[override]  # as lark calls it: with what is parsed
-        """The tokens of a text, up to the first lexical error, which is raised."""
+    def lex(self, data: Input, state: object = None) -> Iterator[Token]:
+        """The tokens of a text, up to the first lexical error, which is raised; lark's `state` is not needed."""
         data.ahead = self.read(data.source)
         for item in data.ahead:
             if isinstance(item, AgradError):
@@ -182,11 +179,6 @@ def after_command(word: str) -> str:
     elif word in BEFORE_VALUES:
         ways.append(_FOLLOWING_VALUE)
     return "|".join(ways)
-
-
-def is_word(terminal: lark.lexer.TerminalDef) -> bool:
-    """Whether a terminal is a word of the language."""
-    return terminal.pattern.type == "str" and terminal.pattern.value.isidentifier()
 
 
 class _Scanner:

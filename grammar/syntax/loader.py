@@ -1,23 +1,26 @@
-"""lark's parser of `agrad.lark`, loaded from `agrad.pickle`, where it was saved beforehand.
+"""The words of the language, and the table that lark's parser runs on, as they were saved in `agrad.pickle`.
 
-Building it from the grammar takes lark a quarter of a second, loading it a hundredth. After a change of the grammar
-`make table` saves it again. A file that does not belong to the grammar, or to the installed version
-of lark, is not used: then the parser is built at each start, which is correct, but slow.
+To work them out of the grammar takes lark a quarter of a second; to read them takes a millisecond, since of the table
+only the rows of those states are unpacked that the parser enters, and of the rules only those that it reduces by. After
+a change of the grammar `make table` saves them again. A file that does not belong to the grammar is not used: then they
+are worked out at each start, which is correct, but slow.
 """
 
 from __future__ import annotations
 
-import io
 import os.path
 import pickle
 import zlib
-from typing import Any
-
-import lark
+from collections.abc import Callable
+from functools import cache
+from struct import unpack
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.syntax.ast_builder import Builder
-from agrad.grammar.syntax.lexer import Lexer
+
+if TYPE_CHECKING:
+    from lark.grammar import Rule
+    from lark.parsers.lalr_parser import _Parser
 
 # os.path, because importing pathlib would take longer than loading the parser.
 _FOLDER = os.path.dirname(os.path.dirname(__file__))
@@ -25,71 +28,101 @@ GRAMMAR = os.path.join(_FOLDER, "agrad.lark")
 SAVED = os.path.join(_FOLDER, "agrad.pickle")
 
 
-def load() -> lark.Lark:
-    """The parser of this installation. Raises AgradError of kind `file` if there is no grammar."""
-    grammar = _grammar()
+def save() -> None:
+    """Work it out and save it."""
+    from agrad.grammar.syntax.table import worked_out  # here and below, since it is not needed once this was done
+
+    grammar = read_grammar()
+    content = pickle.dumps(worked_out(grammar), pickle.HIGHEST_PROTOCOL)
+    with open(SAVED, "wb") as file:
+        file.write(_checksum(grammar, content) + content)
+
+
+@cache
+def saved() -> dict[str, Any]:
+    """What `table.worked_out` made of the grammar. Raises AgradError of kind `file` if there is no grammar."""
+    grammar = read_grammar()
     try:
         with open(SAVED, "rb") as file:
-            checksum, content = file.readline(), file.read()
+            first, content = file.readline(), file.read()
     except OSError:
-        return build(grammar)
-    return lark.Lark.load(io.BytesIO(content)) if checksum == _checksum(grammar, content) else build(grammar)
+        first, content = b"", b""
+    if first == _checksum(grammar, content):
+        found: dict[str, Any] = pickle.loads(content)
+        return found
+    from agrad.grammar.syntax.table import worked_out
+
+    return worked_out(grammar)
 
 
-def build(grammar: str) -> lark.Lark:
-    """The parser of a grammar, built by lark. It makes the syntax tree while it parses."""
-    return lark.Lark(
-        grammar, parser="lalr", start="program", lexer=Lexer, transformer=Builder(), maybe_placeholders=False
-    )
+def parser(builder: object, of: dict[str, Any]) -> _Parser:
+    """lark's parser, which calls the methods of a builder while it parses; `of`: what is saved."""
+    from lark.parsers.lalr_analysis import ParseTable
+    from lark.parsers.lalr_parser import _Parser
+
+    rules: list[Any] = [None] * len(of["rules"])
+    table = ParseTable(_States(of, rules), {"program": of["first"]}, {"program": of["last"]})  # type: ignore[no-untyped-call]
+    return _Parser(table, _Callbacks(builder))
 
 
-def save() -> None:
-    """Work the parser out and save it."""
-    grammar, file = _grammar(), io.BytesIO()
-    build(grammar).save(file)
-    content = _resolved(file.getvalue())
-    with open(SAVED, "wb") as saved:
-        saved.write(_checksum(grammar, content) + content)
+class _States(dict[int, dict[str, tuple[Any, Any]]]):
+    """By the number of a state, what the parser does with each symbol: unpacked when it is first entered."""
+
+    def __init__(self, of: dict[str, Any], rules: list[Any]) -> None:
+        self.of = of
+        self.rules = rules  # those that were met
+
+    def __missing__(self, state: int) -> dict[str, tuple[Any, Any]]:
+        """The row of a state. A symbol's number is followed by a state to go to, or by a rule, counted down from -1."""
+        from lark.parsers.lalr_analysis import Reduce, Shift
+
+        packed, symbols = self.of["states"][state], self.of["symbols"]
+        numbers = unpack(f"<{len(packed) // 2}h", packed)
+        row = {
+            symbols[symbol]: (Shift, does) if does >= 0 else (Reduce, self.rule(-1 - does))
+            for symbol, does in zip(numbers[::2], numbers[1::2], strict=True)
+        }
+        self[state] = row
+        return row
+
+    def rule(self, number: int) -> Rule:
+        """A rule as lark has it."""
+        if self.rules[number] is None:
+            self.rules[number] = _rule(*self.of["rules"][number])
+        rule: Rule = self.rules[number]
+        return rule
 
 
-def _resolved(content: bytes) -> bytes:
-    """What `Lark.save` wrote, with its rules and terminals as objects, each symbol once.
+def _rule(
+    origin: str, parts: tuple[tuple[str, bool | None], ...], alias: str | None, keeps_all: bool, expands_one: bool
+) -> Rule:
+    """A rule; whether a part is left out of what the builder gets, is told of terminals."""
+    from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 
-    lark writes them as dictionaries, and makes the objects when it loads them. What is an object already it takes as it
-    is, and `pickle` makes one in a quarter of the time.
-    """
-    from lark.grammar import Rule  # here and below, since only `make table` saves
-    from lark.lexer import TerminalDef
-    from lark.utils import SerializeMemoizer
-
-    saved = pickle.loads(content)
-    namespace = {kind.__name__: kind for kind in (Rule, TerminalDef)}
-    saved["memo"] = SerializeMemoizer.deserialize(saved["memo"], namespace, {})
-    same: dict[Any, Any] = {}
-    for rule in saved["memo"].values():
-        if isinstance(rule, Rule):
-            symbols = (rule.origin, *rule.expansion)
-            rule.origin, *rule.expansion = [same.setdefault((x, getattr(x, "filter_out", None)), x) for x in symbols]
-            rule.options = same.setdefault(tuple(vars(rule.options).values()), rule.options)
-    file = io.BytesIO()
-    _pickler(file).dump(saved)
-    return file.getvalue()
+    expansion = [NonTerminal(name) if left_out is None else Terminal(name, left_out) for name, left_out in parts]
+    return Rule(NonTerminal(origin), expansion, 0, alias, RuleOptions(keeps_all, expands_one))
 
 
-def _pickler(file: io.BytesIO) -> pickle.Pickler:
-    """A pickler that has rules made by their class: a rule keeps its hash, which is another one in each process."""
-    from lark.grammar import Rule
+class _Callbacks(dict[Any, Callable[..., Any]]):
+    """By rule, what makes a node of its parts: lark makes it of a method of the builder, when it is needed."""
 
-    class Pickler(pickle.Pickler):
-        def reducer_override(self, made: Any) -> Any:
-            if isinstance(made, Rule):
-                return Rule, (made.origin, made.expansion, made.order, made.alias, made.options)
-            return NotImplemented
+    def __init__(self, builder: object) -> None:
+        self.builder = builder
 
-    return Pickler(file, pickle.HIGHEST_PROTOCOL)
+    def __bool__(self) -> bool:
+        return True  # without any, lark would make no tree
+
+    def __missing__(self, rule: Rule) -> Callable[..., Any]:
+        from lark.parse_tree_builder import ParseTreeBuilder
+        from lark.tree import Tree
+
+        made: Any = ParseTreeBuilder([rule], Tree)  # type: ignore[no-untyped-call]
+        self[rule] = made.create_callback(self.builder)[rule]
+        return self[rule]
 
 
-def _grammar() -> str:
+def read_grammar() -> str:
+    """The text of agrad.lark."""
     try:
         with open(GRAMMAR, encoding="utf-8") as file:
             return file.read()
@@ -99,9 +132,8 @@ def _grammar() -> str:
 
 
 def _checksum(grammar: str, content: bytes) -> bytes:
-    """The first line of the file, which shows that it is whole and belongs to this grammar and this version of lark."""
-    made_of = f"{lark.__version__}\n{grammar}".encode()
-    return f"lark {lark.__version__} {zlib.crc32(made_of + content):08x}\n".encode()
+    """The first line of the file, which shows that it is whole and belongs to this grammar."""
+    return f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
 from agrad.engine.struct import Struct
@@ -16,10 +16,11 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
+from agrad.grammar.syntax.loader import parser, saved
 
 # lark, and what needs it, is imported with the first text: `agrad --help` and the errors of a command line have none.
 if TYPE_CHECKING:
-    from lark import Lark
+    from lark.parsers.lalr_parser import _Parser
 
     from agrad.grammar.syntax.ast_builder import Builder
     from agrad.grammar.syntax.lexer import Item, Lexer, Token
@@ -43,7 +44,7 @@ __all__ = [
 
 
 class _Machine(Struct):
-    lark: Lark
+    parser: _Parser
     lexer: Lexer
     builder: Builder
 
@@ -51,11 +52,11 @@ class _Machine(Struct):
 @cache
 def _machine() -> _Machine:
     """The parser of the grammar, loaded once."""
+    from agrad.grammar.syntax.ast_builder import Builder
     from agrad.grammar.syntax.lexer import Lexer
-    from agrad.grammar.syntax.loader import load
 
-    lark = load()
-    return _Machine(lark, Lexer(lark.lexer_conf), cast("Builder", lark.options.transformer))
+    of, builder = saved(), Builder()
+    return _Machine(parser(builder, of), Lexer(of["keywords"], of["signs"]), builder)
 
 
 def lexer() -> Lexer:
@@ -92,15 +93,17 @@ def can_be_read(text: str) -> bool:
 def _read(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
+    from lark.lexer import LexerThread
 
     machine = _machine()
     text = machine.lexer.input(source)
+    thread = LexerThread(cast(Any, machine.lexer), cast(Any, text))
     with _PARSING:
         machine.builder.begin(source)
         collecting = gc.isenabled()
         gc.disable()  # it would search a growing tree repeatedly, and find nothing
         try:
-            statements: tuple[ast.Statement, ...] = machine.lark.parse(text)  # type: ignore[assignment]  # not lark's Tree
+            statements: tuple[ast.Statement, ...] = machine.parser.parse(thread, "program")
         except UnexpectedToken as error:
             from agrad.grammar.syntax.errors.recognisers import recognise  # here, since most texts have no error
 
@@ -154,17 +157,19 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
     There are none where the text is wrong already, or ends inside a string or a comment.
     """
     from lark import UnexpectedToken
+    from lark.lexer import LexerThread
 
     machine = _machine()
     # Which words are commands depends on what follows them: here a name.
     stream = machine.lexer.input(Source("session", f"{text}_"))
     with _PARSING:
         machine.builder.begin(stream.source)
-        parser = machine.lark.parse_interactive()
+        thread = LexerThread(cast(Any, machine.lexer), cast(Any, stream))
+        parser: Any = machine.parser.parse(thread, "program", start_interactive=True)
         try:
             for token in machine.lexer.lex(stream):
                 if token and token.end_pos > len(text):
-                    kinds: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+                    kinds: set[str] = parser.accepts()
                     return stream.taken[:-1], kinds - {"$END"}
                 parser.feed_token(token)
         except (AgradError, UnexpectedToken):

@@ -55,7 +55,9 @@ KINDS = frozenset(get_args(Kind))
 SECONDS = 1.0  # to read a text of 10,000 characters
 PATIENCE = 0.3  # with what a statement computes
 TERMINALS = re.compile(
-    r"\b(?:" + "|".join(terminal.name for terminal in loader.load().terminals) + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
+    r"\b(?:"
+    + "|".join({*loader.saved()["keywords"].values(), *loader.saved()["signs"]})
+    + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
 )
 PYTHON = re.compile(
     r" object at 0x|<class |<function|<built-in|Traceback|\bTensor\(|\bToken\(|\bSpan\(|np\.\w+\(|\barray\("

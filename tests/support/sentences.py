@@ -11,8 +11,9 @@ from lark.grammar import Symbol, Terminal
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime import attributes
-from agrad.grammar.syntax import keywords, loader, parser
+from agrad.grammar.syntax import keywords, parser, table
 from agrad.grammar.syntax.errors import messages
+from agrad.grammar.syntax.loader import read_grammar
 
 ROOT = Path(__file__).parents[2]
 NAMES = "x s W k n E m p y z u v f g i t a b _ ans x.grad y.grad_fn W.T sin pi torch torch.nn np.exp".split()
@@ -73,7 +74,7 @@ class Sentences:
     """The rules of agrad.lark, read backwards: from a symbol to a text that is one."""
 
     def __init__(self) -> None:
-        lark = loader.load()
+        lark = table.build(read_grammar())
         self.rules: dict[str, list[list[Symbol]]] = defaultdict(list)
         for rule in lark.rules:
             self.rules[rule.origin.name].append(rule.expansion)

@@ -1,0 +1,138 @@
+"""What is saved of the grammar, worked out of `agrad.lark` by lark: `loader` saves and loads it."""
+
+from __future__ import annotations
+
+import re
+from struct import pack
+from typing import Any
+
+import lark
+from lark.lexer import TerminalDef
+from lark.parsers.lalr_analysis import Shift
+
+# Python's keywords, whether agrad uses them or not.
+_PYTHON = frozenset(
+    """if elif else for in while def return break continue pass and or not is None True False del assert
+    import from with as lambda class try except finally raise global nonlocal yield async await""".split()
+)
+
+
+class _Unused(lark.lexer.Lexer):
+    """lark wants a lexer when it makes a parser, also where none is to be used."""
+
+    def __init__(self, conf: object) -> None: ...
+
+    def lex(self, lexer_state: object, parser_state: object) -> Any: ...
+
+
+def build(grammar: str, lexer: type[lark.lexer.Lexer] = _Unused, builder: Any = None) -> lark.Lark:
+    """lark's parser of a grammar, as it makes one."""
+    return lark.Lark(
+        grammar, parser="lalr", start="program", lexer=lexer, transformer=builder, maybe_placeholders=False
+    )
+
+
+def worked_out(grammar: str) -> dict[str, Any]:
+    """All that agrad needs of a grammar, in plain values: its words, its signs, and the table of its parser."""
+    built = build(grammar)
+    terminals = sorted(built.terminals, key=lambda terminal: -terminal.priority)  # of two that match, the first
+    signs = {one.name: one.pattern.to_regexp() for one in terminals if not is_word(one)}
+    return {
+        "words": words(grammar),
+        "keywords": {terminal.pattern.value: terminal.name for terminal in terminals if is_word(terminal)},
+        "signs": signs,
+        **_table(built),
+    }
+
+
+def is_word(terminal: TerminalDef) -> bool:
+    """Whether a terminal is a word of the language."""
+    return terminal.pattern.type == "str" and terminal.pattern.value.isidentifier()
+
+
+def _table(built: lark.Lark) -> dict[str, Any]:
+    """The rows of the parser's table, with the states numbered in the order in which they are met."""
+    table: Any = built.parser.parser._parse_table
+    rules = {rule: number for number, rule in enumerate(built.rules)}
+    symbols: dict[str, int] = {}
+    met = {table.start_states["program"]: 0}
+    states = []
+    for state in _growing(met):
+        numbers: list[int] = []
+        for name, (action, target) in sorted(table.states[state].items()):
+            does = met.setdefault(target, len(met)) if action is Shift else -1 - rules[target]
+            numbers += [symbols.setdefault(name, len(symbols)), does]
+        states.append(pack(f"<{len(numbers)}h", *numbers))
+    return {
+        "symbols": tuple(symbols),
+        "rules": tuple(map(_plain, rules)),
+        "states": tuple(states),
+        "first": 0,
+        "last": met[table.end_states["program"]],
+    }
+
+
+def _growing(met: dict[int, int]) -> Any:
+    """The keys of a dictionary, to which more are added meanwhile."""
+    at = 0
+    while at < len(met):
+        yield list(met)[at]
+        at += 1
+
+
+def _plain(rule: Any) -> tuple[Any, ...]:
+    """What `loader` makes a rule of."""
+    parts = tuple((str(part.name), bool(part.filter_out) if part.is_term else None) for part in rule.expansion)
+    options = rule.options
+    return str(rule.origin.name), parts, rule.alias, bool(options.keep_all_tokens), bool(options.expand1)
+
+
+def words(grammar: str) -> dict[str, Any]:
+    """The words of commands and of their options, as the grammar has them; `keywords` says what each set is."""
+    rules = dict(re.findall(r"^[?!]?([a-z_]+): (.*(?:\n +\|.*)*)", grammar, re.MULTILINE))
+    # Words that are names in other places, so that the grammar only declares them; what is no word it declares in the
+    # line that begins with `_NEWLINE`.
+    declared = frozenset(" ".join(re.findall(r"^%declare ([A-Z].*)$", grammar, re.MULTILINE)).split())
+    # The terminals that statements begin with, each with its place in the rule of the statement.
+    names = re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
+    first = {
+        name: start
+        for name in names
+        if name in rules and (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules[name]))
+    }
+    soft = {kind.lower() for start in first.values() for kind in start[1].split(" | ") if kind in declared}
+
+    def of(pattern: str) -> tuple[str, ...]:
+        """The words that may be names, for which a pattern with the terminal in it is found."""
+        return tuple(sorted(word for word in soft if re.search(pattern % word.upper(), grammar, re.MULTILINE)))
+
+    def options_in(rule: str, start: re.Match[str]) -> dict[str, str]:
+        """The words of options in the rule of a command, each with its terminal."""
+        rest = start.string[start.end() :] + rules.get(f"{rule}_option", "")
+        return {terminal.lower(): terminal for terminal in re.findall(r"[A-Z_]{2,}", rest) if terminal in declared}
+
+    options = {
+        command.lower(): found
+        for rule, start in first.items()
+        if (found := options_in(rule, start))
+        for command in start[1].split(" | ")
+    }
+    flags = {kind for found in options.values() for kind in found.values() if re.search(rf"\b{kind} *[|)*]", grammar)}
+    ranging = {
+        word.lower()
+        for rule in ("plot", "contour", "solve", "minimize", "again")
+        for word in first[rule][1].split(" | ")
+        if "_RANGE" in rules[rule] + rules.get(f"{rule}_option", "")
+    }
+    commands = set(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)) - _PYTHON
+    return {
+        "PYTHON": tuple(sorted(_PYTHON)),
+        "COMMANDS": tuple(sorted(commands)),
+        "SOFT": tuple(sorted(soft)),
+        "HEADERS": of(r"\b%s _COLON\b"),
+        "ALONE": of(r"^\w+: %s(?: \(.*\)\?)?(?: ->|$)"),
+        "BEFORE_VALUES": of(r"\b%s(( \| [A-Z_]+)*\))? (expression|values)\b"),
+        "RANGING": tuple(sorted(ranging)),
+        "OPTIONS": options,
+        "FLAGS": tuple(sorted(flags)),
+    }
