@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.backward import paths as nodes_between
-from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread_to, step
+from agrad.engine.autodiff.reverse import Flight, applied, contributions, operand_value, spread_to
 from agrad.engine.core.graph import Node, leading_to, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
@@ -268,22 +268,6 @@ def _logarithm(local: float) -> float:
 # Arrays
 
 
-class _Branches(Flight):
-    """Keeps the contributions separate that a backward pass would add up."""
-
-    __slots__ = ("apart",)
-
-    def __init__(self, node: Node, mask: Any) -> None:
-        super().__init__({})
-        self.apart: list[tuple[Node, Any, Any]] = []
-        if mask is not None:
-            self.masks[node] = mask
-
-    def add(self, node: Node, c: Any, mask: Any) -> None:
-        """One more contribution."""
-        self.apart.append((node, c, mask))
-
-
 class _PartialPath(NamedTuple):
     """A path followed so far: the node it has come to, the cotangent there, and a mask of the entries reached.
 
@@ -346,13 +330,13 @@ def _branches(path: _PartialPath) -> list[_PartialPath]:
     node = path.node
     if node.op is None:
         return []
-    flight = _Branches(node, path.mask)
-    step(node.op, node, path.cotangent, flight, False)
+    flight = Flight({}, {} if path.mask is None else {node: path.mask})
+    apart = [*contributions(node.op, node, path.cotangent, flight, False)]
     scattered = [(operand, c, flight.masks.get(operand)) for operand, c in flight.cotangents.items()]
     trail = (node, path.trail)
     return [
         _PartialPath(operand, spread_to(c, operand.shape), mask, trail)
-        for operand, c, mask in flight.apart + scattered
+        for operand, c, mask in apart + scattered
         if mask is None or np.any(mask)
     ]
 
