@@ -131,7 +131,7 @@ SETTINGS = {
     "live": Setting(True, "true or false", _switch, "false", "show the value of what is typed below the prompt"),
     "plots": Setting(
         "auto",
-        '"auto", "braille", or a protocol for pictures: "kitty", "iterm2" or "sixel"',
+        '"auto", "braille", or "kitty" for pictures by its protocol',
         _plots,
         '"braille"',
         "how the terminal draws plots; auto: as a picture, if it can and matplotlib is installed",

@@ -105,19 +105,18 @@ def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
     """Show curves as a picture, if the terminal can, and there is what draws it."""
     from importlib.util import find_spec  # here, as above
 
-    from agrad.cli.terminal.terminal import graphics
+    from agrad.cli.terminal.terminal import cell_of_pictures
 
-    how = (
-        graphics(chosen) if find_spec("matplotlib") is not None and columns >= _LEAST[0] and rows >= _LEAST[1] else None
-    )
-    if how is None:
+    has_room = columns >= _LEAST[0] and rows >= _LEAST[1]
+    cell = cell_of_pictures(chosen) if has_room and find_spec("matplotlib") is not None else None
+    if cell is None:
         return False
     from agrad.cli.output.inline import WIDEST, picture
 
     width = min(columns, WIDEST)
     rows = min(rows, width * 3 // 10)
     try:
-        made, DRAWN.erasing = picture(plot, width, rows, how)
+        made, DRAWN.erasing = picture(plot, width, rows, cell)
     except AgradError as problem:
         if problem.kind != "extra":
             raise

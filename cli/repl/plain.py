@@ -17,7 +17,6 @@ from select import select
 import click
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
@@ -186,15 +185,6 @@ def put_back(event: KeyPressEvent, text: str) -> None:
     keys = {character: Keys(key) for key, character in _KEYS.items()}
     presses = [KeyPress(keys.get(character, character), character) for character in text]
     event.app.key_processor.input_queue.extendleft(reversed(presses))
-
-
-def keep(source: Input, data: bytes) -> None:
-    """Let bytes that something else has read be typed at the next prompt."""
-    presses: list[KeyPress] = []
-    parser = Vt100Parser(presses.append)
-    parser.feed(data.decode("utf-8", "surrogateescape"))
-    parser.flush()
-    store_typeahead(source, presses)
 
 
 def waits(source: Input) -> bool:

@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from time import perf_counter
 
 import click
@@ -35,18 +34,17 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Window
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth, Output
-from prompt_toolkit.renderer import CPR_Support
 from prompt_toolkit.styles import Style
 
 from agrad.cli.output.text import COLOURS, DRAWN
 from agrad.cli.repl import plain
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
-from agrad.cli.repl.plain import Opening, answered, keep, prompts, waits
+from agrad.cli.repl.plain import Opening, answered, prompts, waits
 from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
-from agrad.cli.terminal.terminal import ASKING, coloured
+from agrad.cli.terminal.terminal import coloured
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
 from agrad.grammar.prompt.graphs import Stepping, with_newest
@@ -109,8 +107,6 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             steps.begin(text, prompt.output)
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
-            answers = prompt.app.renderer.cpr_support is CPR_Support.SUPPORTED  # it tells where its cursor is
-            ASKING.keep = partial(keep, prompt.input) if answers else None
             start, apart = perf_counter(), PAGER.seconds + LOADING.seconds
             yield answered(text, session.names)
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from select import select
-from time import monotonic
-from typing import Any, NamedTuple, TextIO
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
 
 import click
 
@@ -155,164 +152,38 @@ def display_options() -> list[click.Parameter]:
     ]
 
 
-# Whether the terminal can show pictures, and by which protocol: kitty's, that of iTerm2, or sixel.
-#
-# Some terminals say so in the environment. Others are asked, which only a prompt can do: what is typed before the
-# answer comes is read with it, and has to be kept for the prompt.
+# Whether the terminal can show pictures, by kitty's protocol: some terminals say so in the environment.
 
-PATIENCE = 2.0  # seconds to wait for an answer
 _CELL = 10, 20  # pixels of a character, where the terminal does not tell
 # Programs between agrad and the terminal, which do not pass pictures on, by what they set.
 _BETWEEN = ("TMUX", "STY", "ZELLIJ", "INSIDE_EMACS")
 _BETWEEN_TERMS = ("tmux", "screen", "dumb", "linux", "eterm")
 _KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
-_ITERM_PROGRAMS = ("iTerm.app", "WezTerm")
-
-# What is asked: whether kitty's protocol is understood, how many pixels a character has, the largest sixel picture, the
-# colour of the background; and last what the terminal is, which each answers, and in the order of the questions.
-_KITTY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
-_QUESTIONS = "\x1b[16t\x1b[?2;1;0S\x1b]11;?\x1b\\\x1b[c"
-_ANSWERS = re.compile(
-    rb"\x1b_Gi=31;(?P<kitty>[^\x1b]*)\x1b\\"
-    rb"|\x1b\[6;(?P<rows>\d+);(?P<columns>\d+)t"
-    rb"|\x1b\[\?2;(?P<largest>[\d;]*)S"
-    rb"|\x1b\]11;(?P<background>[^\x07\x1b]*)(?:\x07|\x1b\\)"
-    rb"|\x1b\[\?(?P<attributes>[\d;]*)c"
-)
-_LAST = re.compile(rb"\x1b\[\?[\d;]*c$")
-_RGB = re.compile(r"rgba?:([\da-f]+)/([\da-f]+)/([\da-f]+)", re.IGNORECASE)
 
 
-class Graphics(NamedTuple):
-    """How pictures are shown: the protocol, the pixels of a character, and of the largest picture, and the background.
+def cell_of_pictures(chosen: str) -> tuple[int, int] | None:
+    """The pixels of a character where stdout shows pictures; None where it cannot, or characters are wanted.
 
-    `largest` and `background` are None where the terminal does not tell.
-    """
-
-    protocol: str
-    cell: tuple[int, int] = _CELL
-    largest: tuple[int, int] | None = None
-    background: tuple[int, int, int] | None = None
-
-
-class Asking:
-    """Asks the terminal once in a session. There is one, `ASKING`.
-
-    `keep` takes what was typed before the answer; None where nobody would read it, so that nothing may be asked.
-    """
-
-    def __init__(self) -> None:
-        self.keep: Callable[[bytes], None] | None = None
-        self.told: Graphics | None = None
-
-    def graphics(self) -> Graphics:
-        """What the terminal has answered; without a protocol if it has none, or is not asked."""
-        if self.keep is None:
-            return Graphics("")
-        if self.told is None:
-            answers, typed = _asked(_may_be_kitty(os.environ))
-            if typed:
-                self.keep(typed)
-            self.told = understood(answers)
-        return self.told
-
-
-ASKING = Asking()
-
-
-def graphics(chosen: str) -> Graphics | None:
-    """How stdout shows pictures; None where it cannot, or characters are wanted.
-
-    `chosen`: `auto`, `braille`, or a protocol; empty for the setting of the user.
+    `chosen`: `auto`, `braille` or `kitty`; empty for the setting of the user.
     """
     chosen = chosen or find("plots")[0]
-    if chosen == "braille" or not _may_show():
+    if chosen == "braille" or not (sys.stdout.isatty() and coloured(sys.stdout) and drawable(sys.stdout)):
         return None
-    if chosen == "auto" and _is_between(os.environ):
-        return None
-    protocol = named(os.environ) if chosen == "auto" else chosen
-    told = Graphics("") if protocol in ("kitty", "iterm2") else ASKING.graphics()
-    protocol = protocol or told.protocol
-    if not protocol:
-        return None
-    return told._replace(protocol=protocol, cell=_cell() if told.cell == _CELL else told.cell)
+    return _cell() if chosen == "kitty" or _knows_kitty(os.environ) else None
 
 
-def named(environment: Mapping[str, str]) -> str:
-    """The protocol of the terminal that the environment names; empty if it names none that is known."""
-    if environment.get("TERM") in _KITTY_TERMS or environment.get("TERM_PROGRAM") == "ghostty":
-        return "kitty"
-    # iTerm2 sets LC_TERMINAL too, which ssh passes on.
-    is_iterm = environment.get("TERM_PROGRAM") in _ITERM_PROGRAMS or environment.get("LC_TERMINAL") == "iTerm2"
-    return "iterm2" if is_iterm else ""
-
-
-def understood(answers: bytes) -> Graphics:
-    """What the answers of a terminal say."""
-    told = {
-        name: part.decode() for found in _ANSWERS.finditer(answers) for name, part in found.groupdict().items() if part
-    }
-    attributes = told.get("attributes", "").split(";")
-    protocol = "kitty" if told.get("kitty") == "OK" else "sixel" if "4" in attributes[1:] else ""
-    width, height = int(told.get("columns", 0)), int(told.get("rows", 0))
-    cell = (width, height) if width and height else _CELL
-    status, *largest = [int(number or 0) for number in told.get("largest", "1").split(";")]
-    limit = (largest[0], largest[1]) if status == 0 and len(largest) == 2 and all(largest) else None
-    colour = _RGB.match(told.get("background", ""))
-    background = None
-    if colour is not None:
-        red, green, blue = (round(int(part, 16) / (16 ** len(part) - 1) * 255) for part in colour.groups())
-        background = red, green, blue
-    return Graphics(protocol, cell, limit, background)
-
-
-def _may_show() -> bool:
-    """Whether stdout is a terminal that may show colours, and more than ASCII."""
-    return sys.stdout.isatty() and coloured(sys.stdout) and drawable(sys.stdout)
-
-
-def _is_between(environment: Mapping[str, str]) -> bool:
-    """Whether another program draws the terminal, or it is one that shows only text."""
+def _knows_kitty(environment: Mapping[str, str]) -> bool:
+    """Whether the environment names a terminal with kitty's protocol, and no other program draws it."""
     term = environment.get("TERM", "")
-    return not term or term.startswith(_BETWEEN_TERMS) or any(environment.get(name) for name in _BETWEEN)
-
-
-def _may_be_kitty(environment: Mapping[str, str]) -> bool:
-    """Whether kitty's question is understood, which some terminals would print: kitty sets this, whatever TERM is."""
-    return "KITTY_WINDOW_ID" in environment
-
-
-def _asked(kitty: bool) -> tuple[bytes, bytes]:
-    """Ask the terminal; its answers, and what was typed before the last of them."""
-    try:
-        import termios  # here, since few plots are pictures, and not every system has it
-    except ImportError:
-        return b"", b""
-    source = sys.stdin.fileno()
-    before = termios.tcgetattr(source)
-    quiet = termios.tcgetattr(source)
-    quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)  # also Ctrl-C is kept for the prompt
-    quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
-    read = b""
-    termios.tcsetattr(source, termios.TCSANOW, quiet)  # which leaves what was typed already
-    try:
-        sys.stdout.write(_KITTY * kitty + _QUESTIONS)
-        sys.stdout.flush()
-        end = monotonic() + PATIENCE
-        while not _LAST.search(read) and select([source], [], [], max(end - monotonic(), 0))[0]:
-            byte = os.read(source, 1)  # one by one, so that nothing behind the last answer is taken
-            if not byte:
-                break
-            read += byte
-    finally:
-        termios.tcsetattr(source, termios.TCSANOW, before)
-    return b"".join(found[0] for found in _ANSWERS.finditer(read)), _ANSWERS.sub(b"", read)
+    if not term or term.startswith(_BETWEEN_TERMS) or any(environment.get(name) for name in _BETWEEN):
+        return False
+    return term in _KITTY_TERMS or environment.get("TERM_PROGRAM") == "ghostty"
 
 
 def _cell() -> tuple[int, int]:
     """The pixels of a character, as the system knows them."""
     try:
-        import fcntl  # here, as above
+        import fcntl  # here, since few plots are pictures, and not every system has it
         import struct
         import termios
 

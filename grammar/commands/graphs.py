@@ -287,7 +287,7 @@ def _info(session: Session, call: Call) -> None:
     "New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a "
     "terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set noise off`: "
     "no more marks behind numbers that their computation cannot tell from 0. `set plots`: how a terminal draws, "
-    "`braille` or, as pictures, `kitty`, `iterm2` or `sixel`; `auto` asks it.",
+    "`braille` or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
     changes="graph",

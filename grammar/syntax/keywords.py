@@ -125,8 +125,6 @@ SETTABLE = {
         "auto": "as pictures where the terminal can show them, else in braille",
         "braille": "always in braille",
         "kitty": "as pictures, by kitty's protocol",
-        "iterm2": "as pictures, by that of iTerm2",
-        "sixel": "as pictures, in sixel",
     },
 }
 

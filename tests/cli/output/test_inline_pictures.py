@@ -2,26 +2,20 @@
 
 import colorsys
 import os
-import re
-from io import BytesIO
 
 import numpy as np
 import pytest
-from picturing import Picturing, unsixel
-from PIL import Image
+from picturing import Picturing
 from screens import above_toolbar, telling_its_cursor
 
 from agrad.cli.output import inline, text
 from agrad.cli.output.plot_canvas import draw
 from agrad.cli.terminal import terminal as graphics
-from agrad.cli.terminal.terminal import Graphics, named, understood
-from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.session.session import Session
 
 LINE = Plot((Curve("line", [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]),), "index")
 STATEMENT = "plot [0, 1, 2, 3]"
-QUESTIONS = ["[16t", "[?2;1;0S", "]11;?\x1b\\", "[c"]
 
 
 def near(image, colour, reach=40):
@@ -44,43 +38,6 @@ def assert_shows_the_line(image):
     assert curve.sum() > image.width * 0.7
 
 
-def png(cell=(10, 20)):
-    size = 60 * cell[0] / inline.dots(cell), 18 * cell[1] / inline.dots(cell)
-    return drawn(LINE, ".png", size, inline.dots(cell), inline.looks(cell))
-
-
-@pytest.mark.parametrize("background", [(255, 255, 255), (0, 0, 0), (40, 44, 52)])
-def test_sixel_is_the_picture_on_its_background(background):
-    data = png()
-    image = Image.open(BytesIO(data)).convert("RGBA")
-    shown = unsixel(inline.sixel(data, background).removeprefix("\x1bP").removesuffix("\x1b\\"), background)
-    solid = Image.new("RGBA", image.size, (*background, 255))
-    wanted, found = (np.asarray(Image.alpha_composite(solid, one)).astype(int) for one in (image, shown))
-    assert abs(wanted - found).mean() < 1
-    assert np.quantile(abs(wanted - found).max(axis=2), 0.99) < 30
-    assert_shows_the_line(shown)
-
-
-def test_without_a_known_background_each_dot_of_sixel_is_there_or_not():
-    data = png()
-    shown = np.asarray(unsixel(inline.sixel(data, None).removeprefix("\x1bP").removesuffix("\x1b\\"), (0, 0, 0)))
-    there = np.asarray(Image.open(BytesIO(data)).convert("RGBA"))[:, :, 3] >= 128
-    assert ((shown[:, :, 3] == 255) == there).all()
-
-
-@pytest.mark.parametrize("width", [1, 2, 7, 300])
-@pytest.mark.parametrize("height", [1, 5, 6, 7, 20])
-def test_sixel_is_exact_where_there_are_few_colours(width, height):
-    random = np.random.default_rng(width * height)
-    colours = np.array([[0, 0, 0, 255], [255, 255, 255, 255], [255, 0, 0, 255], [0, 0, 0, 0]], np.uint8)
-    pixels = colours[random.integers(0, 4, (height, width))]
-    file = BytesIO()
-    Image.fromarray(pixels, "RGBA").save(file, "png")
-    shown = np.asarray(unsixel(inline.sixel(file.getvalue(), None).removeprefix("\x1bP").removesuffix("\x1b\\"), None))
-    assert (shown[:, :, 3] == pixels[:, :, 3]).all()
-    assert (shown[pixels[:, :, 3] > 0] == pixels[pixels[:, :, 3] > 0]).all()
-
-
 def light(colour):
     """The relative luminance of a colour, as in the guidelines for the contrast of texts."""
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
@@ -97,47 +54,6 @@ def test_each_colour_can_be_read_on_light_and_on_dark(colour, least):
 def test_curves_have_hues_that_can_be_told_apart():
     hues = sorted(colorsys.rgb_to_hsv(*(int(one[p : p + 2], 16) / 255 for p in (1, 3, 5)))[0] for one in inline._CURVES)
     assert min(np.diff([*hues, hues[0] + 1])) > 0.05
-
-
-@pytest.mark.parametrize(
-    ("answers", "found"),
-    [
-        (b"\x1b[?6c", Graphics("")),
-        (b"\x1b[?62;22c", Graphics("")),
-        (b"\x1b[?4c", Graphics("")),  # the first number is the kind of terminal
-        (b"\x1b[?62;4;22c", Graphics("sixel")),
-        (b"\x1b_Gi=31;OK\x1b\\\x1b[?62;4c", Graphics("kitty")),
-        (b"\x1b_Gi=31;ENOTSUP:no\x1b\\\x1b[?62c", Graphics("")),
-        (b"\x1b[6;24;12t\x1b[?62;4c", Graphics("sixel", (12, 24))),
-        (b"\x1b[6;0;0t\x1b[?62;4c", Graphics("sixel")),
-        (b"\x1b[?2;0;800;600S\x1b[?62;4c", Graphics("sixel", largest=(800, 600))),
-        (b"\x1b[?2;3S\x1b[?62;4c", Graphics("sixel")),
-        (b"\x1b]11;rgb:ffff/8080/0000\x07\x1b[?62;4c", Graphics("sixel", background=(255, 128, 0))),
-        (b"\x1b]11;rgb:1e/1e/2e\x1b\\\x1b[?62;4c", Graphics("sixel", background=(30, 30, 46))),
-        (b"", Graphics("")),
-    ],
-)
-def test_what_the_answers_of_a_terminal_say(answers, found):
-    assert understood(answers) == found
-
-
-@pytest.mark.parametrize(
-    ("environment", "protocol"),
-    [
-        ({"TERM": "xterm-kitty"}, "kitty"),
-        ({"TERM": "xterm-ghostty"}, "kitty"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "ghostty"}, "kitty"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, "iterm2"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, "iterm2"),
-        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, "iterm2"),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, ""),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode"}, ""),
-        ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "1"}, ""),  # it may be that of a terminal further out
-        ({}, ""),
-    ],
-)
-def test_what_the_environment_says(environment, protocol):
-    assert named(environment) == protocol
 
 
 @pytest.mark.parametrize(
@@ -160,26 +76,41 @@ def test_where_pictures_would_not_arrive_there_are_none(monkeypatch, variables):
     monkeypatch.setattr(graphics.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(graphics, "drawable", lambda stream: True)
     monkeypatch.setenv("TERM", "xterm-kitty")
-    assert graphics.graphics("auto").protocol == "kitty"
-    monkeypatch.setenv("TERM_PROGRAM", "iTerm.app")
+    assert graphics.cell_of_pictures("auto")
+    monkeypatch.setenv("TERM_PROGRAM", "ghostty")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert graphics.graphics("auto") is None
+    assert graphics.cell_of_pictures("auto") is None
+
+
+def test_a_terminal_that_says_nothing_of_the_protocol_gets_braille(monkeypatch):
+    monkeypatch.setattr(graphics.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(graphics, "coloured", lambda stream: True)
+    monkeypatch.setattr(graphics, "drawable", lambda stream: True)
+    for name in {*graphics._BETWEEN, "TERM_PROGRAM"}:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KITTY_WINDOW_ID", "1")  # it may be that of a terminal further out
+    for program, shows in (("Apple_Terminal", False), ("iTerm.app", False), ("ghostty", True)):
+        monkeypatch.setenv("TERM", "xterm-256color")
+        monkeypatch.setenv("TERM_PROGRAM", program)
+        assert bool(graphics.cell_of_pictures("auto")) == shows
+        assert graphics.cell_of_pictures("kitty")
+        assert graphics.cell_of_pictures("braille") is None
 
 
 def test_set_plots_can_be_undone_and_names_what_there_is():
     session = Session()
     session.steps.depth = 10
-    session.run("set plots sixel")
-    assert session.settings.plots == "sixel"
+    session.run("set plots kitty")
+    assert session.settings.plots == "kitty"
     session.run("set plots braille")
     session.run("undo")
-    assert session.settings.plots == "sixel"
+    assert session.settings.plots == "kitty"
 
 
 def test_without_matplotlib_nothing_is_asked(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr(graphics, "graphics", lambda chosen: pytest.fail("asked"))
+    monkeypatch.setattr(graphics, "cell_of_pictures", lambda chosen: pytest.fail("asked"))
     assert not text._shown_as_picture(LINE, 79, 20, "kitty")
 
 
@@ -202,23 +133,12 @@ def terminal(environment, tmp_path):
         one.__exit__()
 
 
-KINDS = {
-    "kitty": [],
-    "iterm2": [],
-    "sixel": QUESTIONS,
-    "window of kitty": ["kitty", *QUESTIONS],
-}
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 60), (40, 20)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_plot_is_a_picture_below_its_line(terminal, kind, columns, rows):
-    background = (255, 255, 255) if columns == 80 else (0, 0, 0)
-    one = terminal(kind, columns=columns, rows=rows, background=background)
+def test_a_plot_is_a_picture_below_its_line(terminal, columns, rows):
+    one = terminal("kitty", columns=columns, rows=rows)
     one.enter(STATEMENT)
     (shown,) = one.pictures
-    assert one.asked == KINDS[kind]
     top = 2 if columns > 40 else 3  # the greeting takes two rows
     assert (shown.row, shown.column) == (top, 0)
     width = min(columns - 1, inline.WIDEST)
@@ -248,56 +168,16 @@ def braille(statement, columns, rows):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("kind", "variables", "asked"),
-    [
-        ("none", {}, QUESTIONS),
-        ("sixel", {"TERM": "screen-256color"}, []),
-        ("sixel", {"TMUX": "/tmp/none,1,0"}, []),
-        ("kitty", {"TMUX": "/tmp/none,1,0"}, []),
-        ("sixel", {"PROMPT_TOOLKIT_NO_CPR": "1"}, []),
-        ("kitty", {"NO_COLOR": "1"}, []),
-        ("iterm2", {"NO_COLOR": "1"}, []),
-    ],
+    ("kind", "variables"),
+    [("none", {}), ("kitty", {"TMUX": "/tmp/none,1,0"}), ("kitty", {"NO_COLOR": "1"})],
 )
-def test_other_terminals_get_braille(terminal, kind, variables, asked):
+def test_other_terminals_get_braille(terminal, kind, variables):
     one = terminal(kind, variables=variables)
     drawing = braille(STATEMENT, 80, 24)
     one.type(f"{STATEMENT}\r")
     lines = one.see(f"{drawing[-1]}\nagrad>")
     assert one.pictures == []
-    assert one.asked == asked
     assert lines[2 : 2 + len(drawing)] == drawing
-
-
-@pytest.mark.long
-def test_a_terminal_that_does_not_answer_is_asked_once(terminal):
-    one = terminal("sixel", mute=True)
-    lines = one.enter(STATEMENT)
-    assert lines[2] == braille(STATEMENT, 80, 24)[0]
-    one.enter(STATEMENT)
-    assert one.asked == QUESTIONS
-    assert one.pictures == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "typed", ["6*7\r", "x = 'π→'\rprint x, 6*7\r", "print 6\x1b[D\x1b[C*7\r", "oops\x03print 6*7\r"]
-)
-def test_what_is_typed_before_the_answer_is_typed_at_the_next_prompt(terminal, typed):
-    one = terminal("sixel", typed=typed)
-    one.type(f"{STATEMENT}\r")
-    one.see("42\nagrad>")
-    assert len(one.pictures) == 1
-    assert not re.search(r"\?62|\d+;\d+t", "\n".join(one.lines()))
-
-
-@pytest.mark.long
-def test_what_was_typed_while_it_was_computed_is_kept_too(terminal):
-    one = terminal("sixel")
-    one.type("for i in range(300000): x = i*2\r")
-    one.type(f"{STATEMENT}\r6*7\r")
-    one.see("42\nagrad>")
-    assert len(one.pictures) == 1
 
 
 @pytest.mark.long
@@ -305,10 +185,6 @@ def test_pictures_can_be_turned_off_and_chosen(terminal):
     one = terminal("kitty")
     one.enter("set plots braille")
     assert braille(STATEMENT, 80, 24)[0] in one.enter(STATEMENT)
-    one.enter("clear")
-    one.enter("set plots iterm2")
-    one.enter(STATEMENT)
-    assert [shown.number for shown in one.pictures] == [""]
     one.enter("set plots auto")
     one.enter("clear")
     one.enter(STATEMENT)
@@ -326,9 +202,8 @@ def test_the_configuration_turns_them_off(terminal, environment):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["kitty", "sixel"])
-def test_a_picture_follows_the_steps_of_a_leaf_in_its_place(terminal, kind):
-    one = terminal(kind, rows=30)
+def test_a_picture_follows_the_steps_of_a_leaf_in_its_place(terminal):
+    one = terminal("kitty", rows=30)
     one.enter("var k = 1")
     one.enter("plot k*x for x in 0..3")
     before = one.pictures[-1]
@@ -340,7 +215,7 @@ def test_a_picture_follows_the_steps_of_a_leaf_in_its_place(terminal, kind):
     after = one.pictures[-1]
     assert (after.row, after.size) == (before.row, before.size)
     assert after.image.tobytes() != before.image.tobytes()
-    assert len(one.pictures) == (1 if kind == "kitty" else 2)  # characters take the others away
+    assert len(one.pictures) == 1
 
 
 @pytest.mark.long
@@ -357,12 +232,11 @@ def test_no_picture_gets_into_a_transcript(terminal, tmp_path):
 
 
 @pytest.mark.long
-def test_a_script_asks_nothing_and_a_file_gets_braille(environment, tmp_path):
+def test_the_plot_of_a_script_is_a_picture_too(environment, tmp_path):
     (tmp_path / "line.ag").write_text(STATEMENT)
-    for kind, pictures in (("sixel", 0), ("kitty", 1)):
+    for kind, pictures in (("none", 0), ("kitty", 1)):
         own = {name: value for name, value in environment.items() if name != "TERM" or kind != "kitty"}
         with Picturing(own, kind, "run", "line.ag", folder=tmp_path) as one:
             with pytest.raises(AssertionError, match="it has ended"):
                 one.wait("something that never comes")
-            assert one.asked == []
             assert len(one.pictures) == pictures

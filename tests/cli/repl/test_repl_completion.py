@@ -56,7 +56,7 @@ def test_names_functions_and_commands(tab):
         ("graph ", ["d", "b"]),
         ("retain ", ["d", "b"]),
         ("set ", ["w", "a", "echo", "noise", "plots"]),
-        ("set plots ", ["auto", "braille", "kitty", "iterm2", "sixel"]),
+        ("set plots ", ["auto", "braille", "kitty"]),
         ("set echo ", ["on", "off"]),
         ("set echo on ", []),
         ("check ", ["f"]),

@@ -94,7 +94,7 @@ def test_a_session_has_help_on_it(word):
         ("Linear", "Linear\n  Here: nn.Linear(…)"),
         ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
         ("nan", "nan\n  Not a number: "),
-        ("sixel", "set plots sixel\n  As pictures, in sixel."),
+        ("kitty", "set plots kitty\n  As pictures, by kitty's protocol."),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],
 )
