@@ -5,6 +5,7 @@
 # make beside   runs the tests that compare with PyTorch, in build/venv-beside, if PyTorch can be installed here
 # make bounds   runs make test with the lowest versions of the dependencies that pyproject.toml allows
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
+# make mutants  counts the small faults that make test notices (CHOSEN=: that all tests do); it writes into the sources
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
@@ -21,6 +22,7 @@ VENV := $(if $(SUFFIX),build/venv$(SUFFIX),.venv)
 BIN := $(VENV)/bin
 TESTS := build/venv-test$(SUFFIX)
 CASES ?= 2000
+CHOSEN ?= -m 'not long'
 PARALLEL := --numprocesses auto --dist worksteal
 PYTEST = $(TESTS)/bin/python -m pytest -q --durations=10 $(PARALLEL)
 BESIDE := build/venv-beside$(SUFFIX)
@@ -32,7 +34,7 @@ INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 # Where it is set, each of the many processes that the tests start would compile what it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test long check beside bounds explore format types table bench dist installs site docs clean
+.PHONY: run test long check beside bounds explore mutants format types table bench dist installs site docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -79,6 +81,9 @@ explore: $(TESTS)/.test
 	$(TESTS)/bin/python -m pytest -q --hypothesis-profile=explore $(PROPERTIES)
 	AGRAD_SEEDS=$(CASES) $(TESTS)/bin/python -m pytest -q $(PARALLEL) tests/engine/compile/test_random_array_programs.py
 	$(TESTS)/bin/python tests/fuzz/compare.py --cases $(CASES)
+
+mutants: $(TESTS)/.test
+	$(TESTS)/bin/python tests/support/mutant_trial.py $(CHOSEN)
 
 format: $(TESTS)/.dev
 	$(TESTS)/bin/ruff check --fix .
