@@ -29,7 +29,6 @@ _RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was sh
 _GIVEN = re.compile(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
 _NAMES = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
-# "%.3f" % x, and of the text in it what a value takes the place of.
 # A text on one side of a plus.
 _JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
 # hessian(f, a), with a value where the number of an argument is read.
@@ -111,7 +110,7 @@ def _fixes(error: AgradError) -> list[str]:
             error.message = error.message.replace("diagonal", "trace", 1)
             return [f"backward {traced[1]} trace   shows each step of a backward"]
         if error.kind == "arity" and error.at.text.endswith(".grad()"):
-            return [fix for fix in [corrected(error.at, error.at.text.removesuffix("()"))] if can_be_read(fix)]
+            return edits(error.at, error.at.text.removesuffix("()"))
         return _too_many(error.at)
     return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
 
@@ -123,7 +122,8 @@ def _seed(node: Node, typed: str) -> list[str]:
         asked = re.search(r"\b(grad|hessian|hvp)\(.*, ?(\w+)[,)]", typed)
         word, by = asked.groups() if asked else ("grad", by)
         return [f"{word}(sum({name}), {by})", f"jacobian({name}, {by})"]
-    entry = [f"backward {_whole(name)}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
+    whole = name if re.fullmatch(r"[\w.]+", name) else f"({name})"  # which an index may follow
+    entry = [f"backward {whole}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
     return [f"backward sum({name})", *entry, Hint(f"backward {name} seed …"), f"jacobian({name}, {by})"]
 
 
@@ -131,11 +131,6 @@ def _typed(error: AgradError) -> str:
     """The statement that failed; within a loaded script, the statement of that script."""
     statement = error.statement or current().statement
     return statement.text if isinstance(statement, Span) else ""
-
-
-def _whole(text: str) -> str:
-    """A text that an index may follow."""
-    return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
 
 
 def _no_grad(name: str, statement: str) -> list[str]:
@@ -154,7 +149,8 @@ def _freed(root: Node, by: object) -> list[str]:
     carried = _carried_over(root)
     if carried is not None:
         name, node = carried
-        return [Hint(f"{name} = {name}.detach()   before {_place(node)}, to differentiate this iteration alone")]
+        place = node.origin.where if node.origin is not None else f"{node.spell()} is computed"
+        return [Hint(f"{name} = {name}.detach()   before {place}, to differentiate this iteration alone")]
     kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
     return [Hint(f"{kept}   at {line_of(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
 
@@ -167,6 +163,13 @@ def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
     return [Hint(f"{changed.spell()}2 = {new}   at {line_of(by)}")]
 
 
+def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
+    nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
+    places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
+    places += [part.origin for part in (constant, guard) if part is not None]
+    return [Hint(evaluate_again(places) or f"evaluate {root.spell()} again")]
+
+
 def _stale(root: Node) -> list[str]:
     redo, late = _again(root), out_of_date(collect([root]))
     if root.name:
@@ -174,13 +177,6 @@ def _stale(root: Node) -> list[str]:
     named = [node.name for node in root.inputs if isinstance(node, Node) and node in late and node.name]
     place = evaluate_again([root.origin]) if len(named) == 1 else None
     return [Hint(f"forward {named[0]} and {place}, or {redo}" if place else redo)]
-
-
-def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
-    nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
-    places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
-    places += [part.origin for part in (constant, guard) if part is not None]
-    return [Hint(evaluate_again(places) or f"evaluate {root.spell()} again")]
 
 
 def _texts(error: AgradError) -> list[str]:
@@ -206,7 +202,12 @@ def _too_many(at: Span) -> list[str]:
         fix = f"{name}({given[0]}, [{', '.join(given[1:])}])"
     elif name == "solve" and (equation := re.fullmatch(r"\((.+==.+),[ \t]*([^\W\d]\w*)\)", brackets)):
         return [f"solve {equation[1]} for {equation[2]} from 1"]
-    return [fixed] if fix and can_be_read(fixed := corrected(at, fix)) else []
+    return edits(at, fix) if fix else []
+
+
+def edits(place: Span, *texts: str) -> list[str]:
+    """The line of a place with each of these texts there, as far as it can be read."""
+    return [fix for text in texts if can_be_read(fix := corrected(place, text))]
 
 
 def _takes_one(entry: Entry) -> bool:
@@ -222,7 +223,7 @@ def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[s
     place = Span(at.source, start, start + len(name) + 1)
     if at.source.text[place.end :].lstrip(" ").startswith("(") and name.endswith("()"):
         return []  # what is left would be called, too
-    return [fix for word in instead if can_be_read(fix := corrected(place, word))]
+    return edits(place, *instead)
 
 
 def _by_value(at: Origin | None) -> list[str]:
@@ -300,10 +301,6 @@ def _from(steps: list[Any]) -> str:
     return f", from the old {listed(names)}" if names else ""
 
 
-def _place(node: Node) -> str:
-    return node.origin.where if node.origin is not None else f"{node.spell()} is computed"
-
-
 def _augmented(text: str) -> str | None:
     """`b += 1` as the value that it computes: `b + 1`; and `b.sub_(1)`, `b.sub(1)`."""
     found = re.fullmatch(r"(?:no_grad: *)?(\w+) ?([-+*/%@]+)= ?(.+)", text)
@@ -347,7 +344,9 @@ _LEADING = re.compile(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(
 def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:
     """The line with a column that the table has, or with what a method of a data frame is in the language."""
     name, columns = facts.name, facts.columns
-    owner, rest = _apart(name, at.text if at is not None else "")
+    word = re.escape(name)  # t.name(…), or t["name"]
+    found = re.fullmatch(rf"(?s)(.+?)(?:\.{word}\b(.*)|\[[\"']{word}[\"']\])", at.text if at is not None else "")
+    owner, rest = (found[1], found[2] or "") if found is not None else ("", "")
     meant = suggest(name, columns) or leading(name, columns)
     if isinstance(at, Span) and owner:
         fixes = [corrected(at, spelled(owner, one)) for one in meant]
@@ -375,12 +374,6 @@ def spelled(table: str, name: str) -> str:
     return f"{table}[{quote}{name}{quote}]"
 
 
-def _apart(name: str, text: str) -> tuple[str, str]:
-    """The table in `t.name(…)` and `t["name"]`, as typed, and what is called with; empty where it is neither."""
-    found = re.fullmatch(rf"(?s)(.+?)(?:\.{re.escape(name)}\b(.*)|\[[\"']{re.escape(name)}[\"']\])", text)
-    return (found[1], found[2] or "") if found is not None else ("", "")
-
-
 def leading(name: str, columns: Iterable[str]) -> list[str]:
     """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
     known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
@@ -392,16 +385,12 @@ def _of_frame(name: str, owner: str, rest: str, columns: tuple[str, ...], at: Sp
     """What a method of data frames is in the language, in the line it stands in."""
     given = re.fullmatch(r"\((\d*)\)", rest)
     asked = re.search(r"[\"']([^\"']*)[\"']", rest)
-    x, y = columns[0], columns[1] if len(columns) > 1 else columns[0]
-    if asked is not None and asked[1] in columns:
-        x = asked[1]
+    x = asked[1] if asked is not None and asked[1] in columns else columns[0]
     words = {"t": owner, "n": given[1] if given and given[1] else _ROWS}
-    fix = _OF_FRAMES[name].format(**words, x=spelled(owner, x), y=spelled(owner, y))
+    fix = _OF_FRAMES[name].format(**words, x=spelled(owner, x), y=spelled(owner, columns[:2][-1]))
     if "   " in fix:
         return Hint(fix)
-    if fix.startswith(("plot ", "histogram ")):  # statements
-        return fix
-    return corrected(at, fix)
+    return fix if fix.startswith(("plot ", "histogram ")) else corrected(at, fix)  # these are statements
 
 
 # Places in words: at which line something was done, and which lines to evaluate again.
@@ -478,13 +467,9 @@ def again(places: Iterable[Span]) -> str:
         return ""
     parts: list[str] = []
     for text, group in groupby(sorted(found, key=lambda one: one[0]), key=lambda one: one[1]):
-        parts.append(text or _numbered(number for number, _ in group))
+        runs = [] if text else _runs(number for number, _ in group)
+        parts += [f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs] or [text]
     return "; ".join(parts)
-
-
-def _numbered(numbers: Iterable[int]) -> str:
-    runs = _runs(numbers)
-    return "; ".join(f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs)
 
 
 def _of(source: Source) -> str:
@@ -504,13 +489,8 @@ def _lines(numbers: Iterable[int]) -> str:
 
 def _runs(numbers: Iterable[int]) -> list[list[int]]:
     """Numbers in their order, those that follow each other together."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    groups = groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0])
+    return [[number for _, number in group] for _, group in groups]
 
 
 def listed(words: Sequence[object]) -> str:

@@ -26,7 +26,7 @@ from agrad.grammar.pytorch.names import (
     names_in,
 )
 from agrad.grammar.runtime.builtins import CONSTANTS
-from agrad.grammar.runtime.graph_fixes import apart
+from agrad.grammar.runtime.graph_fixes import apart, edits
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed, raised
 from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
@@ -46,26 +46,23 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     if called and name in SHAPES:
         return _called_command(name, span)
     if name in PREFIXES and not called:
-        return _no_value(name, span)
+        message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
+        return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
     if name in USUAL and span.source.text.startswith(".", span.end):
         return of_a_module(name, USUAL[name], span)
-    found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
-    close: list[str] = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
-    if options := _option(name, span):
-        close = options
-    elif elsewhere := _elsewhere(name, span, called, known):
-        close = elsewhere
-    elif quotient := _quotient(name, span, known) or _joined(name, span, called, known):
-        close = quotient
-    elif name in SHAPES and not called:
+    close = _in_words(name, span) or _option(name, span) or _elsewhere(name, span, called, known)
+    close = close or _quotient(name, span, known) or _joined(name, span, called, known)
+    if not close and name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
-    elif called and name in COMMANDS_ELSEWHERE:
-        fixes = [corrected(span, COMMANDS_ELSEWHERE[name])] if COMMANDS_ELSEWHERE[name] == "print" else []
-        close = fixes or [Hint(f"{COMMANDS_ELSEWHERE[name]} …")]
-    elif called and not close:
+    elif not close and called and name in COMMANDS_ELSEWHERE:
+        word = COMMANDS_ELSEWHERE[name]
+        close = [corrected(span, word) if word == "print" else Hint(f"{word} …")]
+    elif not close:
+        found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
+        close = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
+    if not close and called:
         given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
         close = [Hint(f"def {name}({given}) = …   defines it"), "help   lists the functions"]
-    close = _in_words(name, span) or close
     fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
@@ -85,11 +82,8 @@ def _in_words(name: str, span: Span) -> list[str]:
     text = span.source.text
     if name == "wrt" and (found := re.compile(r"[ \t]+(\w+)").match(text, span.end)):
         before = re.search(r"grad[ \t]+(\w+)[ \t]+$", text[: span.start])
-        return (
-            [corrected(Span(span.source, before.start(), found.end()), f"grad({before[1]}, {found[1]})")]
-            if before
-            else []
-        )
+        if before is not None:
+            return [corrected(Span(span.source, before.start(), found.end()), f"grad({before[1]}, {found[1]})")]
     named = re.compile(r"(?:\.\w+)*\.(?:csv|tsv|txt|dat|jsonl|parquet|npy|npz)(?=[ \t]*[,)])").match(text, span.end)
     if named is not None and re.search(r"\bload\w*\([ \t]*$", text[: span.start]):
         return [corrected(Span(span.source, span.start, named.end()), f'"{name}{named[0]}"')]
@@ -98,26 +92,13 @@ def _in_words(name: str, span: Span) -> list[str]:
 
 def of_a_module(name: str, module: str, span: Span) -> AgradError:
     """The error for a name that was imported from a module which agrad does not have."""
-    instead, inside = told(module), _inside(span)
+    instead = told(module)
     message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
     fixes: list[str] = [Hint(instead)] if instead else []
-    if inside is not None and inside.text in KNOWN_ELSEWHERE:
-        fixes = _of_module(span, inside)
+    inside = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
+    if inside is not None and (last := inside[1]) in KNOWN_ELSEWHERE:  # scipy.optimize.curve_fit
+        fixes = _instead(last, Span(span.source, *inside.span(1)), span.start) or [Hint(KNOWN_ELSEWHERE[last])]
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
-
-
-def _inside(span: Span) -> Span | None:
-    """The last name in `scipy.optimize.curve_fit`, of which a place is the first."""
-    found = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
-    return Span(span.source, *found.span(1)) if found is not None else None
-
-
-def _of_module(span: Span, inside: Span) -> list[str]:
-    """What a function of another library is in agrad; the line with it, if that can be determined."""
-    name = inside.text
-    whole = Span(span.source, span.start, inside.end + len(_call(inside)))
-    fixes = _instead(name, whole, arguments(inside), _call(inside))
-    return fixes or [Hint(KNOWN_ELSEWHERE[name])]
 
 
 def _option(name: str, span: Span) -> list[str]:
@@ -134,18 +115,13 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
     """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
     if name in ("agrad", "learn"):
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
-    given = arguments(span)
     if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
         return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
-        there = [module for module in ("torch", "np") if called and _is_in(module, name)]
-        return [corrected(span, f"{module}.{name}") for module in there[:1]]
-    return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
-
-
-def _is_in(module: str, name: str) -> bool:
-    """Whether a name is read behind that of a module, such as `torch.nan_to_num`."""
-    return f"{module}.{name}" in OWN_FORMS or name in libraries.names_in(module)
+        full = [f"{module}.{name}" for module in ("torch", "np") if called]
+        there = [one for one in full if one in OWN_FORMS or name in libraries.names_in(one.partition(".")[0])]
+        return [corrected(span, one) for one in there[:1]]
+    return _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
 
 
 def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
@@ -173,49 +149,49 @@ def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list
     return []
 
 
-def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
-    """The line with agrad's equivalent of a function of other libraries; nothing if that cannot be read."""
-    call = _call(span)
-    return _instead(name, Span(span.source, span.start, span.end + len(call)), given, call)
-
-
 _WORDS = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi", "M_PI": "pi"}
 _WORDS |= {"TRUE": "True", "FALSE": "False", "NULL": "None"}
+# Functions of other libraries, how many arguments they have there, which of these is a name, and the same in agrad.
+# `term`: the first argument, in brackets unless it is one word.
+_FORMS: list[tuple[str, int, int | None, str]] = [
+    ("diff derivative derive d", 2, 1, "grad({0}, {1})"),
+    ("derivative derive", 2, 0, "grad({0})({1})"),
+    ("D", 1, 0, "grad({0})"),
+    ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
+    ("factorial", 1, None, "gamma({0} + 1)"),
+    ("ufloat", 2, None, "({0} ± {1})"),
+    *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
+    *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),
+]
 
 
-def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
-    """The line with agrad's equivalent at the place of a call, or of a name alone."""
-    replacement = _WORDS.get(name, "")
-    if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
-        replacement = f"grad({given[0]}, {given[1]})"
-    elif len(given) == 2 and name in ("derivative", "derive") and given[0].isidentifier():
-        replacement = f"grad({given[0]})({given[1]})"
-    elif len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
+def _of_form(name: str, given: list[str]) -> str:
+    """What a call with these arguments is by the forms; empty where it is none of them."""
+    for names, count, place, form in _FORMS:
+        if name in names.split() and len(given) == count and (place is None or given[place].isidentifier()):
+            return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
+    return ""
+
+
+def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
+    """The line with agrad's equivalent of a function of other libraries, or a name; nothing if that cannot be read.
+
+    `at`: its place, which the arguments follow; `start`: where its module begins, which goes with it.
+    """
+    call, given = _call(at), arguments(at)
+    if len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
         return [derivative_of(given[0], given[1], given[2])]
-    elif len(given) == 1 and name == "D" and given[0].isidentifier():
-        replacement = f"grad({given[0]})"
-    elif len(given) == 1 and name == "diff":
-        x = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
-        replacement = f"{x}[1:] - {x}[:-1]"
-    elif given and name in READERS:
+    replacement, elsewhere = _WORDS.get(name) or _of_form(name, given), KNOWN_ELSEWHERE[name]
+    if not replacement and given and name in READERS:
         replacement = f"load_csv({given[0]})"  # the other arguments have other names
-    elif given and KNOWN_ELSEWHERE[name].endswith("(…)"):
-        replacement = KNOWN_ELSEWHERE[name].removesuffix("(…)") + call
-    elif len(given) == 1 and name == "factorial":
-        replacement = f"gamma({given[0]} + 1)"
-    elif len(given) == 1 and name in RECIPROCALS:
-        replacement = f"(1/{RECIPROCALS[name]}({given[0]}))"
-    elif len(given) == 1 and name in OF_DEGREES:
-        angle = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
-        replacement = f"{OF_DEGREES[name]}({angle}*pi/180)"
-    elif len(given) == 2 and name == "ufloat":
-        replacement = f"({given[0]} ± {given[1]})"
-    elif KNOWN_ELSEWHERE[name].startswith(("plot ", "histogram ")):
+    elif not replacement and given and elsewhere.endswith("(…)"):
+        replacement = elsewhere.removesuffix("(…)") + call
+    elif elsewhere.startswith(("plot ", "histogram ")):
         plain = [one for part in given if "=" not in (one := part.removeprefix("yerr="))]
         places = dict(zip("xyu", plain, strict=False))
-        drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), KNOWN_ELSEWHERE[name])
-        replacement = drawn if len(places) > KNOWN_ELSEWHERE[name].count(",") else ""
-    fixed = corrected(whole, replacement)
+        drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), elsewhere)
+        replacement = drawn if len(places) > elsewhere.count(",") else ""
+    fixed = corrected(Span(at.source, at.start if start is None else start, at.end + len(call)), replacement)
     return short([fixed]) if replacement and can_be_read(fixed) else []
 
 
@@ -262,47 +238,31 @@ def _compared(span: Span) -> str:
     return value if all(value.count(opener) == value.count(closer) for opener, closer in ("()", "[]")) else ""
 
 
-def _no_value(name: str, span: Span) -> AgradError:
-    """The error for a word that has a meaning in the language, but is not a value."""
-    message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
-    return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
-
-
 def alone(span: Span) -> bool:
     """Whether a place is the whole of its statement, like a command without its operands."""
     text = span.source.text
-    before, behind = (
-        re.split(r"[;:\n\r]", text[: span.start])[-1],
-        re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0],
-    )
+    before = re.split(r"[;:\n\r]", text[: span.start])[-1]
+    behind = re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0]
     return not before.strip() and not behind.strip()
 
 
 def unknown_in(module: str, name: str, span: Span) -> AgradError:
     """The same for a name with the prefix of a module: torch.sni, torch.foo.sin."""
     if name in FUNCTIONS or name in CONSTANTS or name in RENAMED:
-        library = _LIBRARIES.get(canonical(module).partition(".")[0], module.partition(".")[0])
-        instead = [f"{prefix}.{name}" for prefix in _prefixes_of(module, name)] or [name]
-        fixes: list[str] = [corrected(span, one) for one in instead[:2]]
+        first = canonical(module).partition(".")[0]
+        library = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}.get(first, module.partition(".")[0])
+        there = [prefix for prefix in libraries.modules() if name in libraries.names_in(prefix)]
+        there.sort(key=lambda prefix: (prefix.partition(".")[0] != first, len(prefix)))  # those of the same library
+        instead = [f"{prefix}.{name}" for prefix in there] or [name]
         message = f"{library} has no {module}.{name}"
-        return AgradError("name", message, labels=[Label(span)], fixes=[fix for fix in fixes if can_be_read(fix)])
+        return AgradError("name", message, labels=[Label(span)], fixes=edits(span, *instead[:2]))
     close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
-    fixes = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
+    fixes: list[str] = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
-        fixes = rewritten(name, span, arguments(span)) or [Hint(KNOWN_ELSEWHERE[name])]
+        fixes = _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
     elif not close and names_in(module):
         fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
-
-
-_LIBRARIES = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}
-
-
-def _prefixes_of(module: str, name: str) -> list[str]:
-    """The modules that have a name: those of the same library first, and the shortest first."""
-    library = canonical(module).partition(".")[0]
-    found = [prefix for prefix in libraries.modules() if name in libraries.names_in(prefix)]
-    return sorted(found, key=lambda prefix: (prefix.partition(".")[0] != library, len(prefix)))
 
 
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
