@@ -5,3 +5,14 @@
 Nothing here changes a graph, and a calculation does not load it. `grammar` may import all of it; of the engine, only
 `program/printer` imports from here, the labels of a dump.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.engine.inspect import dump as dump
+    from agrad.engine.inspect import memory as memory
+    from agrad.engine.inspect import undefined as undefined
+else:
+    __getattr__ = lazy(__name__, "dump", "memory", "undefined")

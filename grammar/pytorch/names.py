@@ -501,7 +501,9 @@ NAMESPACES = {
 def names_in(prefix: str) -> list[str]:
     """The names that agrad has of one of these modules; none for another prefix."""
     place = NAMESPACES.get(prefix.removeprefix("torch."))
-    return sorted(name for name in vars(import_module(place)) if _in_namespace(place, name)) if place else []
+    module = import_module(place) if place else None  # some of what is in __all__ may not be loaded yet
+    listed = {*vars(module), *getattr(module, "__all__", ())} if module else ()
+    return sorted(name for name in listed if place and _in_namespace(place, name))
 
 
 def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:

@@ -336,7 +336,8 @@ def _in_order(names: dict[str, Any]) -> Callable[[], None]:
 # Calls: of functions and methods, the engine's and the user's.
 
 MAX_CALLS = 2000
-_OF_OBJECTS = frozenset(NAMESPACES.values())  # the modules whose functions take objects and classes
+# The modules whose functions take objects and classes.
+_OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"})
 # Functions that call the operators of objects, or ask for their attributes.
 FOLDING = {FUNCTIONS[name].call: name for name in ("sum", "max", "min", "abs", "float", "hasattr", "getattr")}
 FOLDING[FUNCTIONS["stack"].call] = "stack"  # of truths

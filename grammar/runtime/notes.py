@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from agrad.engine import inspect
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.inspect.undefined import first_note, undefined_behind
 from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.bytecode import Do, Frame
@@ -38,7 +38,9 @@ class CutPaths:
         """The note on `var u = x**2` of a leaf x; none on `var x = x/2`, a leaf that takes the place of another."""
         if not isinstance(value, Tensor) or not value.requires_grad or (value.is_leaf and value.name is None):
             return None
-        behind = list(dict.fromkeys(leaf.name for leaf in _leaves(value.node) if leaf.name is not None))
+        found = [leaf for root in roots_of(value.node) if (leaf := root()) is not None and leaf.requires_grad]
+        # But for uncertain numbers: with these a new leaf stays correlated.
+        behind = list(dict.fromkeys(leaf.name for leaf in found if leaf.uncertainty is None and leaf.name is not None))
         in_function = current().reads is not None
         if name in behind or not (behind or in_function) or not self._is_first(span):
             return None
@@ -46,12 +48,8 @@ class CutPaths:
         typed = re.match(r"var[ \t]+", span.text)
         if typed is not None:
             fixes.insert(0, corrected(Span(span.source, span.start, span.start + typed.end()), ""))
-        told = (
-            f"no gradient goes through it to {', '.join(behind)}"
-            if behind
-            else "the derivative takes it for a constant"
-        )
-        message = f"{name} is a new leaf: {told}"
+        told = f"no gradient goes through it to {', '.join(behind)}"
+        message = f"{name} is a new leaf: {told if behind else 'the derivative takes it for a constant'}"
         return Note(message, labels=[Label(span)], fixes=fixes)
 
     def at_number(self, name: str, value: Any, span: Span) -> Note | None:
@@ -69,12 +67,6 @@ class CutPaths:
         found = place not in self._told
         self._told.add(place)
         return found
-
-
-def _leaves(node: Node) -> list[Node]:
-    """The leaves behind a value, but for uncertain numbers: with these a new leaf stays correlated."""
-    found = [root() for root in roots_of(node)]
-    return [leaf for leaf in found if leaf is not None and leaf.requires_grad and leaf.uncertainty is None]
 
 
 # The note on a loss in which a prediction of shape (n, 1) meets a target of shape (n): each entry with each.
@@ -100,7 +92,12 @@ class SpreadLosses:
         for node in _behind(loss.node):
             shapes = _spread(node)
             if shapes is not None:
-                return _note(node, *shapes)
+                left, right = map(format_shape, shapes)
+                message = f"{node.spell()} of shapes {left} and {right} is the difference of every pair of entries"
+                column = "the left" if len(shapes[0]) == 2 else "the right"
+                fixes = [Hint(f"squeeze(x, 1) of {column} side, for the differences entry by entry")]
+                labels = [Label(node.origin)] if node.origin is not None else []
+                return Note(f"{message}, of shape {format_shape(node.shape)}", labels=labels, fixes=fixes)
         return None
 
 
@@ -134,14 +131,6 @@ def _is_product(node: Node, deep: int) -> bool:
     if node.op is None or node.op.reach != "pointwise" or not deep:
         return False
     return any(_is_product(x, deep - 1) for x in node.inputs if type(x) is Node and x.shape == node.shape)
-
-
-def _note(node: Node, left: tuple[int, ...], right: tuple[int, ...]) -> Note:
-    shapes = f"of shapes {format_shape(left)} and {format_shape(right)}"
-    message = f"{node.spell()} {shapes} is the difference of every pair of entries, of shape {format_shape(node.shape)}"
-    column = "the left" if len(left) == 2 else "the right"
-    fixes = [Hint(f"squeeze(x, 1) of {column} side, for the differences entry by entry")]
-    return Note(message, labels=[Label(node.origin)] if node.origin is not None else [], fixes=fixes)
 
 
 # In which iteration of the loops around it something happened: `epoch = 2, i = 5`.
@@ -232,7 +221,7 @@ class Growth:
         if rounds != ROUNDS or last == self._round or name in self._told:
             return None
         self._told.add(name)
-        return _leak_warning_note(name, node, span)
+        return _growth_note(name, node, span)
 
 
 def _built_on(before: Node, node: Node) -> bool:
@@ -248,13 +237,11 @@ def _built_on(before: Node, node: Node) -> bool:
     return False
 
 
-def _leak_warning_note(name: str, node: Node, span: Span) -> Note:
-    from agrad.engine.inspect.memory import held  # here, since few histories grow
-
+def _growth_note(name: str, node: Node, span: Span) -> Note:
     statement = current().statement
     if not isinstance(statement, Span):
         statement = span
-    memory = held(node)
+    memory = inspect.memory.held(node)
     size = f"{memory.nodes} nodes, {format_bytes(memory.bytes)}"
     number = _without_history(name, node, statement)
     fixes = [f"{number}   to add the value alone"] if number else []
@@ -310,10 +297,10 @@ def note_on_nan(
             continue
         is_known, note = False, None
         if node is not None and node.recorded:
-            is_known, note = undefined_behind(node, lambda node: node.seq > log.since)
+            is_known, note = inspect.undefined.undefined_behind(node, lambda node: node.seq > log.since)
         if is_known:
             return note
-        begun = first_note(kept)
+        begun = inspect.undefined.first_note(kept)
         if begun is not None:
             return begun
         words = set(_NAME.findall(span.text)) if span is not None else {"nan"}
@@ -322,11 +309,11 @@ def note_on_nan(
             before += [value.grad for value in before if isinstance(value, Tensor)]
         if "nan" not in words and not any(map(_is_nan, _parts(before))):
             assert span is not None
-            return Note(
-                f"{span.text} is nan{_counted(value)}", labels=[Label(span)]
-            )  # such as inf - inf, at which nothing raises
+            number = int(np.isnan(value.value).sum()) if node is not None and node.shape else 0
+            told = f" in {number} of {value.size} entries" if number else ""
+            return Note(f"{span.text} is nan{told}", labels=[Label(span)])  # as inf - inf, at which nothing raises
         return None
-    return first_note(kept) if printed else None
+    return inspect.undefined.first_note(kept) if printed else None
 
 
 def _was_there(value: Tensor, log: UndoLog) -> bool:
@@ -345,12 +332,6 @@ def _parts(values: Iterable[Any]) -> Iterable[Any]:
 
 def _is_nan(value: Any) -> bool:
     return has_nan(value.value if isinstance(value, Tensor) else value)
-
-
-def _counted(value: Any) -> str:
-    if not isinstance(value, Tensor) or not value.shape:
-        return ""
-    return f" in {int(np.isnan(value.value).sum())} of {value.size} entries"
 
 
 def _is_written(value: Tensor, log: UndoLog) -> bool:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from agrad.engine import inspect
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted
 from agrad.engine.core.guards import Guard, joined
@@ -50,9 +51,7 @@ _FEW = 10_000  # entries, which are looked at in some microseconds
 
 def _on_invalid(kind: str, flag: int) -> None:
     """What numpy calls where an operation on arrays is not defined."""
-    from agrad.engine.inspect.undefined import on_invalid  # here, since few are
-
-    on_invalid(kind, flag)
+    inspect.undefined.on_invalid(kind, flag)
 
 
 def _is_nan(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from os.path import splitext
 from typing import Any
 
+from agrad.engine import inspect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import describe
@@ -133,9 +134,7 @@ class Picture:
         return self._drawn("dot")
 
     def _drawn(self, form: str) -> str:
-        from agrad.engine.inspect.dump import FORMATS, dump  # here, since few sessions draw a graph
-
-        return FORMATS[form](dump(self._root), 10)
+        return inspect.dump.FORMATS[form](inspect.dump.dump(self._root), 10)
 
     def render(self, filename: str = "graph", format: str | None = None, **options: Any) -> None:
         """Write the graph; the ending of the file, or `format`, gives the form: .svg, or .gv for Graphviz."""
