@@ -31,7 +31,7 @@ ALLOWED = {
     "engine.data": "errors extras struct text values",
     "engine.errors": "struct",
     "engine.extras": "errors values",
-    "engine.inspect": "autodiff compile core errors extras interop program struct text values",
+    "engine.inspect": "autodiff compile core errors extras interop lazy program struct text values",
     "engine.interop": "core errors ops values",
     "engine.nn": "autodiff core errors ops values",
     "engine.ops": "autodiff compile core data errors extras program text values",
