@@ -79,7 +79,7 @@ bounds:
 
 explore: $(TESTS)/.test
 	$(TESTS)/bin/python -m pytest -q --hypothesis-profile=explore $(PROPERTIES)
-	AGRAD_SEEDS=$(CASES) $(TESTS)/bin/python -m pytest -q $(PARALLEL) tests/engine/compile/test_random_array_programs.py
+	AGRAD_SEEDS=$(CASES) $(TESTS)/bin/python -m pytest -q $(PARALLEL) tests/engine/compile/test_random_programs.py
 	$(TESTS)/bin/python tests/fuzz/compare.py --cases $(CASES)
 
 mutants: $(TESTS)/.test

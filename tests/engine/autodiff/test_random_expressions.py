@@ -3,7 +3,7 @@
 import random
 
 import numpy as np
-from matrix_functions import matrix_function
+from random_programs import matrix_function
 from rows import each
 
 import agrad.engine as ag

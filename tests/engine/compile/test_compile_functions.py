@@ -9,6 +9,7 @@ from itertools import count, pairwise
 import numpy as np
 import pytest
 from backends import USABLE
+from compiled import eagerly
 from replays import same_bits
 from rows import each
 
@@ -38,13 +39,6 @@ def halving(x):
         x = x / 2
         s = s + x * x
     return s if s < 3 else ag.sin(s)
-
-
-def eager(f, *values):
-    leaves = [ag.tensor(x, requires_grad=True) for x in values]
-    y = f(*leaves)
-    y.backward()
-    return y.item(), tuple(x.grad.value for x in leaves)
 
 
 @everywhere
@@ -87,7 +81,7 @@ def test_an_argument_that_is_not_used_has_gradient_0():
 def test_each_way_that_a_choice_goes_is_traced_when_it_is_met(backend):
     f = ag.compile(halving, 3.0, backend=backend)
     for x in (0.5, 1.5, 7.0, 100.0, 1.5, 0.5, -2.0):
-        value, slope = eager(halving, x)
+        value, slope = eagerly(halving, (x,))
         found = f.value_and_grad(x)
         assert math.isclose(found[0], value, rel_tol=1e-14)
         assert math.isclose(found[1], slope[0], rel_tol=1e-13)
@@ -161,7 +155,7 @@ def test_a_guard_that_does_not_hold_leads_to_the_specialisation_that_does(backen
     points = [tuple(map(float, rng.normal(size=3))) for _ in range(120)]
     for _ in range(2):
         for point in points:
-            value, slopes = eager(branching, *point)
+            value, slopes = eagerly(branching, point)
             found, gradients = compiled.value_and_grad(*point)
             assert math.isclose(found, value, rel_tol=1e-13, abs_tol=1e-300)
             assert np.allclose(gradients, slopes, rtol=1e-12, atol=1e-13)
@@ -382,7 +376,7 @@ def test_rows_go_their_own_ways(backend):
     x = np.linspace(-5.0, 300.0, 30_000)
     values, (by_x,) = ag.compile(halving, 3.0, backend=backend).map(x)
     for row in range(0, len(x), 997):
-        value, slope = eager(halving, x[row])
+        value, slope = eagerly(halving, (x[row],))
         assert math.isclose(values[row], value, rel_tol=1e-13, abs_tol=1e-300)
         assert math.isclose(by_x[row], slope[0], rel_tol=1e-12, abs_tol=1e-300)
 
@@ -405,7 +399,7 @@ def test_what_is_no_operation_by_entries_goes_row_by_row(backend):
     x, y = np.random.default_rng(5).normal(size=(2, 50))
     values, (by_x, by_y) = ag.compile(f, 1.0, 2.0, backend=backend).map(x, y)
     for row in range(50):
-        value, (a, b) = eager(f, x[row], y[row])
+        value, (a, b) = eagerly(f, (x[row], y[row]))
         assert (values[row], by_x[row], by_y[row]) == (value, a, b)
 
 

@@ -7,8 +7,7 @@ from itertools import islice, product
 import numpy as np
 import pytest
 from differences import eager, weights
-from expressions import number_function, on_numbers
-from matrix_functions import matrix_function
+from random_programs import matrix_function, of_numbers, on_numbers
 from replays import same_bits
 from rows import each
 
@@ -104,8 +103,7 @@ def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
 
 @each("number", range(60), short=4)
 def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
-    rng = random.Random(1000 + number)
-    f = number_function(rng, 30)
+    f = of_numbers(number, 30)
     compiled = ag.compile(f, 0.7, -1.3, backend="python")
     for point in islice(product(EDGES, EDGES), number % 3, None, 3):
         value, gradients = compiled.value_and_grad(*point)

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from matrix_functions import matrix_function
+from random_programs import matrix_function
 from replays import Built, check, same_bits, value
 from rows import each
 from samples import function_of, samples

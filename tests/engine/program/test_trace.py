@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from expressions import number_function
+from random_programs import of_numbers
 from replays import same_bits
 from rows import each
 
@@ -240,7 +240,7 @@ def test_what_differs_at_an_edge_stays(f):
 
 @each("number", range(40), short=4)
 def test_the_passes_keep_every_bit(number):
-    f = number_function(random.Random(number), 25)
+    f = of_numbers(number, 25)
     program = gradient_program(f, (0.7, -1.3))
     short = optimised(program)
     assert len(short.steps) < len(program.steps)

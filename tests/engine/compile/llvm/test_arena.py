@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from array_programs import Grown
+from random_programs import of_arrays
 from rows import each
 from test_loops import check, program_of
 
@@ -47,7 +47,7 @@ def test_what_the_library_reads_and_returns_keeps_its_place(f):
 
 @each("seed", range(60), short=12)
 def test_no_two_arrays_that_are_needed_at_once_overlap(seed):
-    grown = Grown(seed)
+    grown = of_arrays(seed)
     schedule = Schedule(program_of(grown, *grown.examples))
     memory = Loops(schedule.program).memory
     last = arena._last_reads(schedule)

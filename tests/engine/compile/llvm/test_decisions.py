@@ -1,11 +1,10 @@
 """Specialisations as one function of machine code, which branches at their guards: the results of each alone."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from itertools import product
 
 import numpy as np
 import pytest
+from compiled import check_threads, eagerly, same
 from rows import each
 
 import agrad.engine as ag
@@ -16,70 +15,6 @@ from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
-
-
-@pytest.fixture
-def soon(monkeypatch):
-    """The one function is made after few calls."""
-    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 2_000.0 * length)
-
-
-def eagerly(f, point):
-    leaves = [ag.tensor(x, requires_grad=True) for x in point]
-    y = f(*leaves)
-    y.backward()
-    return y.item(), tuple([0.0 if x.grad is None else x.grad.item() for x in leaves])
-
-
-def same(found, expected):
-    (value, slopes), (other, others) = found, expected
-    for one, two in zip((value, *slopes), (other, *others), strict=True):
-        assert (math.isnan(one) and math.isnan(two)) or one == pytest.approx(two, rel=1e-12, abs=1e-12)
-
-
-class Branching:
-    """A random function of three numbers that decides some times, also how often it runs a loop."""
-
-    def __init__(self, seed):
-        self.seed = seed
-
-    def __call__(self, x, y, z):
-        rng = np.random.default_rng(self.seed)
-        total, values = 0.1 * x * y * z, [x, y, z]
-        for _ in range(int(rng.integers(2, 6))):
-            a, b, c = (values[int(place)] for place in rng.integers(0, 3, size=3))
-            kind, bound = int(rng.integers(4)), float(rng.normal())
-            if kind == 0:
-                a = ag.sin(a) if a > b else b * 0.5 + c
-            elif kind == 1:
-                a = a * c if b <= bound else (a - b if c > bound else ag.exp(-a * a))
-            elif kind == 2:
-                while abs(a) > 1.0:
-                    a = a * 0.5
-            elif not (a * b < c):
-                a = ag.tanh(a) + bound
-            values[int(rng.integers(3))] = a
-            total = total + a * b
-        return total
-
-
-@each("seed, backend", list(product(range(40), ["auto", "llvm"])), short=15)
-def test_random_functions_compute_what_they_compute_eagerly(soon, seed, backend):
-    f = Branching(seed)
-    points = np.random.default_rng(seed + 100).normal(size=(120, 3)).tolist()
-    compiled, expected = ag.compile(f, *points[0], backend=backend), [eagerly(f, point) for point in points]
-    for _ in range(2):
-        for point, known in zip(points, expected, strict=True):
-            same(compiled.value_and_grad(*point), known)
-    if len(compiled._gradient.known) > 1:
-        together = compiled._gradient.together
-        assert together is not None
-        assert len(together.code.members) > 1
-    more = np.random.default_rng(seed + 200).normal(size=(60, 3)) * 2.0
-    for point in more.tolist():
-        known = eagerly(f, point)
-        same(compiled.value_and_grad(*point), known)
-        assert compiled.value(*point) == pytest.approx(known[0], rel=1e-12, abs=1e-12)
 
 
 def deep(x, y):
@@ -164,15 +99,10 @@ def test_an_error_in_a_branch_is_raised_each_time(soon):
             compiled.value(-1.0)
 
 
-@each("count", [4, 2], short=2)
-def test_threads_share_it(soon, count):
+def test_threads_share_it(soon):
     points = np.random.default_rng(2).normal(size=(300, 2)).tolist()
-    expected = [eagerly(deep, point) for point in points]
     compiled = ag.compile(deep, *points[0])
-    with ThreadPoolExecutor(count) as pool:
-        for _ in range(3):
-            for found, one in zip(pool.map(lambda p: compiled.value_and_grad(*p), points), expected, strict=True):
-                same(found, one)
+    check_threads(compiled.value_and_grad, points * 3, same)
     assert compiled._gradient.together is not None
 
 

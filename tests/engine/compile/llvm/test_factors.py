@@ -1,11 +1,11 @@
 """Systems with the same matrix in compiled functions: factorised once, with the results and errors of each alone."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 
 import pytest
+from compiled import check_threads, same
 from rows import each
 from test_loops import program_of
 
@@ -45,21 +45,19 @@ def stages(compiled, kind):
     return [type(stage) for stage in compiled._gradient.known[0].native.schedule.stages].count(kind)
 
 
-def alike(compiled, exact, *points):
+def alike(f, *points, digits=1e-9):
+    """Machine code gives what Python gives, at the points after the first; the function that is machine code."""
+    compiled, exact = (ag.compile(f, *points[0], backend=name) for name in ("llvm", "python"))
     for point in points:
-        value, by = compiled.value_and_grad(*point)
-        expected, by_exact = exact.value_and_grad(*point)
-        assert value == pytest.approx(expected, rel=1e-12)
-        for one, other in zip(by, by_exact, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(other).max())
+        same(compiled.value_and_grad(*point), exact.value_and_grad(*point), digits)
+    return compiled
 
 
 @each("f", [several, by_cholesky])
 @each("size", [8, 9, 20])
 def test_value_and_gradient(f, size):
     a, y = regular(size, size), RNG.normal(size=size)
-    compiled, exact = (ag.compile(f, a, y, backend=name) for name in ("llvm", "python"))
-    alike(compiled, exact, (a, y), (a * 1.3, y))
+    compiled = alike(f, (a, y), (a * 1.3, y))
     assert stages(compiled, Factorise) == 1
     assert stages(compiled, Solve) > 4
 
@@ -75,10 +73,9 @@ def every(a, y):
 @each("size", [8, 13])
 def test_inverse_determinant_and_solutions_share_the_factors(size):
     a, y = regular(size, size), RNG.normal(size=size)
-    compiled, exact = (ag.compile(every, a, y, backend=name) for name in ("llvm", "python"))
     exchanged = a[::-1].copy()
     exchanged[0] *= -1.0
-    alike(compiled, exact, (a, y), (exchanged, y), (a.T * 0.7, y * 2.0))
+    compiled = alike(every, (a, y), (exchanged, y), (a.T * 0.7, y * 2.0))
     assert stages(compiled, Factorise) == 2  # of a, and of a/9, whose determinant and cofactors are computed
     assert "a matrix is factorised" in compiled.explain()
 
@@ -93,8 +90,7 @@ def test_several_right_sides_are_solved_where_they_lie(size, columns):
         return ag.sum(ag.solve(lower.T, u * s)) + ag.sum(ag.exp(LINE) * ag.sum(t))
 
     a, y = regular(size, 5)[::-1] * 0.5, RNG.normal(size=(size, columns))
-    compiled, exact = (ag.compile(f, a, y, backend=name) for name in ("llvm", "python"))
-    alike(compiled, exact, (np.ascontiguousarray(a), y), (a.T, y[::-1]))
+    alike(f, (np.ascontiguousarray(a), y), (a.T, y[::-1]))
 
 
 def test_a_constant_matrix_is_factorised_before_all_calls():
@@ -132,22 +128,16 @@ def test_factors_are_inside_their_memory(monkeypatch):
     monkeypatch.setattr(loops._Buffers, "_room", room)
     for size in (8, 9, 16, 31):
         a, y = regular(size, 2), RNG.normal(size=size)
-        compiled, exact = (ag.compile(several, a, y, backend=name) for name in ("llvm", "python"))
-        alike(compiled, exact, (a, y), (a[::-1].copy(), y))
+        alike(several, (a, y), (a[::-1].copy(), y))
     assert seen
     for lu, pivots, _ in seen:
         assert (lu[:8] == 7.5).all() and (lu[-8:] == 7.5).all()
         assert (pivots[:8] == 77).all() and (pivots[-8:] == 77).all()
 
 
-@each("count", [2, 4])
-def test_threads_may_solve_at_once(count):
+def test_threads_may_solve_at_once():
     points = [(regular(12, seed), np.arange(12.0)) for seed in range(12)]
-    compiled = ag.compile(several, *points[0], backend="llvm")
-    expected = [compiled.value_and_grad(*point) for point in points]
-    with ThreadPoolExecutor(count) as pool:
-        for found, one in zip(pool.map(lambda point: compiled.value_and_grad(*point), points), expected, strict=True):
-            assert found[0] == one[0] and all(map(np.array_equal, found[1], one[1]))
+    check_threads(ag.compile(several, *points[0], backend="llvm").value_and_grad, points)
 
 
 @each("f", [several, every])
@@ -184,11 +174,6 @@ def test_an_outer_product_is_a_part_of_a_loop():
         return ag.sum(ag.exp(ag.reshape(x, (40, 1)) @ ag.reshape(y, (1, 30))) * 0.5)
 
     x, y = RNG.normal(size=40), RNG.normal(size=30)
-    compiled, exact = (ag.compile(f, x, y, backend=name) for name in ("llvm", "python"))
-    value, by = compiled.value_and_grad(x, y)
-    expected, by_exact = exact.value_and_grad(x, y)
-    assert value == pytest.approx(expected, rel=1e-13)
-    for one, other in zip(by, by_exact, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+    compiled = alike(f, (x, y), digits=1e-12)
     steps = compiled._gradient.known[0].native.program.steps
     assert [step.op.name for step in steps].count("matmul") == 2  # of the gradients

@@ -7,7 +7,8 @@ from pathlib import Path
 import guarded_loops
 import numpy as np
 import pytest
-from array_programs import Grown
+from compiled import check_threads, same
+from random_programs import of_arrays
 from rows import each
 
 import agrad.engine as ag
@@ -182,27 +183,17 @@ def test_any_kind_of_array_may_be_given():
 
 @each("seed", range(300), short=150)
 def test_random_functions_of_arrays_are_the_eager_ones(seed):
-    f = Grown(seed)
+    f = of_arrays(seed)
     exact, fast = (ag.compile(f, *f.examples, backend=backend) for backend in ("python", "llvm"))
     for point in f.points(2):
         value, slopes = exact.value_and_grad(*point)
-        found, others = fast.value_and_grad(*point)
-        scale = max(abs(value), *[np.abs(x).max() for x in slopes], 1.0)
-        assert abs(found - value) <= 1e-12 * scale
-        for one, other in zip(others, slopes, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12 * scale)
-        assert abs(fast.value(*point) - value) <= 1e-12 * scale
+        same(fast.value_and_grad(*point), (value, slopes), 1e-11)
+        assert fast.value(*point) == pytest.approx(value, rel=1e-11, abs=1e-11)
 
 
 def test_threads_may_call_the_same_loops():
-    from concurrent.futures import ThreadPoolExecutor
-
     loops = Loops(program_of(lambda x: ag.sum(ag.exp(x - ag.mean(x))), np.ones(3000)))
-    points = [RNG.normal(size=3000) for _ in range(20)]
-    expected = [loops.call(x) for x in points]
-    with ThreadPoolExecutor(4) as pool:
-        for found, other in zip(pool.map(loops.call, points * 5), expected * 5, strict=True):
-            assert found[0] == other[0] and np.array_equal(found[1], other[1])
+    check_threads(loops.call, [(RNG.normal(size=3000),) for _ in range(20)] * 3)
 
 
 @pytest.mark.long

@@ -1,15 +1,15 @@
 """Loops over bodies of arrays in machine code: what is the same in each iteration is computed and factorised once."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
+from compiled import check_threads, same
 from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import loops, target
 from agrad.engine.compile.llvm.repeated import divided
 from agrad.engine.errors import AgradError
+from agrad.engine.program import rolled
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 
@@ -59,17 +59,11 @@ def points(count):
 
 @pytest.mark.parametrize("f", [implicit, pytest.param(smoothed, marks=pytest.mark.long), explicit])
 def test_value_gradient_and_products_with_the_hessian(f, monkeypatch):
-    from agrad.engine.program import rolled
-
     monkeypatch.setattr(rolled, "LONG", 60)
     first, *others = points(3)
     compiled, exact = (ag.compile(f, *first, backend=backend) for backend in ("llvm", "python"))
     for point in others:
-        value, by = compiled.value_and_grad(*point)
-        expected, by_exact = exact.value_and_grad(*point)
-        assert value == pytest.approx(expected, rel=1e-11)
-        for one, other in zip(by, by_exact, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-11 * np.abs(other).max())
+        same(compiled.value_and_grad(*point), exact.value_and_grad(*point), 1e-9)
     found, expected = (one.hvp(first, others[0]) for one in (compiled, exact))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9 * np.abs(other).max())
@@ -125,9 +119,4 @@ def test_the_parts_of_a_program_compute_what_it_computes(seed):
 
 
 def test_threads_run_the_same_loop():
-    several = points(8)
-    compiled = ag.compile(implicit, *several[0], backend="llvm")
-    expected = [compiled.value_and_grad(*point) for point in several]
-    with ThreadPoolExecutor(4) as pool:
-        for found, one in zip(pool.map(lambda p: compiled.value_and_grad(*p), several), expected, strict=True):
-            assert found[0] == one[0] and all(map(np.array_equal, found[1], one[1]))
+    check_threads(ag.compile(implicit, *points(1)[0], backend="llvm").value_and_grad, points(8))

@@ -1,0 +1,11 @@
+"""What tests of compiled functions share."""
+
+import pytest
+
+from agrad.engine.compile import specializations
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Specialisations become one function after few calls."""
+    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 2e3 * length)
