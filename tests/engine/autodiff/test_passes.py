@@ -4,7 +4,7 @@ import math
 import random
 
 import numpy as np
-from array_programs import Grown
+from random_programs import of_arrays
 from refused import leaf
 
 import agrad.engine as ag
@@ -56,5 +56,5 @@ def test_the_fast_passes_give_the_bits_of_the_textbook_s_on_graphs_of_numbers():
 
 
 def test_the_fast_pass_gives_the_bits_of_the_textbook_s_on_graphs_of_arrays():
-    for f in map(Grown, range(12)):
+    for f in map(of_arrays, range(12)):
         check_passes(f(*map(leaf, f.examples)))
