@@ -1,113 +1,128 @@
-"""How many lines of code there are of uncertain values, budgets, fits, and other answers to questions, in all floors.
+"""How large the project is, in the figures that tests/test_budget.py limits: `python tests/support/size.py` prints them.
 
-A line of code has a token that is neither a comment nor part of a docstring. Their own lines are those of some files, of
-functions and classes of other files, and of rules of the grammar. Apart from these are counted the lines of other features
-that name one of them, such as an import. `python tests/support/size.py` lists all.
+A line of code is one that is not blank, not a comment and not in a docstring.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import re
+import subprocess
 import sys
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FILES = """
-    cli/commands/fit.py
-    cli/data/fit_work.py
-    engine/autodiff/uncertainty.py
-    engine/inspect/budget.py
-    engine/ops/solvers/*.py
-    grammar/commands/plot/fitted.py
-    grammar/commands/solving.py
-    grammar/commands/uncertainty.py
-""".split()
-PARTS = {
-    "cli/data/request.py": "RowFormula._uncertainty RowFormula._spread",
-    "engine/core/graph.py": "Uncertainty Node.uncertainty",
-    "engine/values.py": "format_uncertain",
-    "grammar/commands/plot/command.py": "_fit",
-    "grammar/results.py": "Estimated uncertainty_of",
-    "grammar/runtime/attributes.py": "_u",
-    "grammar/runtime/compiler.py": "_unknowns",
-    "grammar/runtime/machine.py": "note_second_order",
-    "grammar/session/session.py": "_note_sign",
-    "grammar/syntax/ast.py": "Unknowns",
-    "grammar/syntax/ast_builder.py": "Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
-    "Builder.over",
-    "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
-}
-# What adds up the sums of parts, for `--on dask`, is no part of them, nor is `cli/data/cluster`.
-OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}
-RULES = "budget budget_option correlate fit fit_option solve solve_option minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
-NAMED = "names it"
-NAMES = re.compile(
-    r"uncertain|around = self|around\.isspace|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
-    r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers",
-    re.IGNORECASE,
-)
+FLOORS = ("engine", "grammar", "cli")
+OP, PLAIN = "engine/core/op.py", "computed()"  # where `Op` is; what the value of a field that is no fact begins with
+EVAL = ["eval", "a**2*2", "a=3", "--wrt", "a"]
+GENERATED = re.compile(r"[Mm]ade by `make docs`|`make docs` generates")
 
 
-def code_lines(text: str) -> set[int]:
-    """The numbers of the lines with code."""
-    found: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.string.strip() and token.type != tokenize.COMMENT:
-            found.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            found.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A module or statement, and all statements inside, but no expressions."""
+    yield node
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, field, [])
+        for one in inner if isinstance(inner, list) else []:
+            yield from _statements(one)
+
+
+def code_lines(text: str) -> int:
+    """The lines of code of a module."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    docs: set[int] = set()
+    for node in _statements(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            docs.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    return sum(number not in docs and line != "" and line[0] != "#" for number, line in lines)
+
+
+def files(*folders: str) -> dict[str, str]:
+    """The texts of the modules in some folders, by their paths."""
+    found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in found}
+
+
+def lines_by_folder() -> dict[str, int]:
+    """Lines of code of each folder of a floor, of the files at its top, and of all three floors together."""
+    found: dict[str, int] = {}
+    for path, text in files(*FLOORS).items():
+        parts = path.split("/")
+        count = code_lines(text)
+        for place in ("/".join(parts[: 2 if len(parts) > 2 else 1]), "cli, grammar and engine"):
+            found[place] = found.get(place, 0) + count
     return found
 
 
-def definitions(tree: ast.AST, above: str = "") -> Iterator[tuple[str, range]]:
-    """The classes and functions, by their names, with their lines."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            first = min(one.lineno for one in (node, *node.decorator_list))
-            yield above + node.name, range(first, node.end_lineno + 1)
-            yield from definitions(node, f"{above}{node.name}.")
+def local_imports() -> int:
+    """The imports inside functions."""
+
+    found = 0
+    for text in files(*FLOORS).values():
+        inside: set[ast.AST] = set()
+        for node in _statements(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inside.update(one for one in _statements(node) if isinstance(one, ast.Import | ast.ImportFrom))
+        found += len(inside)
+    return found
 
 
-def counted() -> Iterator[tuple[str, str, int]]:
-    """The files, the parts of each that belong to it, and how many lines of code they have."""
-    whole = {path for pattern in FILES for path in ROOT.glob(pattern)}
-    for path in sorted(path for floor in ("cli", "engine", "grammar") for path in (ROOT / floor).rglob("*.py")):
-        text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-        if path not in whole and name not in PARTS and not NAMES.search(text):
-            continue
-        lines = code_lines(text)
-        known = dict(definitions(ast.parse(text))) if name in PARTS or name in OTHERS else {}
-        if path in whole:
-            for part in OTHERS.get(name, "").split():
-                lines -= set(known[part])
-            yield name, "", len(lines)
-            continue
-        if name in PARTS:
-            for part in PARTS[name].split():
-                its = lines.intersection(known[part])
-                lines -= its
-                yield name, part, len(its)
-        others = sum(bool(NAMES.search(line)) for number, line in enumerate(text.splitlines(), 1) if number in lines)
-        if others:
-            yield name, NAMED, others
-    grammar = (ROOT / "grammar/agrad.lark").read_text(encoding="utf-8").splitlines()
-    rules = [line for line in grammar if re.match(r"\??(\w+)(\.\d+)?:", line)]
-    for rule in RULES.split():
-        yield "grammar/agrad.lark", rule, sum(bool(re.match(rf"\??{rule}(\.\d+)?:", line)) for line in rules)
+def facts_of_operations() -> int:
+    """The fields of `Op` that an operation need not state."""
+    (op,) = (one for one in ast.parse((ROOT / OP).read_text("utf-8")).body if getattr(one, "name", "") == "Op")
+    stated = [one.value for one in op.body if isinstance(one, ast.AnnAssign) and one.value is not None]
+    return sum(ast.unparse(value) != PLAIN for value in stated)
 
 
-def sums() -> tuple[int, int]:
-    """The sum of their own lines, and that of the lines of other features that name them."""
-    rows = [*counted()]
-    named = sum(count for _, part, count in rows if part == NAMED)
-    return sum(count for _, _, count in rows) - named, named
+def modules_for_an_answer() -> int:
+    """The modules of agrad that `agrad eval` loads for one gradient, in a process of its own."""
+    command = [sys.executable, "-X", "importtime", "-m", "agrad.cli", "--no-init", *EVAL]
+    told = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", check=True).stderr
+    return len(set(re.findall(r"\| +(agrad(?:\.\S+)?)$", told, re.MULTILINE)))
+
+
+def typing_circles() -> int:
+    """The modules that are in a circle of imports, if those for types count too."""
+    from test_rooms import arrows
+
+    graph = arrows("top", "function", "typing")
+    return sum(name in _behind(name, graph) for name in graph)
+
+
+def _behind(name: str, graph: dict[str, set[str]]) -> set[str]:
+    """All modules that a module imports, and that these import."""
+    found: set[str] = set()
+    new = graph[name] - {name}
+    while new:
+        found |= new
+        new = {other for one in new for other in graph[one] - {one}} - found
+    return found
+
+
+def words_by_hand() -> int:
+    """The words of the documents that no program writes, without the list of changes."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]
+    texts = (path.read_text("utf-8") for path in pages)
+    return sum(len(text.split()) for text in texts if not GENERATED.search(text[:600]))
+
+
+def figures() -> dict[str, int]:
+    """All figures, by what they count."""
+    return {
+        **{f"lines of {place}": count for place, count in sorted(lines_by_folder().items())},
+        "lines of tests": sum(map(code_lines, files("tests").values())),
+        "files of Python": len(files(*FLOORS)),
+        "imports inside functions": local_imports(),
+        "modules in circles, with those of types": typing_circles(),
+        "modules for an answer": modules_for_an_answer(),
+        "facts of operations": facts_of_operations(),
+        "words by hand": words_by_hand(),
+        "words of CHANGELOG.md": len((ROOT / "CHANGELOG.md").read_text("utf-8").split()),
+    }
 
 
 if __name__ == "__main__":
-    rows = [*counted(), *zip(("their own", "of others"), ("", NAMED), sums(), strict=True)]
-    sys.stdout.write("".join(f"{count:5}  {file}  {part}\n" for file, part, count in rows))
+    sys.path.insert(0, str(ROOT / "tests"))
+    sys.stdout.write("".join(f'    "{name}": {count:_},\n' for name, count in figures().items()))
