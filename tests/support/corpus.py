@@ -1,7 +1,7 @@
 """What agrad answers, to very many texts: `tests/corpus.txt`, which holds the inputs and, below each, all that comes out.
 
 `python tests/support/corpus.py` runs the inputs in that file again, and writes today's answers into it; with `--print`, on
-standard output. `python tests/support/collect.py` gathers the inputs anew. A change that is to change nothing that a user
+standard output; with `--whole`, nothing is cut, to compare two versions of agrad. `python tests/support/collect.py` gathers the inputs anew. A change that is to change nothing that a user
 sees leaves the file as it is, byte for byte.
 
 An entry begins with `=== KIND ORIGIN`, and has lines that begin with a sign:
@@ -18,7 +18,7 @@ The kinds are `session` (statements as at the prompt), `each` (the same, each in
 
 from __future__ import annotations
 
-import ctypes
+import gc
 import hashlib
 import io
 import math
@@ -87,7 +87,7 @@ def masked(text: str, folder: str) -> str:
     text = text.replace(os.path.realpath(folder), "FOLDER").replace(folder, "FOLDER").replace(str(ROOT), "ROOT")
     text = re.sub(r"\bat 0x[0-9a-f]{6,}", "at PLACE", text)
     made = re.sub(r"\b\d[\d.e-]* (ns|µs|us|ms|s)\b", "TIME", text)
-    return made if made == text else re.sub(r" +", " ", re.sub(r"\d+ runs", "RUNS", made))
+    return made if made == text else re.sub(r" +", " ", re.sub(r"\d[\d.]*%?", "N", made))
 
 
 def short_hash(text: str | bytes) -> str:
@@ -218,15 +218,15 @@ class Runner:
         self.preludes: dict[str, list[str]] = {}
         self.kept = self.files()
 
-    def files(self) -> dict[str, bytes]:
-        """The files in the folder, but for those of agrad itself."""
+    def files(self) -> dict[str, tuple[int, int]]:
+        """The files in the folder, but for those of agrad itself, with what changes when they are written."""
         found = {}
         for path, folders, names in os.walk("."):
             folders[:] = sorted(name for name in folders if name not in ("home", "__pycache__"))
             for name in sorted(names):
                 place = os.path.normpath(os.path.join(path, name))
-                with suppress(OSError):
-                    found[place] = Path(place).read_bytes()
+                facts = os.stat(place)
+                found[place] = (facts.st_mtime_ns, facts.st_size)
         return found
 
     def answered(self, entry: Entry) -> list[str]:
@@ -243,18 +243,17 @@ class Runner:
             return
         shutil.rmtree("home", ignore_errors=True)
         now = self.files()
+        if now == self.kept:
+            return
         for place in sorted(now.keys() - self.kept.keys()):
-            text = now[place]
+            text = Path(place).read_bytes()
+            os.unlink(place)
             with suppress(UnicodeDecodeError):
-                if b"\0" not in text and len(text) < 3000 and not place.endswith((".svg", ".html")):
+                if b"\0" not in text and len(text) < LARGE and not place.endswith((".svg", ".html")):
                     yield from lines_of("w", f"{place}\n{text.decode()}")
                     continue
             yield f"w {place} #{short_hash(text) if place.endswith(('.csv', '.npy', '.svg', '.html')) else ''}"
-        for place in sorted(now.keys() | self.kept.keys()):
-            if place not in self.kept:
-                os.unlink(place)
-            elif now.get(place) != self.kept[place]:
-                Path(place).write_bytes(self.kept[place])
+        assert self.files() == self.kept, f"{entry.head} writes a file that was there"
         for path, folders, _ in os.walk(".", topdown=False):
             for name in folders:
                 with suppress(OSError):
@@ -435,7 +434,8 @@ def read(text: str) -> list[Entry]:
 
 def answers(entries: list[Entry], tell=lambda *_: None) -> Iterator[list[str]]:
     """The lines of each entry, with today's answers; `tell` is called with an entry and the seconds it took."""
-    ctypes.CDLL(None)  # before any limit on memory
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)  # as `agrad` does
     with workshop() as folder:
         runner = Runner(folder)
         for entry in entries:
@@ -451,6 +451,9 @@ def written(entries: list[Entry]) -> str:
 
 
 def main() -> None:
+    global LARGE
+    if "--whole" in sys.argv:
+        LARGE = sys.maxsize
     made = written(read(FILE.read_text("utf-8")))
     if "--print" in sys.argv:
         sys.stdout.reconfigure(encoding="utf-8")
