@@ -28,6 +28,8 @@ def test_every_answer_is_the_same(tmp_path):
         return
     (machine, _, answered), (recorded, _, expected) = answered.partition("\n"), expected.partition("\n")
     if machine != recorded:
-        pytest.skip(f"the answers were recorded with other libraries, or another processor: {recorded}; here: {machine}")
+        pytest.skip(
+            f"the answers were recorded with other libraries, or another processor: {recorded}; here: {machine}"
+        )
     lines = difflib.unified_diff(expected.split("\n"), answered.split("\n"), "recorded", "today", "", "", 4, "")
     pytest.fail("\n".join([line for line, _ in zip(lines, range(MOST), strict=False)]), pytrace=False)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pasted
 import sentences
 import tutorials
-from corpus import FILE, Entry, answers, machine, read
+from corpus import FILE, Entry, machine, read
 from transcript import blocks, statements
 
 from agrad.cli.lesson.chapters import chapters
@@ -48,7 +48,9 @@ SLOW = 1.5
 LARGEST = 4000  # characters of what a text from a test answers
 RANDOM = 250
 TOGETHER = 8  # texts in a session
-DANGER = re.compile(r"/etc|/proc|/dev|~/|://|\.\./|/tmp|limit |while True|while 1\b|while x\b|input\(|1000000|10\*\*[5-9]|\d{7}|\de[6-9]|5_000")
+DANGER = re.compile(
+    r"/etc|/proc|/dev|~/|://|\.\./|/tmp|limit |while True|while 1\b|while x\b|input\(|1000000|10\*\*[5-9]|\d{7}|\de[6-9]|5_000"
+)
 HEAVY = "hostile budget interruption random_statements no_escape several_sessions native_loops bits_of_loops".split()
 
 USUAL = """\
@@ -58,7 +60,7 @@ def f(t) = t*x"""
 
 DATA = {
     "points.csv": "x,y,t\n1,2,5\n3,4,6\n-1,1,7\n0.5,0.25,8\n",
-    "named.csv": "name,x (m),y (m)\na,1,2\nb,0.5,-1\n\"c, d\",3,1e-3\n",
+    "named.csv": 'name,x (m),y (m)\na,1,2\nb,0.5,-1\n"c, d",3,1e-3\n',
     "german.csv": "x;y\n1,5;2\n2,5;-3\n3;4,25\n",
     "gaps.csv": "x,y\n1,2\nNA,3\n,4\n5,6\n",
     "tabs.tsv": "# a comment\nx\ty\n1\t2\n3\t4\n",
@@ -116,7 +118,9 @@ def of_consoles() -> Iterator[Entry]:
                             yield data(made[2], shlex.split(made[1])[0].replace("\\n", "\n"))
                         elif fed and not re.search(r"[|>$]", fed[2]):
                             yield shell(fed[2], shlex.split(fed[1])[0].replace("\\n", "\n"), path.name)
-                        elif part.startswith("agrad ") and not re.search(r" [|]|&&| in\b|\$x", part) and part not in seen:
+                        elif (
+                            part.startswith("agrad ") and not re.search(r" [|]|&&| in\b|\$x", part) and part not in seen
+                        ):
                             seen.add(part)
                             yield shell(part[6:], "", path.name)
     for name, text in DATA.items():
@@ -135,7 +139,9 @@ def of_tables() -> Iterator[Entry]:
     for name, entry in FUNCTIONS.items():
         if entry.example:
             text, _, before = entry.example.partition("# with ")
-            yield Entry("session", f"function {name}", inputs([*filter(None, [before]), text.strip(), f"assert {text}"]))
+            yield Entry(
+                "session", f"function {name}", inputs([*filter(None, [before]), text.strip(), f"assert {text}"])
+            )
 
 
 def literal(value: object) -> str:
@@ -176,16 +182,29 @@ def of_samples() -> Iterator[Entry]:
             yield Entry("session", f"sample {name} {number}", inputs([*leaves, *rest]))
             if number == 0 and name in OPS and all(re.fullmatch(r"-?[\d.e-]+", text) for text in typed):
                 for language in ("py", "c", "js", "tex"):
-                    yield shell(shlex.join(["export", call, "--to", language, *(["--hessian"] if language == "py" else [])]), "", "sample")
+                    yield shell(
+                        shlex.join(["export", call, "--to", language, *(["--hessian"] if language == "py" else [])]),
+                        "",
+                        "sample",
+                    )
 
 
 def of_help() -> Iterator[Entry]:
     known = {*topics(COMMANDS), *KINDS, *words.GLOSSARY, *words.EXTRAS, *words.PARTS}
     known |= {*descriptions.ATTRIBUTES, *descriptions.METHODS, *descriptions.NODE_ATTRIBUTES}
-    known |= {*COMMANDS_ELSEWHERE, *NO_COMMANDS, *ABSENT, *pytorch.RENAMED, *pytorch.OWN_FORMS, *pytorch.KNOWN_ELSEWHERE}
+    known |= {
+        *COMMANDS_ELSEWHERE,
+        *NO_COMMANDS,
+        *ABSENT,
+        *pytorch.RENAMED,
+        *pytorch.OWN_FORMS,
+        *pytorch.KNOWN_ELSEWHERE,
+    }
     known |= {word for usage, _ in OPERATORS for word in usage.split()}
     known |= {option for command in COMMANDS.values() for option in (*command.options, *command.keywords)}
-    yield Entry("each", "help", inputs(["help", *(f"help {word}" for word in sorted(map(str, known)) if "\n" not in word)]))
+    yield Entry(
+        "each", "help", inputs(["help", *(f"help {word}" for word in sorted(map(str, known)) if "\n" not in word)])
+    )
     for name in SHELL_COMMANDS:
         yield shell(f"{name} --help")
         yield shell(f"help {name}")
@@ -251,7 +270,9 @@ def of_command_lines() -> Iterator[Entry]:
             yield shell(f"check {base} {more}".strip())
         for language in ("c", "js", "py", "ag", "tex"):
             for more in ("", "--hessian"):
-                yield shell(f"export {shlex.quote(text)} {values if '[' in values else ''} --wrt {by} --to {language} {more}".strip())
+                yield shell(
+                    f"export {shlex.quote(text)} {values if '[' in values else ''} --wrt {by} --to {language} {more}".strip()
+                )
     for line in ["eval '2*'", "eval q", "eval 'x*2' 'x=[1, 2]' --wrt x", "eval -f nowhere", "eval 'sin(x)' 'x=[[1], [2, 3]]'", "eval 'x' x=", "eval",
                  "eval 2 --wrt x", "eval x x=2 --order 0", "eval x x=2 --jvp y=1", "eval 'x*y' x=2 y=3 --jvp x=1", "eval 'x*y' x=2 y=3 --jvp x=1 --json",
                  "eval 'x**2' 'x=[3, 4]' --wrt x --vjp '[1, 1]'", "eval 'x**2' 'x=[3, 4]' --wrt x --vjp '[1, 1]' --json", "eval -e 'u = x**2 + 1' -e 'log(u)' -e 'u**3' x=2 --wrt x",
@@ -273,7 +294,9 @@ def of_command_lines() -> Iterator[Entry]:
                  "'[x*y, x + y]' points.csv --wrt x,y --jacobian", "'(x - mean(x))/std(x)' points.csv --whole mean,std --wrt x", "'x if x > 0 else -x**2' points.csv --wrt x", "'log(x)' points.csv --wrt x",
                  "'x*w' points.csv -D 'w=[1, 2]'", "'sum([x, y]*w)' points.csv -D 'w=[1, 2]' --wrt x,y", "'scan(lambda s, r: s*x + r, 0, [1, 2, 3])' points.csv --wrt x", "'x**2' - --wrt x"]:  # fmt: skip
         yield shell(f"map {line}", "x,y\n1,2\n3,4\n" if " - " in line else "")
-    yield shell("repl", "var x = 3\nx**2\nbackward x**2\nx.grad\nq\nfor i in range(2):\n    print i\n\n2+*\nundo\nnames\n")
+    yield shell(
+        "repl", "var x = 3\nx**2\nbackward x**2\nx.grad\nq\nfor i in range(2):\n    print i\n\n2+*\nundo\nnames\n"
+    )
     yield shell("run -", 'var a = 3\na**2\nprint "a is", a\nbackward a**2\ngrad a\nplot x**2 for x in -1..1\n')
     yield shell("run - --json", 'var a = 3\na**2\nprint "a is", a\nbackward a**2\ngrad a\nplot x**2 for x in -1..1\n')
 
@@ -297,17 +320,31 @@ def of_tests() -> Iterator[Entry]:
         loose: list[str] = []
         prelude: list[str] = []
         for node in module.body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-                prelude += [node.value.value.removesuffix("\n")] * (node.targets[0].id in ("START", "BEGIN", "BEFORE", "SETUP", "HEAD"))
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                prelude += [node.value.value.removesuffix("\n")] * (
+                    node.targets[0].id in ("START", "BEGIN", "BEFORE", "SETUP", "HEAD")
+                )
             doc = ast.get_docstring(node, clean=False) if isinstance(node, ast.FunctionDef | ast.ClassDef) else None
             inside = {id(one) for part in getattr(node, "body", []) for one in ast.walk(part)}
             session: list[str] = []
             for one in ast.walk(node):
-                if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value != doc and kept_of(one.value):
+                if (
+                    isinstance(one, ast.Constant)
+                    and isinstance(one.value, str)
+                    and one.value != doc
+                    and kept_of(one.value)
+                ):
                     (session if id(one) in inside and isinstance(node, ast.FunctionDef) else loose).append(one.value)
             in_calls = [
                 word.value
-                for call in sorted((one for one in ast.walk(node) if isinstance(one, ast.Call) and id(one) in inside), key=lambda one: (one.lineno, one.col_offset))
+                for call in sorted(
+                    (one for one in ast.walk(node) if isinstance(one, ast.Call) and id(one) in inside),
+                    key=lambda one: (one.lineno, one.col_offset),
+                )
                 for word in call.args
                 if isinstance(word, ast.Constant) and isinstance(word.value, str) and word.value in session
             ]
@@ -319,7 +356,11 @@ def of_tests() -> Iterator[Entry]:
         if prelude:
             name = path.stem
             yield Entry("prelude", name, inputs(prelude))
-        needy = [] if prelude else [text for text in loose if any(map(wants, re.findall(r"\b[a-zA-Z]\b", text), [text] * 9))]
+        needy = (
+            []
+            if prelude
+            else [text for text in loose if any(map(wants, re.findall(r"\b[a-zA-Z]\b", text), [text] * 9))]
+        )
         for start in range(0, len(needy), TOGETHER):
             yield Entry("session", f"{path.name} {start}", inputs([USUAL, *needy[start : start + TOGETHER]]))
         for text in loose:
@@ -347,14 +388,34 @@ def of_prompts() -> Iterator[Entry]:
              "if x", "print f\"{x", "plot x for ", "plot t[\"", "save \"", "fit y ~ a*x over ", "minimize ", "solve ", "def g(a):\n    ret", "nn.Lin", "optim.", "zer", "conv", "softmx", "W[0, ", "x ** ", "del ", "check ", "explain "]  # fmt: skip
     yield Entry("complete", "usual", inputs(texts))
     wrong = ast.parse((ROOT / "tests" / "grammar" / "lint" / "test_lint.py").read_text("utf-8"))
-    found = [one.value.replace(CARET, "") for one in ast.walk(wrong) if isinstance(one, ast.Constant) and isinstance(one.value, str) and "agrad" not in one.value]
+    found = [
+        one.value.replace(CARET, "")
+        for one in ast.walk(wrong)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and "agrad" not in one.value
+    ]
     found += [path.read_text("utf-8") for path in sorted((ROOT / "examples").glob("*.ag"))]
-    yield Entry("lint", "", inputs([text for text in dict.fromkeys(found) if len(text) > 3 and not re.fullmatch(r"[a-z ]*", text)]))
+    yield Entry(
+        "lint",
+        "",
+        inputs([text for text in dict.fromkeys(found) if len(text) > 3 and not re.fullmatch(r"[a-z ]*", text)]),
+    )
 
 
 def gathered() -> list[Entry]:
     usual = Entry("prelude", "usual", inputs([USUAL]))
-    parts = [of_documents, of_consoles, of_tables, of_samples, of_help, of_lesson, of_files, of_command_lines, of_prompts, of_tests, of_random]
+    parts = [
+        of_documents,
+        of_consoles,
+        of_tables,
+        of_samples,
+        of_help,
+        of_lesson,
+        of_files,
+        of_command_lines,
+        of_prompts,
+        of_tests,
+        of_random,
+    ]
     return [usual, *(entry for part in parts for entry in part())]
 
 
@@ -368,8 +429,9 @@ def late(*_: object) -> None:
 
 def trial(entries: list[Entry]) -> list[tuple[list[str], float]]:
     """Each entry's lines and seconds, in this process; [] for one that takes too long."""
-    from corpus import Runner, workshop
     from time import process_time
+
+    from corpus import Runner, workshop
 
     found = []
     signal.signal(signal.SIGPROF, late)
@@ -413,7 +475,9 @@ def main() -> None:
         entries = read(source.read_text("utf-8"))
         made = {seed: Path(folder, seed) for seed in "12"}
         begun = [
-            subprocess.Popen([sys.executable, __file__, source, out], env=os.environ | {"PYTHONHASHSEED": seed}, cwd="/")
+            subprocess.Popen(
+                [sys.executable, __file__, source, out], env=os.environ | {"PYTHONHASHSEED": seed}, cwd="/"
+            )
             for seed, out in made.items()
         ]
         if any(process.wait() for process in begun):
@@ -421,7 +485,7 @@ def main() -> None:
         runs = [ast.literal_eval(out.read_text("utf-8")) for out in made.values()]
     kept = []
     for entry, (one, spent), (other, _) in zip(entries, *runs, strict=True):
-        from_tests = entry.kind == "each" and len(entry.inputs) == 1 or ".py test_" in entry.origin
+        from_tests = (entry.kind == "each" and len(entry.inputs) == 1) or ".py test_" in entry.origin
         if one != other or not one:
             differing = next((pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]), "")
             sys.stderr.write(f"not the same: {entry.head}: {differing}\n")

@@ -234,6 +234,8 @@ class Runner:
         current().guard = None
         lines = [entry.head, *getattr(self, entry.kind)(entry)]
         lines += self.tidied(entry)
+        if entry.kind == "complete":
+            return lines
         return [masked(line, self.folder) if line[:1] not in INPUTS else line for line in lines]
 
     def tidied(self, entry: Entry) -> Iterator[str]:
@@ -317,7 +319,9 @@ class Runner:
                 session.run(one)
             word, found = completions(text, session)
             told = " ".join(f"{one.text}·{one.usage}·{one.meaning}" for one in found)
-            yield from lines_of("|", f"{word}: {len(found)} {' '.join(one.text for one in found[:12])} #{short_hash(told)}")
+            yield from lines_of(
+                "|", f"{word}: {len(found)} {' '.join(one.text for one in found[:12])} #{short_hash(told)}"
+            )
 
     def cli(self, entry: Entry) -> Iterator[str]:
         """A command line, in this process."""
