@@ -19,26 +19,42 @@ from agrad.cli import __version__
 from agrad.cli.base import FAILED, Command, Formatter, complain, internal, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
-# By the name of a command, its module in agrad.cli.commands, in the order in which a new user needs them.
+# By the name of a command, its module in agrad.cli.commands, and the first sentence of its help, which `agrad --help`
+# shows without importing it; in the order in which a new user needs them.
 COMMANDS = {
-    "eval": "eval",
-    "learn": "learn",
-    "run": "run",
-    "repl": "repl",
-    "check": "check",
-    "graph": "graph",
-    "map": "map",
-    "fit": "fit",
-    "export": "export",
-    "functions": "functions",
-    "help": "help",
-    "examples": "examples",
-    "kernel": "setup.kernel",
-    "lsp": "setup.lsp",
-    "config": "setup.config",
-    "completion": "setup.completion",
-    "sessions": "setup.sessions",
-    "man": "setup.man",
+    "eval": ("eval", "Compute EXPR, and its derivatives with respect to the names in --wrt."),
+    "learn": ("learn", "Learn how derivatives are computed from a graph, in nine short chapters, at the prompt."),
+    "run": ("run", "Run the statements in FILE, or in standard input if FILE is -."),
+    "repl": ("repl", "Open an interactive session."),
+    "check": ("check", "Compare exact derivatives with finite differences."),
+    "graph": ("graph", "Show the graph of EXPR: its operations, and what they save for the backward pass."),
+    "map": ("map", "Compute EXPR, and its derivatives, for each row of DATA."),
+    "fit": ("fit", "Fit MODEL to the rows of DATA, by least squares."),
+    "export": ("export", "Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas."),
+    "functions": ("help", "List the functions of the language, one per line, by family."),
+    "help": ("help", "Explain a function or a command, or list them all."),
+    "examples": (
+        "examples",
+        "List the example programs, or copy those of these NAMEs, with their data, into a folder.",
+    ),
+    "kernel": (
+        "setup",
+        "Install agrad as a kernel of Jupyter, or remove it: then a notebook can have cells in agrad's language.",
+    ),
+    "lsp": (
+        "setup",
+        "Start the language server, for an editor: it shows errors as one types, completes, and explains names.",
+    ),
+    "config": ("setup", "Show every setting, its value, and where the value comes from."),
+    "completion": (
+        "setup",
+        "Print the script that lets SHELL complete commands, options, functions, and the names in an expression.",
+    ),
+    "sessions": (
+        "setup",
+        "List the last sessions: when each ended, its statements in effect, how it ended, and the last of them.",
+    ),
+    "man": ("man", "Print the manual page, which has the help of every command."),
 }
 
 
@@ -56,18 +72,21 @@ class Root(Command, click.Group):
         """The command of that name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"agrad.cli.commands.{COMMANDS[cmd_name]}").command
+        module = import_module(f"agrad.cli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name, None) or module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands; where it is narrow, what each does is not cut, but folded."""
-        if not isinstance(formatter, Formatter) or formatter.columns is None:
-            super().format_commands(ctx, formatter)
-            return
-        made = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        is_narrow = isinstance(formatter, Formatter) and formatter.columns is not None
+        room = _WHOLE if is_narrow else formatter.width - 6 - max(map(len, COMMANDS))  # as click leaves it
         with formatter.section("Commands"):
-            rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in made.items() if one is not None]
-            formatter.write_dl(rows)
+            formatter.write_dl(
+                [
+                    (name, click.Command(name, help=told).get_short_help_str(room))
+                    for name, (_, told) in COMMANDS.items()
+                ]
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -78,8 +78,36 @@ def _own(context: click.Context, word: str) -> str | None:
 
 def _of_environment(word: str) -> str | None:
     """What an environment variable, a file in the configuration folder, or a setting in config.toml is for."""
-    from agrad.cli.commands.setup.man import ENVIRONMENT, FILES  # here, as above
+    from agrad.cli.commands.man import ENVIRONMENT, FILES  # here, as above
 
     told = {**ENVIRONMENT, **FILES}
     told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
     return f"{word}\n  {told[word]}" if word in told else None
+
+
+# `agrad functions`: all functions, by family.
+
+
+@click.command("functions", cls=Command)
+@click.option("--markdown", is_flag=True, help="Print all help texts in Markdown, as in docs/functions.md.")
+@click.option("--pytorch", is_flag=True, help="Print how PyTorch's names are understood, as in docs/pytorch.md.")
+def functions(markdown: bool, pytorch: bool) -> None:
+    """List the functions of the language, one per line, by family.
+
+    \b
+    agrad functions
+    agrad functions --markdown > functions.md
+    agrad functions --pytorch > pytorch.md
+    """
+    if pytorch:
+        from agrad.grammar.help import pytorch_doc  # here, as below
+
+        click.echo(pytorch_doc.markdown(), nl=False)
+    elif markdown:
+        from agrad.grammar.help import functions_doc  # here, since the list alone does not need it
+
+        click.echo(functions_doc.markdown(), nl=False)
+    else:
+        from agrad.grammar.help.help import functions as listed  # here, so that --help does not load the engine
+
+        explain(listed())

@@ -215,7 +215,7 @@ def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], Abs
     if not interactive:
         yield nullcontext
         return
-    from agrad.cli.terminal.interrupt import Waiting  # here, as above
+    from agrad.cli.terminal.waiting import Waiting  # here, as above
 
     def is_kept() -> bool:
         return session.record.keeper is not None and bool(session.record.entries)

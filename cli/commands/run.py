@@ -192,7 +192,7 @@ def _stoppable() -> AbstractContextManager[None]:
     """What a script runs in: at a terminal, a Ctrl-C that has to wait is answered."""
     if not sys.stderr.isatty():
         return nullcontext()
-    from agrad.cli.terminal.interrupt import listening  # here, since it starts a thread
+    from agrad.cli.terminal.waiting import listening  # here, since it starts a thread
 
     return listening()
 

@@ -48,7 +48,7 @@ def _load():
     from agrad.engine.data.source import Source
     from agrad.grammar.syntax.parser import parse
 
-    for module in COMMANDS.values():
+    for module, _ in COMMANDS.values():
         import_module(f"agrad.cli.commands.{module}")
     parse(Source("start", "1"))
 

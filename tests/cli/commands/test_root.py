@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 from thinned import thinned
 from workshops import put_command
 
-from agrad.cli.main import main, root
+from agrad.cli.main import COMMANDS, main, root
 
 SCRIPT = '#!/usr/bin/env agrad\nx = 2\nprint "args", args\nx*3\n'
 
@@ -149,3 +150,12 @@ def test_help_fits_a_narrow_terminal(monkeypatch, command):
         assert "".join(narrow.split()) == "".join(wide.split())  # click breaks at hyphens, too
     else:  # what each command does is not cut
         assert "..." not in narrow.replace("[ARGS]...", "")
+
+
+def test_the_list_of_commands_has_what_the_help_of_each_begins_with():
+    context = click.Context(root)
+    made = {name: root.get_command(context, name) for name in COMMANDS}
+    assert [name for name, one in made.items() if one.name != name] == []
+    assert {name: one.get_short_help_str(1000) for name, one in made.items()} == {
+        name: about for name, (_, about) in COMMANDS.items()
+    }

@@ -9,7 +9,7 @@ import pytest
 from screens import Terminal
 from thinned import thinned
 
-from agrad.cli.commands.setup.config import example
+from agrad.cli.commands.setup import example
 from agrad.cli.settings import SETTINGS, find, folder, read
 
 PROBE = """
