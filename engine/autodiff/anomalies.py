@@ -199,7 +199,7 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     elif is_value:
         here += f"[{_place(index)}]"
     else:
-        product = f": {node.op.no_derivative}" if node.op.no_derivative else ""
+        product = f": {node.op.fails.no_derivative}" if node.op.fails.no_derivative else ""
     place = f" at {', '.join(shown)}" if shown else ""
     number = format_number(first)
     if first != first and math.isinf(factor):
@@ -289,8 +289,8 @@ def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = Fals
     text = without_brackets(" ".join(text.split()))
     if len(operands) == 2 and op.operator is not None:
         fixes = _of_two(op.operator.sign, text, *operands)
-    elif len(operands) == 1 and op.remedy is not None and op.remedy.holds(operands[0]):
-        fixes = _of_one(text, op.remedy, is_array)
+    elif len(operands) == 1 and op.fails.remedy is not None and op.fails.remedy.holds(operands[0]):
+        fixes = _of_one(text, op.fails.remedy, is_array)
     else:
         fixes = []
     if not fixes and any(LARGE < abs(x) < math.inf for x in operands):
@@ -327,8 +327,8 @@ def _of_one(text: str, case: Remedy, is_array: bool) -> list[str]:
     inside = _CALL.match(inner)
     if name == "log" and inside is not None and is_balanced(inside[3]) and inside[3]:
         op = OPS.get(inside[2])
-        if op is not None and op.logarithm:
-            return [f"{op.logarithm}({inside[3]})   is the same, and finite"]
+        if op is not None and op.fails.logarithm:
+            return [f"{op.fails.logarithm}({inside[3]})   is the same, and finite"]
     if len(divided(inner)) > 1:
         return []
     shifted = [f"{prefix}{name}({inner} - max({inner}))   is the same, where it is divided by its sum"]

@@ -148,7 +148,7 @@ def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tens
 def _is_plain(order: Sequence[Node]) -> bool:
     """Whether a forward pass will do: hooks, functions of the user and notes on single passes need backward ones."""
     return current().listener is None and not any(
-        node.hooks or (node.op is not None and node.op.is_opaque) for node in order
+        node.hooks or (node.op is not None and node.op.role == "opaque") for node in order
     )
 
 

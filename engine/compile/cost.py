@@ -51,8 +51,9 @@ def interpreted(program: Program) -> float:
 
 
 def _of_step(program: Program, step: Step, is_native: bool = False) -> float:
-    if step.op.repeats is not None:
-        body, count = step.op.repeats(**step.attrs)
+    if step.op.role == "loop":
+        body: Program = step.attrs["body"].repeated
+        count: int = step.attrs["count"]
         of_body = _INSTRUCTION * len(body.steps) if is_native and body.is_scalar else interpreted(body)
         return _WHOLE + count * of_body
     shapes = [program.shape(x) for x in step.operands]

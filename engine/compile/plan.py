@@ -140,8 +140,8 @@ def _parts(schedule: Schedule) -> Iterator[str]:
 
 def _by_itself(program: Program, step: Step) -> str:
     """Why an operation is no part of a loop over entries, or what a loop that it stands for consists of."""
-    if step.op.repeats is not None:
-        body, count = step.op.repeats(**step.attrs)
+    if step.op.role == "loop":
+        body, count = step.attrs["body"].repeated, step.attrs["count"]
         what = "instruction" if body.is_scalar else "operation on arrays"
         reason = "" if body.is_scalar else f", which has no expansion into at most {_MOST} instructions"
         return f"{_counted(count, 'iteration')} of {_counted(len(body.steps), what)}{reason}"

@@ -291,7 +291,7 @@ class _Writer:
         text = self.texts[slot]
         if not self.program.shape(slot):
             return text
-        lent = is_given or slot < self.program.first or self.program.steps[slot - self.program.first].op.is_view
+        lent = is_given or slot < self.program.first or self.program.steps[slot - self.program.first].op.role == "view"
         return f"{text}.copy()" if lent else text
 
 
@@ -335,7 +335,7 @@ def _careful(op: Op) -> Callable[..., float]:
 
 
 def _whole(op: Op) -> Callable[..., Value]:
-    array, view = op.array, op.is_view
+    array, view = op.array, op.role == "view"
 
     def call(*values: Value, **attrs: Any) -> Value:
         try:
@@ -426,7 +426,7 @@ class _Buffers:
         last.update(dict.fromkeys(program.outputs, end))
         for slot in range(end - 1, program.first - 1, -1):
             step = program.steps[slot - program.first]
-            if step.op.is_view:
+            if step.op.role == "view":
                 last[step.operands[0]] = max(slot, last[step.operands[0]], last.get(slot, slot))
         ends: dict[int, list[int]] = {}
         for x, slot in last.items():

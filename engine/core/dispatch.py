@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import RLock
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
@@ -22,10 +22,8 @@ from agrad.engine.core.op import (
     OPS,
     REQUIRED,
     Entry,
-    EntryFacts,
     Function,
     Op,
-    OpFacts,
     Reach,
     Signature,
     as_one,
@@ -96,7 +94,7 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
     shapes = [shape_of(value) for value in values]
     listed = " and ".join(format_shape(shape) for shape in shapes)
     if type(error).__name__ == "LinAlgError":
-        fixes = [Hint(op.refused(shapes[0]))] if op.refused is not None else []
+        fixes = [Hint(op.fails.refused(shapes[0]))] if op.fails.refused is not None else []
         return AgradError("domain", f"{op.name} of shape {listed}: {str(error).lower()}", fixes=fixes)
     if op.reach == "pointwise" and len(shapes) > 1:
         try:
@@ -726,7 +724,7 @@ def row(
     doc: str,
     derivative: str = "",
     example: str = "",
-    **facts: Unpack[OpFacts],
+    **facts: Any,
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
@@ -777,7 +775,7 @@ def composed(
     alone: Function | None = None,
     pure: bool = False,
     total: bool = False,
-    **facts: Unpack[EntryFacts],
+    **facts: Any,
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 

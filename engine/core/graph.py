@@ -223,7 +223,7 @@ class Node:
     @property
     def title(self) -> str:
         """Mul, or Leaf: its name in a dump."""
-        if self.op is not None and self.op.is_opaque and self.attrs is not None:
+        if self.op is not None and self.op.role == "opaque" and self.attrs is not None:
             name: str = self.attrs["applied"].name
             return name
         return self.op.title if self.op else "Leaf"
@@ -342,7 +342,7 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
     found, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        tied = (node.attrs[node.op.tied_by],) if node.op and node.op.tied_by and node.attrs else ()
+        tied = (node.attrs["on"],) if node.op and node.op.role == "tied" and node.attrs else ()
         for operand in (*node.inputs, *tied):
             if type(operand) is Node and operand.requires_grad and operand.seq >= since and operand not in found:
                 found.add(operand)

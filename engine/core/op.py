@@ -9,7 +9,7 @@ result, the operands. It is written in terms of operations, so that on plain val
 builds the graph of the gradient. Each rule declares what it reads of `out` and the operands: that is what a
 node saves. Rules ignore broadcasting, which the backward pass undoes once.
 
-The facts for passes, listings, backends and help are in the row of the operation as well: see `OpFacts`.
+The facts for passes, listings, backends and help are in the row of the operation as well: see `Op`.
 
 The function that is called, `mul(x, y)`, is a closure made for the row: see `dispatch`, where rows are added, too.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias
 
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct, computed
@@ -27,6 +27,7 @@ from agrad.engine.values import Shape, describe
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
+Role: TypeAlias = Literal["", "copy", "view", "tied", "opaque", "adding", "loop", "truths", "involution"]
 
 # PyTorch's names of the first operand, and of the second.
 FIRST, SECOND = ("self", "input"), ("other", "exponent", "mat2", "target", "weight")
@@ -194,51 +195,16 @@ class Remedy(Struct):
     does: str
 
 
-class EntryFacts(TypedDict, total=False):
-    """The facts about a function in `help`, besides its description."""
+class Failure(Struct):
+    """What notes and errors say where an operation, or its derivative, is not finite, and where it is refused."""
 
-    kinks: tuple[Kink, ...]
-    domain: Domain | None
-    shares: bool
-
-
-class OpFacts(EntryFacts, total=False):
-    """What passes, listings and backends know about an operation. See `Op`, which has the same fields."""
-
-    operator: Operator | None
-    adapt: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
-    gives_truths: bool
-    commutes: bool
-    identities: tuple[Identity, ...]
-    is_involution: bool
-    keeps_numbers: bool
-    is_copy: bool
-    is_view: bool
-    tied_by: str
-    is_opaque: bool
-    moves_entries: bool
-    transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None
-    sums: Callable[..., tuple[Shape, float]] | None
-    entries: Callable[..., Any] | None
-    unrolled: Callable[..., Any] | None
-    python: str
-    python_raises: bool
-    python_arrays: Callable[..., str | None] | None
-    lower: Callable[..., Any] | None
-    native: Callable[..., Any] | None
-    repeats: Callable[..., tuple[Any, int]] | None
-    loop: Callable[..., tuple[Any, int] | None] | None
-    by_factors: Callable[..., Any] | None
-    runs: tuple[Callable[..., Any], Callable[..., Any]] | None
-    formula: Callable[..., Any] | None
-    remedy: Remedy | None
-    logarithm: str
-    undefined: Callable[..., tuple[str, str] | None] | None
-    no_derivative: str
-    beyond: Callable[..., Any] | None
-    refused: Callable[[Shape], str] | None
-    batched: Callable[..., Any] | None
-    parts: Callable[..., Any] | None
+    remedy: Remedy | None = None
+    logarithm: str = ""  # the function that is its logarithm, and does not underflow
+    undefined: Callable[..., tuple[str, str] | None] | None = None  # operands -> why a result is nan, what to write
+    no_derivative: str = ""  # why it has none where that is nan
+    # Where the value is nan, and so is the derivative here: what PyTorch divides by in the derivative that it computes
+    beyond: Function | None = None
+    refused: Callable[[Shape], str] | None = None  # operand's shape -> what to write where numpy refuses the operand
 
 
 class Entry(Struct, eq=False, frozen=False, kw_only=True):
@@ -265,6 +231,12 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     `reach` says which entries of an operand a gradient reaches when it reaches some entries of the result only
     ("not selected contributes exactly 0"): `pointwise`, the same entries; `whole` and `part`, those that the rule
     moves the reached entries to, `part` when it leaves entries out; `mixed`, all.
+
+    `role` says what few operations are: a `copy` of its operand, where only the graph differs; a `view`, as which
+    programs keep the result of `array`; `tied` to the node that is its attribute `on`, with the operand as its value;
+    `opaque`, a function of the user, its attribute `applied`, which no program has; `adding` entries into zeros, from
+    where `getitem` with its attributes takes them; a `loop`, so many times (`count`) a `body`; `truths`, where each
+    entry is 1 or 0; an `involution`, which applied twice gives the operand.
     """
 
     title: str  # as in dumps and grad_fn
@@ -278,18 +250,11 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     scatter: Function | None  # (buffer, g, fresh, **attributes): adds a gradient into a buffer, in place
     adapt: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None  # operands as given, some of them truths -> those
     operator: Operator | None = None
-    gives_truths: bool = False  # whether each entry of the result is 1 or 0: whether something holds
+    role: Role = ""
     commutes: bool = False  # whether x and y may be exchanged, also in the sign of zero
     identities: tuple[Identity, ...] = ()
-    is_involution: bool = False  # whether applied twice it gives the operand
     keeps_numbers: bool = False  # whether it returns a single number unchanged
-    is_copy: bool = False  # whether it gives its operand, and only the graph differs
-    is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
-    tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
-    is_opaque: bool = False  # whether it is a function of the user, which its attribute names: no program has it
     moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
-    # attributes -> the operation, and its attributes, that takes the entries which this adds into zeros
-    transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None = None
     # (operand's shape, attributes) -> the axes over which it sums the entries, and what the sums are divided by
     sums: Callable[..., tuple[Shape, float]] | None = None
     # On arrays of symbols, one an entry, where `array` does not take them: the expansion into numbers, or None if that
@@ -304,9 +269,6 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None
     python_arrays: Callable[..., str | None] | None = None
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
-    native: Function | None = None  # on arrays, by machine code that it makes of its attributes
-    repeats: Callable[..., tuple[Any, int]] | None = None  # attributes -> a program that it runs, and how often
-    loop: Callable[..., tuple[Any, int] | None] | None = None  # attributes -> machine code for that, and how often
     # (factors of the only operand, a matrix; whether these are of its transpose) -> the result, or None: see `Factors`
     by_factors: Function | None = None
     # Where each entry along `axis` is computed from the one before it: a function of the operands that gives the first
@@ -317,14 +279,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     batched: Function | None = None
     parts: Function | None = None  # of many operands: (g, attributes) -> the cotangents of all at once, of a plain g
     formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
-    # What notes and errors say where it, or its derivative, is not finite.
-    remedy: Remedy | None = None
-    logarithm: str = ""  # the function that is its logarithm, and does not underflow
-    undefined: Callable[..., tuple[str, str] | None] | None = None  # operands -> why a result is nan, and what to write
-    no_derivative: str = ""  # why it has none where that is nan
-    # Where the value is nan, and so is the derivative here: what PyTorch divides by in the derivative that it computes
-    beyond: Function | None = None
-    refused: Callable[[Shape], str] | None = None  # operand's shape -> what to write where numpy refuses the operand
+    fails: Failure = Failure()
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far

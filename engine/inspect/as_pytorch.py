@@ -114,9 +114,9 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
 
 def _going_on(op: Op | None) -> Op | None:
     """An operation with the rule that PyTorch has for it, also outside of its domain."""
-    if op is None or op.beyond is None:
+    if op is None or op.fails.beyond is None:
         return op
-    (rule,), divisor = op.rules, op.beyond
+    (rule,), divisor = op.rules, op.fails.beyond
 
     def followed(g: Any, out: Any, x: Any) -> Any:
         inside = rule(g, out, x)  # type: ignore[misc]
@@ -200,7 +200,7 @@ def _is_view(node: Node) -> bool:
     if op is OPS["getitem"]:
         index = (node.attrs or {})["index"]
         return not any(hasattr(part, "nbytes") for part in (index if isinstance(index, tuple) else (index,)))
-    return op.shares or op.is_view
+    return op.shares or op.role == "view"
 
 
 def _was_replaced(leaf: Node, view: Node) -> bool:

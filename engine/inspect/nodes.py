@@ -36,7 +36,7 @@ def through(operand: Any) -> Any:
 
 def _is_hidden(node: Node) -> bool:
     op = node.op
-    return op is not None and op.family == "internal" and (op.is_copy or op.tied_by != "")
+    return op is not None and op.family == "internal" and op.role in ("copy", "tied")
 
 
 def _constants(nodes: list[Node]) -> list[Node]:

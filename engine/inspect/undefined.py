@@ -101,7 +101,7 @@ def _place(bad: Any) -> str:
 
 def _of_whole(op: Op, text: str, values: Sequence[Any]) -> tuple[str, list[str]]:
     """Why an operation on whole arrays is not defined, and what to write instead."""
-    why = op.undefined(*values) if op.undefined is not None else None
+    why = op.fails.undefined(*values) if op.fails.undefined is not None else None
     if why is not None:
         return f"{op.name} {why[0]}", [Hint(why[1])]
     if any(0 in np.shape(value) for value in values):

@@ -108,7 +108,7 @@ def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     layout.
     """
     value = compute(op, values, attrs)
-    return value if op.is_view else own(value)
+    return value if op.role == "view" else own(value)
 
 
 def own(value: Value) -> Value:

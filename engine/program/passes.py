@@ -2,7 +2,7 @@
 
 fold      computes the steps whose operands are all constants, and those without entries
 simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
-          of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `is_copy`, …).
+          of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `role`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
 share     computes equal steps once; x + y is y + x if the row says that the operation commutes
 prune     drops steps that no output and no guard depends on
@@ -154,10 +154,10 @@ def simplify(program: Program, again: bool = False) -> Program:
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
         op = step.op
-        if op.is_copy:
+        if op.role == "copy":
             return None if again and not op.differentiable else operands[0]
         if len(operands) == 1:
-            if op.is_involution:
+            if op.role == "involution":
                 made = new.made_by(operands[0])
                 return made[1][0] if made is not None and made[0].op is op else None
             return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None

@@ -229,7 +229,7 @@ class _Roller:
                 if kinds & {"state", "made"}:
                     return None  # it selects entries of what an iteration computes
                 self.sources[place] = uses[0][1] if "same" in kinds else None
-            elif "same" in kinds and kinds <= {"same", "constant"} and not step.op.is_view:
+            elif "same" in kinds and kinds <= {"same", "constant"} and step.op.role != "view":
                 self.fixed.add(place)
             entry += len(step.operands)
             plan.append(uses)

@@ -125,6 +125,11 @@ class Body:
         """Machine code for each iteration on arrays, if there is any that takes less than Python."""
         return stepped(self.program)
 
+    @property
+    def repeated(self) -> Program:
+        """The program of an iteration that is the cheapest to run."""
+        return self.numbers or self.program
+
     def loop(self, count: int) -> tuple[Repeated, int] | None:
         """The machine code for so many iterations; None where there is none, or where it runs for too long at once."""
         return (self.native, count) if count <= PIECE and self.native is not None else None

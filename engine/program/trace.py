@@ -285,7 +285,7 @@ class _Extraction:
                 continue
             if node.freed is not None:
                 raise freed_error(collect([node]), self.outputs[0], "compiled")
-            if node.op is not None and node.op.is_opaque:
+            if node.op is not None and node.op.role == "opaque":
                 raise AgradError(
                     "guard", f"this cannot be compiled: {node.title} is a Function with a backward of its own"
                 )
@@ -308,7 +308,7 @@ class _Extraction:
         """The slot of a node: an input, an operation, or a constant."""
         found = self.resolved.get(node)
         if found is None:
-            is_step = node.op is not None and node.extra is None and not node.op.tied_by and node not in self.given
+            is_step = node.op is not None and node.extra is None and node.op.role != "tied" and node not in self.given
             self.resolved[node] = found = node if is_step else self._find(node)
         return found
 
@@ -321,7 +321,7 @@ class _Extraction:
                     return node.value
                 return _stopped(node, source)
             check_unwritten(node)
-            if not node.op.tied_by:
+            if node.op.role != "tied":
                 return node
             operand = node.inputs[0]
             if type(operand) is not Node:

@@ -86,7 +86,7 @@ def _is_small(root: Node) -> bool:
 
 def _is_known(node: Node) -> bool:
     """Whether a value is finite, as far as it is kept, and no code of the user computes it."""
-    if node.op is not None and node.op.is_opaque:
+    if node.op is not None and node.op.role == "opaque":
         return False
     if isinstance(node.value, float):
         return math.isfinite(node.value)

@@ -137,7 +137,7 @@ def _is_truth(part: Any) -> bool:
     op, operands = part.node.op, part.node.inputs
     if op is not None and op.scatter is not None:  # an entry
         op = getattr(operands[0], "op", None)
-    return getattr(part, "is_truth", False) or (op is not None and op.gives_truths)
+    return getattr(part, "is_truth", False) or (op is not None and op.role == "truths")
 
 
 def mask_of(parts: Any) -> Tensor | None:

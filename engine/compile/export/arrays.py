@@ -190,9 +190,8 @@ def moved(step: Step, shapes: Sequence[Shape]) -> tuple[Sequence[int], int, Shap
     """
     op, attrs, shape = step.op, step.attrs, shapes[0] if len(shapes) == 1 else ()
     adds = False
-    if op.transpose_of is not None:
-        name, attrs = op.transpose_of(step.attrs)
-        op, shape, adds = OPS[name], step.shape, True
+    if op.role == "adding":
+        op, shape, adds = OPS["getitem"], step.shape, True
     if len(shapes) != 1 or not (op.moves_entries and shape):
         return None
     places = np.arange(float(size_of(shape))).reshape(shape)

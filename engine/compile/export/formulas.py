@@ -93,14 +93,14 @@ def term_of(step: Step, operands: Sequence[Term]) -> Term:
     if op.formula is not None:
         made: Term = op.formula(*operands)
         return made
-    if op.is_copy:
+    if op.role == "copy":
         return operands[0]
     if op.operator is not None:
         method = getattr(operands[0], f"__{op.operator.method}__", None)
         if method is not None and op.operator.precedence:  # a comparison is no arithmetic
             return method(*operands[1:])  # type: ignore[no-any-return]
         return applied(op.name, operands, op.operator.sign)
-    if FUNCTIONS.get(op.name) is None or op.is_opaque:
+    if FUNCTIONS.get(op.name) is None or op.role == "opaque":
         raise UnwritableError(f"the operation {op.title}")
     return applied(op.name, operands, rest=_attributes(op, step.attrs))
 

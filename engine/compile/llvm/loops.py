@@ -67,7 +67,7 @@ def reason_against(schedule: Schedule) -> str | None:
     """Why a program is not computed in loops, in words; None if it is."""
     program = schedule.program
     kernels = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
-    repeats = any(step.op.native is not None for step in program.steps)
+    repeats = any(step.op.role == "loop" for step in program.steps)
     if not repeats and not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
         return "there is no loop over many entries in it"
     steps = sum(len(kernel.steps) for kernel in kernels)
@@ -182,8 +182,8 @@ class Loops:
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
         op, operands, attrs = self._library[slot]
         values = tuple([buffers.get(x) for x in operands])
-        if op.native is not None:
-            buffers.put(slot, op.native(*values, **attrs))
+        if op.role == "loop":
+            buffers.put(slot, attrs["body"].run(*values, attrs["count"], is_native=True))
             return
         one = self.schedule.systems.get(slot)
         if one is not None and op.by_factors is not None:
@@ -195,7 +195,7 @@ class Loops:
             value = settle(op.array(*values, **attrs)) if not all_floats(values) else computed(op, values, attrs)
         except (ValueError, IndexError, MemoryError):
             value = computed(op, values, attrs)  # which says what is wrong
-        buffers.put(slot, value if op.is_view else own(value))
+        buffers.put(slot, value if op.role == "view" else own(value))
 
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
@@ -714,7 +714,7 @@ def _last_reads(schedule: Schedule) -> dict[int, int]:
     for number in range(end - 1, -1, -1):
         stage = schedule.stages[number]
         until = number
-        if isinstance(stage, Library) and schedule.step(stage.slot).op.is_view:
+        if isinstance(stage, Library) and schedule.step(stage.slot).op.role == "view":
             until = max(number, last.get(stage.slot, number))
         for slot in _read(schedule, stage):
             last[slot] = max(until, last.get(slot, until))

@@ -248,7 +248,7 @@ def divided(program: Program, same: Iterable[int]) -> tuple[Program, Program] | 
     inputs, first = len(program.inputs), program.first
     fixed, needed = set(same), dict[int, None]()
     for slot, step in enumerate(program.steps, first):
-        is_turned = step.op.is_view or transposes(program, step)
+        is_turned = step.op.role == "view" or transposes(program, step)
         varying = [x for x in step.operands if x not in fixed and not inputs <= x < first]
         if not varying and any(x in fixed for x in step.operands) and not is_turned:
             fixed.add(slot)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.stages import (
@@ -110,9 +111,9 @@ class Schedule:
             return special
         if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
             return "product"
-        if step.op.transpose_of is not None and self._adds(slot, step):
+        if step.op.role == "adding" and self._adds(slot, step):
             return "scatter" if slot in self.scatters else "sum"
-        if len(shapes) == 1 and not step.op.is_copy:
+        if len(shapes) == 1 and step.op.role != "copy":
             base = self._base(step.operands[0])
             view = moved(step.op, base, shapes[0], shape, step.attrs)
             if view is not None:
@@ -126,7 +127,7 @@ class Schedule:
             return "solve"
         if step.op.runs is not None and size_of(step.shape) and all(shape == step.shape for shape in shapes):
             return "running"
-        return "repeat" if step.op.loop is not None and step.op.loop(**step.attrs) is not None else ""
+        return "repeat" if _loop(step) is not None else ""
 
     def _joins(self, slot: int, step: Step, shapes: list[Shape]) -> bool:
         """Whether a result consists of its operands."""
@@ -155,10 +156,8 @@ class Schedule:
 
     def _adds(self, slot: int, step: Step) -> bool:
         """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
-        assert step.op.transpose_of is not None
-        name, attrs = step.op.transpose_of(step.attrs)
         shape = self.program.shape(step.operands[0])
-        view = moved(OPS[name], dense(slot, step.shape), step.shape, shape, attrs)
+        view = moved(OPS["getitem"], dense(slot, step.shape), step.shape, shape, step.attrs)
         if view is None:
             return False
         wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
@@ -214,7 +213,7 @@ class Schedule:
         while wanted:
             slot = wanted.pop()
             if self.kind(slot) == "view":
-                is_view = self.step(slot).op.is_view and slot in by_library
+                is_view = self.step(slot).op.role == "view" and slot in by_library
                 self.kinds[slot] = "library" if is_view else "copy"
                 del self.views[slot]
                 if is_view:
@@ -414,10 +413,15 @@ class Schedule:
         if kind == "solve":
             return Solve(slot, self.systems[slot], step.operands[1], step.shape[1] if len(step.shape) > 1 else None)
         if kind == "repeat":
-            found = step.op.loop(**step.attrs) if step.op.loop is not None else None
+            found = _loop(step)
             assert found is not None
             return Repeat(slot, step.operands[0], *found)
         return Library(slot)
+
+
+def _loop(step: Step) -> tuple[Any, int] | None:
+    """The machine code for all iterations of a loop, and how many these are; None for any other step."""
+    return step.attrs["body"].loop(step.attrs["count"]) if step.op.role == "loop" else None
 
 
 def _kept(space: Shape, axes: Shape) -> Shape:

@@ -357,7 +357,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat:
-    """A loop whose iterations have machine code of their own: see `Op.loop`."""
+    """A loop whose iterations have machine code of their own: see `scan.Body.loop`."""
 
     slot: int
     operand: int

@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Function, Kink
+from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
@@ -45,7 +45,7 @@ _cumsum: Function = row(
     total=True,
     family="internal",
     array=lambda x, axis: np.cumsum(x, axis=axis),
-    undefined=opposed.added,
+    fails=Failure(undefined=opposed.added),
     rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
     prepare=_along("cumsum"),
     reach="whole",
@@ -114,7 +114,7 @@ _cumprod: Function = row(
     total=True,
     family="internal",
     array=lambda x, axis: np.cumprod(x, axis=axis),
-    undefined=opposed.multiplied,
+    fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x out", _cumprod_rule)},
     prepare=_along("cumprod"),
     reach="mixed",
@@ -195,7 +195,7 @@ prod: Function = row(
     family=FAMILY,
     scalar=itself,
     array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
-    undefined=opposed.multiplied,
+    fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x", _prod_rule)},
     prepare=reducing("prod"),
     reach="mixed",

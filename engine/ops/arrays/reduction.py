@@ -9,7 +9,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
 from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Function, Kink
+from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.shaping import reshape
@@ -106,7 +106,7 @@ total: Function = row(
     "sum",
     "x; axis=None, keepdims=False",
     family=FAMILY,
-    undefined=opposed.added,
+    fails=Failure(undefined=opposed.added),
     scalar=itself,
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
@@ -148,7 +148,7 @@ mean: Function = row(
     "mean",
     "x; axis=None, keepdims=False",
     family=FAMILY,
-    undefined=opposed.added,
+    fails=Failure(undefined=opposed.added),
     scalar=itself,
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},

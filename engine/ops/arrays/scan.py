@@ -34,9 +34,7 @@ scanned: Function = row(
     array=lambda x, body, count: body.run(x, count),
     rules={"x": ("x out", reverse)},
     reach="mixed",
-    native=lambda x, body, count: body.run(x, count, is_native=True),
-    loop=lambda body, count: body.loop(count),
-    repeats=lambda body, count: (body.numbers or body.program, count),
+    role="loop",
     doc="All iterations of a body, from a vector of its first state, its rows, and what is the same in each.",
     derivative="the same, backward",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Domain, Function, Kink
+from agrad.engine.core.op import Domain, Failure, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
@@ -62,7 +62,9 @@ cholesky: Function = row(
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
-    refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding",
+    fails=Failure(
+        refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding"
+    ),
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     derivative="wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
     example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
@@ -114,7 +116,7 @@ eigh_vectors: Function = row(
     prepare=matrices("eigh"),
     reach="mixed",
     samples=_EITHER_TRIANGLE,
-    no_derivative="the vectors of equal eigenvalues have none",
+    fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
     doc="The eigenvectors of a symmetric matrix, in columns.",
     derivative="V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal",
 )
@@ -208,7 +210,7 @@ svd_left: Function = row(
     prepare=matrices("svd", square=False),
     reach="mixed",
     samples=_OBLONG,
-    no_derivative="the vectors of equal singular values have none",
+    fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The left singular vectors of a matrix, in columns.",
     derivative="nan where two singular values are equal",
 )
@@ -222,7 +224,7 @@ svd_right: Function = row(
     prepare=matrices("svd", square=False),
     reach="mixed",
     samples=_OBLONG,
-    no_derivative="the vectors of equal singular values have none",
+    fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The right singular vectors of a matrix, in rows.",
     derivative="nan where two singular values are equal",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Domain, Function, Kink, Operator
+from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.joining import diagonal
@@ -154,7 +154,7 @@ matmul: Function = row(
         ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 1.5]),
     ),
     operator=Operator("@", 2, "matmul"),
-    undefined=opposed.paired,
+    fails=Failure(undefined=opposed.paired),
     batched=_multiply_each,
     moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",

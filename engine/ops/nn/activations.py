@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
 from agrad.engine.core.dispatch import composed, operand, row
-from agrad.engine.core.op import Function, Kink
+from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened
@@ -142,7 +142,7 @@ sigmoid: Function = elementary(
     array=_sigmoid_array,
     family=FAMILY,
     kinks=(FAR_OUT, FLAT_ENDS),
-    logarithm="logsigmoid",
+    fails=Failure(logarithm="logsigmoid"),
     doc="1/(1 + exp(-x)).",
     derivative="sigmoid(x)*sigmoid(-x), exact far out too",
     example="sigmoid(0) == 0.5",
@@ -281,8 +281,7 @@ softmax: Function = row(
     unrolled=expansions.along(expansions.shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     kinks=(FAR_OUT,),
-    logarithm="log_softmax",
-    undefined=_masked_wholly,
+    fails=Failure(logarithm="log_softmax", undefined=_masked_wholly),
     doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
     derivative="s*(g - sum(g*s)) with s = softmax(x)",
     example="softmax([0, 0]) == [0.5, 0.5]",
@@ -299,7 +298,7 @@ log_softmax: Function = row(
     reach="mixed",
     unrolled=expansions.along(expansions.log_shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
-    undefined=_masked_wholly,
+    fails=Failure(undefined=_masked_wholly),
     doc="The logarithm of softmax, without underflow.",
     derivative="g - softmax(x)*sum(g)",
     example="log_softmax([1000, 0]) == [0, -1000]",

@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import composed, row
-from agrad.engine.core.op import Domain, Function, Kink, Remedy, onward
+from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, onward
 from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, div, flat
 from agrad.engine.values import np
 
@@ -81,7 +81,7 @@ exp: Function = elementary(
     math.exp,
     "out",
     lambda g, out, x: g * out,
-    remedy=NOT_HUGE,
+    fails=Failure(NOT_HUGE),
     doc="The exponential e**x.",
     derivative="exp(x)",
     example="exp(0) == 1",
@@ -103,7 +103,7 @@ expm1: Function = elementary(
     math.expm1,
     "x",
     lambda g, out, x: g * exp(x),
-    remedy=NOT_HUGE,
+    fails=Failure(NOT_HUGE),
     doc="exp(x) - 1, exact also for small x.",
     derivative="exp(x)",
     example="expm1(1e-20) == 1e-20",
@@ -140,8 +140,7 @@ log: Function = elementary(
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
     domain=POSITIVE,
-    remedy=NOT_ZERO,
-    beyond=lambda x: x,
+    fails=Failure(NOT_ZERO, beyond=lambda x: x),
     doc="The natural logarithm; -inf at 0, nan below.",
     derivative="1/x; nan below 0",
 )
@@ -179,8 +178,7 @@ log2: Function = elementary(
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
     domain=POSITIVE,
-    remedy=NOT_ZERO,
-    beyond=lambda x: x * LN2,
+    fails=Failure(NOT_ZERO, beyond=lambda x: x * LN2),
     doc="The logarithm to base 2; -inf at 0, nan below.",
     derivative="1/(x*log(2)); nan below 0",
     example="log2(8) == 3",
@@ -194,8 +192,7 @@ log10: Function = elementary(
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
     domain=POSITIVE,
-    remedy=NOT_ZERO,
-    beyond=lambda x: x * LN10,
+    fails=Failure(NOT_ZERO, beyond=lambda x: x * LN10),
     doc="The logarithm to base 10; -inf at 0, nan below.",
     derivative="1/(x*log(10)); nan below 0",
     example="log10(1000) == 3",
@@ -209,8 +206,7 @@ log1p: Function = elementary(
     samples=((0.5,), ([-0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
     domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
-    remedy=Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"),
-    beyond=lambda x: 1.0 + x,
+    fails=Failure(Remedy(lambda x: x == -1.0, "clip({0}, -1 + 1e-12)", "stays above log(0)"), beyond=lambda x: 1.0 + x),
     doc="log(1 + x), exact also for small x; -inf at -1, nan below.",
     derivative="1/(1 + x); nan below -1",
     example="log1p(1e-20) == 1e-20",
@@ -226,7 +222,7 @@ sqrt: Function = elementary(
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(ROOT_AT_ZERO, OUTSIDE),
     domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
-    remedy=NOT_ZERO,
+    fails=Failure(NOT_ZERO),
     doc="The square root; nan below 0.",
     derivative="1/(2*sqrt(x)); inf at 0",
     example="sqrt(9) == 3",
@@ -253,7 +249,7 @@ rsqrt: Function = elementary(
     kinks=(Kink("rsqrt at 0", "inf", "-inf", ("rsqrt(0) == inf", "grad(rsqrt)(0) == -inf")),),
     domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     formula=lambda x: x**-0.5,
-    remedy=NOT_ZERO,
+    fails=Failure(NOT_ZERO),
     doc="One over the square root; inf at 0, nan below.",
     derivative="-1/(2*x*sqrt(x))",
     example="rsqrt(4) == 0.5",
@@ -282,7 +278,7 @@ reciprocal: Function = elementary(
     python="1.0/{0}",
     python_raises=True,
     formula=lambda x: 1.0 / x,
-    remedy=NOT_ZERO,
+    fails=Failure(NOT_ZERO),
     doc="One over x; inf at 0.",
     derivative="-1/x**2",
     example="reciprocal(4) == 0.25",

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.core.dispatch import row
-from agrad.engine.core.op import Domain, Function, Kink, Remedy
+from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy
 from agrad.engine.ops.scalar.elementary import (
     FAMILY,
     NORM_AT_ZERO,
@@ -89,7 +89,7 @@ asin: Function = elementary(
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(ARC_ENDS, OUTSIDE),
     domain=WITHIN_ONES,
-    remedy=INSIDE_ONES,
+    fails=Failure(INSIDE_ONES),
     doc="The angle in radians whose sine is x; nan outside -1 to 1.",
     derivative="1/sqrt(1 - x**2); inf at -1 and 1",
     example="asin(1) == pi/2",
@@ -107,7 +107,7 @@ acos: Function = elementary(
         OUTSIDE,
     ),
     domain=WITHIN_ONES,
-    remedy=INSIDE_ONES,
+    fails=Failure(INSIDE_ONES),
     doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
     derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
     example="acos(1) == 0",
@@ -220,8 +220,9 @@ acosh: Function = elementary(
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
     domain=Domain("x >= 1", "acosh(1)", "acosh(0.999)"),
-    remedy=Remedy(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"),
-    beyond=lambda x: sqrt(x * x - 1.0),
+    fails=Failure(
+        Remedy(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"), beyond=lambda x: sqrt(x * x - 1.0)
+    ),
     doc="The number not below 0 whose hyperbolic cosine is x; nan below 1.",
     derivative="1/sqrt(x**2 - 1); inf at 1",
     example="acosh(1) == 0",
@@ -236,8 +237,7 @@ atanh: Function = elementary(
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
     domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
-    remedy=INSIDE_ONES,
-    beyond=lambda x: 1.0 - x * x,
+    fails=Failure(INSIDE_ONES, beyond=lambda x: 1.0 - x * x),
     doc="The number whose hyperbolic tangent is x; nan outside -1 to 1.",
     derivative="1/(1 - x**2); inf at -1 and 1, nan outside",
     example="atanh(0) == 0",
