@@ -102,6 +102,12 @@ def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mar
     return f"{text[: width - len(mark) - half]}{mark}{text[-half:]}"
 
 
+def one_line(text: str, width: int = 60) -> str:
+    """White space folded, what does not print replaced, the middle of a long text left out."""
+    signs = "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in " ".join(text.split()))
+    return truncate(signs, width, "middle")
+
+
 def align(
     rows: Iterable[Sequence[str]], right: Collection[int] = (), widest: int | None = None, margin: str = ""
 ) -> list[str]:

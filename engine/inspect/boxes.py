@@ -1,6 +1,6 @@
-"""The layout of the boxes of a graph: in layers, each below its operands, with few crossings.
+"""The graph as boxes and lines, for a terminal: each value below what it was computed from.
 
-The method is that of Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
+The boxes are in layers, each below its operands, with few crossings. The method is that of Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
 (1981), with places by least squares. `arrange` is meant for the few boxes that fit a terminal; for larger pictures a
 library finds the layers, and only `middles` is used.
 """
@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from agrad.engine.inspect.forms import as_text
-from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, earlier, guard_lines, name_and_text, one_line
+from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, name_and_text, valued
+from agrad.engine.text import one_line
 from agrad.engine.values import format_shape
 
 GAP = 3  # columns between two boxes
@@ -52,11 +53,8 @@ def _levels(boxes: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
     levels = dict.fromkeys(boxes, 0)
     for source, target in sorted(edges, key=lambda edge: edge[1]):
         levels[target] = max(levels[target], levels[source] + 1)
-    targets = {target for _, target in edges}
-    for box in boxes:
-        users = [levels[target] for source, target in edges if source == box]
-        if box not in targets and users:
-            levels[box] = min(users) - 1
+    for box in set(boxes).difference(target for _, target in edges):
+        levels[box] = min((levels[target] for source, target in edges if source == box), default=1) - 1
     return levels
 
 
@@ -65,11 +63,10 @@ def _untangle(layers: list[list[Joint]], lines: Sequence[tuple[Joint, Joint]]) -
     best, fewest = [list(layer) for layer in layers], _crossings(layers, lines)
     above, below = _neighbours(lines)
     for sweep in range(_SWEEPS):
-        down = sweep % 2 == 0
-        for layer in layers[1:] if down else layers[-2::-1]:
+        near, some = (above, layers[1:]) if sweep % 2 == 0 else (below, layers[-2::-1])
+        for layer in some:
             places = {joint: place for other in layers for place, joint in enumerate(other)}
-            near = above if down else below
-            layer.sort(key=lambda joint: _mean([places[x] for x in near.get(joint, [])], places[joint]))
+            layer.sort(key=lambda joint: _mean([places[x] for x in near.get(joint, (joint,))]))
         crossings = _crossings(layers, lines)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -77,6 +74,7 @@ def _untangle(layers: list[list[Joint]], lines: Sequence[tuple[Joint, Joint]]) -
 
 
 def _neighbours(lines: Sequence[tuple[Joint, Joint]]) -> tuple[dict[Joint, list[Joint]], dict[Joint, list[Joint]]]:
+    """What each joint has above it, and what below."""
     above: dict[Joint, list[Joint]] = {}
     below: dict[Joint, list[Joint]] = {}
     for upper, lower in lines:
@@ -85,8 +83,8 @@ def _neighbours(lines: Sequence[tuple[Joint, Joint]]) -> tuple[dict[Joint, list[
     return above, below
 
 
-def _mean(numbers: Sequence[float], otherwise: float) -> float:
-    return sum(numbers) / len(numbers) if numbers else otherwise
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def _crossings(layers: Sequence[Sequence[Joint]], lines: Sequence[tuple[Joint, Joint]]) -> int:
@@ -176,42 +174,37 @@ _SIGNS = {
 }
 
 
-def as_boxes(graph: GraphRows, precision: int | None) -> str:
+# Drawn in characters
+
+
+def as_boxes(graph: GraphRows, precision: int | None = 10) -> str:
     """A heading, the drawing, the guards; a graph that is too large or too wide for that is shown as text instead."""
-    if len(graph.wanted) > MOST:
-        many = f"{len(graph.wanted)} boxes are too many to draw"
-        return f"{as_text(graph, precision)}\n  {many}: this is the graph as text"
-    drawing = _Drawing(graph.shown, precision)
-    if drawing.width + 2 > graph.width:
-        wide = f"{drawing.width + 2} columns wide; the limit is {graph.width}"
-        return f"{as_text(graph, precision)}\n  as boxes it would be {wide}: this is the graph as text"
-    below = [*guard_lines(graph.guards), *graph.left_out(len(graph.wanted))]
+    drawing = _Drawing(graph.shown, precision) if len(graph.wanted) <= MOST else None
+    if drawing is None or drawing.width + 2 > graph.width:
+        why = f"{len(graph.wanted)} boxes are too many to draw"
+        if drawing is not None:
+            why = f"as boxes it would be {drawing.width + 2} columns wide; the limit is {graph.width}"
+        return f"{as_text(graph, precision)}\n  {why}: this is the graph as text"
+    below = [*graph.guard_lines(), *graph.left_out(len(graph.wanted))]
     return "\n".join([graph.heading, *(f"  {row}".rstrip() for row in [*drawing.rows(), *below])])
 
 
 def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
     """The lines of text in a box: name and source text, operation, value, gradient, state."""
     shape = f" {format_shape(node.shape)}" if node.shape else ""
-    name = name_and_text(node) if node.origin else one_line(node.name or "")  # else it would show numbers of nodes
-    rows = [_cut(name)] if name else []
-    if node.change in SIGNS:
-        rows.insert(0, f"{SIGNS[node.change]} {node.change}")
-    rows.append(f"{node.title}{shape}")
-    if node.value is not None and node.value.value is not None:
-        rows.append(_cut(f"= {node.value.text(precision)}{earlier(node, precision)}"))
-    if node.change == "changed" and node.before is not None:
-        rows.append(_cut(f"was {name_and_text(node.before)}"))
-    if node.gradient is not None:
-        rows.append(_cut(f"grad {node.gradient.text(precision)}"))
-    states = ["freed"] * node.freed + ["stale"] * node.stale + [f"version {node.version}"] * bool(node.version)
-    if not node.leaf and not node.requires_grad:
-        states.append("no grad")
-    return [*rows, *([", ".join(states)] if states else [])]
-
-
-def _cut(text: str) -> str:
-    """A text for a box; omissions are marked with characters that have the same width in ASCII."""
-    return one_line(text, _TEXT).replace("…", "..")
+    states = ["freed"] * (node.freed_by is not None) + ["stale"] * node.stale
+    states += [f"version {node.version}"] * bool(node.version)
+    states += ["no grad"] * (not node.leaf and not node.requires_grad)
+    cut = [
+        name_and_text(node) if node.origin else node.name or "",  # else it would show numbers of nodes
+        valued(node, precision),
+        f"was {name_and_text(node.before)}" if node.change == "changed" and node.before is not None else "",
+        f"grad {node.gradient.text(precision)}" if node.gradient is not None else "",
+    ]
+    # Omissions are marked with characters that have the same width in ASCII.
+    name, *others = (one_line(text, _TEXT).replace("…", "..") for text in cut)
+    change = f"{SIGNS[node.change]} {node.change}" if node.change in SIGNS else ""
+    return [row for row in (change, name, f"{node.title}{shape}", *others, ", ".join(states)) if row]
 
 
 class _Drawing:
@@ -241,7 +234,7 @@ class _Drawing:
             for joint in layer:
                 start = self._box(joint, top) if len(joint) == 1 else top
                 if joint in self.used:
-                    self._fill(self.layout.middle[joint], start, bottom)
+                    self.cells |= {(row, self.layout.middle[joint]): "│" for row in range(start, bottom)}
             for column in arrows:
                 if self.cells[top, column] == "─":
                     self.cells[top, column] = "▼"
@@ -260,10 +253,6 @@ class _Drawing:
         if joint in self.used:
             self.cells[top + len(rows) - 1, self.layout.middle[joint]] = "┬"
         return top + len(rows)
-
-    def _fill(self, column: int, top: int, bottom: int) -> None:
-        for row in range(top, bottom):
-            self.cells[row, column] = "│"
 
     def _nets(self, level: int) -> dict[int, list[int]]:
         """The lines below a layer: for each column where one begins, the columns that it goes to."""

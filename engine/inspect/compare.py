@@ -10,7 +10,6 @@ constants: what is far behind it may differ.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -20,7 +19,8 @@ from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump import Dump
 from agrad.engine.inspect.nodes import listed, operands, selected, through
-from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, RowBuilder, one_line
+from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, RowBuilder
+from agrad.engine.text import one_line
 from agrad.engine.values import np
 
 
@@ -311,12 +311,11 @@ class Comparison(Dump):
     def _row(self, place: int) -> NodeRow:
         some = self.merged[place]
         before = self._renumbered(self.builder.row(some[0])) if len(some) == 2 else None
-        return replace(self._renumbered(self.builder.row(some[-1])), change=self.changes[place], before=before)
+        return self._renumbered(self.builder.row(some[-1]))._replace(change=self.changes[place], before=before)
 
     def _renumbered(self, row: NodeRow) -> NodeRow:
         """A row with the numbers of the comparison, without what a comparison does not show."""
-        return replace(
-            row,
+        return row._replace(
             number=self.numbers[row.number],
             operands=tuple(self.numbers[x] if isinstance(x, int) else x for x in row.operands),
             saves=(),

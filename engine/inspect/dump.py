@@ -1,7 +1,6 @@
-"""The graph as data: the nodes behind some values, numbered in the order they were made, and drawn in several forms.
+"""The dump of a graph: the nodes behind some values, numbered in the order they were made, and drawn in several forms.
 
-The numbers start at 1 and are the same from run to run, in every form and for every part of a graph; a part
-that is used twice is listed once. One walk finds the nodes; the forms only write the result.
+A part of a graph that is used twice is listed once. One walk finds the nodes; the forms only write the result.
 """
 
 from __future__ import annotations
@@ -11,72 +10,24 @@ from collections.abc import Callable, Sequence
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
+from agrad.engine.inspect.boxes import as_boxes
+from agrad.engine.inspect.forms import as_dot, as_json, as_mermaid, as_program, as_text, as_tree
 from agrad.engine.inspect.nodes import listed, selected
+from agrad.engine.inspect.pictures import as_file, as_svg, as_tikz
 from agrad.engine.inspect.rows import GraphRows, RowBuilder
 
 
 class Dump(GraphRows):
-    """The graph behind one value, or several, with its forms; each form is loaded when it is called."""
+    """The graph behind one value, or several, with its forms, each a method that takes the digits of a number."""
 
-    def text(self, precision: int | None = 10) -> str:
-        """A heading and a line per node, in columns."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_text(self, precision)
-
-    def tree(self, precision: int | None = 10) -> str:
-        """The value at the top, and below each node, indented, what it was computed from."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_tree(self, precision)
-
-    def dot(self, precision: int | None = 10) -> str:
-        """A digraph in Graphviz's language, with edges from operand to result."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_dot(self, precision)
-
-    def mermaid(self, precision: int | None = 10) -> str:
-        """A flowchart in Mermaid's language, which Markdown pages on the web can draw."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_mermaid(self, precision)
-
-    def boxes(self, precision: int | None = 10) -> str:
-        """Boxes and lines, each value below what it was computed from; text where that does not fit the width."""
-        from agrad.engine.inspect import boxes
-
-        return boxes.as_boxes(self, precision)
-
-    def program(self, precision: int | None = 10) -> str:
-        """The computation of the value as straight-line code. AgradError if a part of the graph is gone."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_program(self, precision)
-
-    def svg(self, precision: int | None = 10) -> str:
-        """A picture, which web browsers can draw. Needs the extra `plot`."""
-        from agrad.engine.inspect import pictures
-
-        return pictures.as_svg(self, precision)
-
-    def tikz(self, precision: int | None = 10) -> str:
-        """The same picture as a document for LaTeX. Needs the extra `plot`."""
-        from agrad.engine.inspect import pictures
-
-        return pictures.as_tikz(self, precision)
-
-    def picture(self, form: str, precision: int | None = 10) -> bytes:
-        """The same picture as a file: of `png` or `pdf`. Needs the extra `plot`."""
-        from agrad.engine.inspect import pictures
-
-        return pictures.as_file(self, precision, form)
+    text, tree, boxes, json, program = as_text, as_tree, as_boxes, as_json, as_program
+    dot, mermaid, svg, tikz, picture = as_dot, as_mermaid, as_svg, as_tikz, as_file
 
     def page(self, precision: int | None = 10) -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
-        from agrad.engine.inspect import page
+        from agrad.engine.inspect.page import as_page  # here, since few graphs are pages
 
-        return page.as_page(self, precision)
+        return as_page(self, precision)
 
     def __str__(self) -> str:
         return self.text()
@@ -87,12 +38,6 @@ class Dump(GraphRows):
 
         return bundle_of_graph(self)
 
-    def json(self) -> str:
-        """One object, in full precision, with every node that was asked for: see `forms.json`."""
-        from agrad.engine.inspect import forms
-
-        return forms.as_json(self)
-
 
 FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
     "text": Dump.text,
@@ -100,10 +45,10 @@ FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
     "boxes": Dump.boxes,
     "dot": Dump.dot,
     "mermaid": Dump.mermaid,
-    "program": lambda dump, precision: dump.program(precision),
+    "program": lambda dump, precision: dump.program(precision),  # a comparison has its own, as of a page
     "svg": Dump.svg,
     "tikz": Dump.tikz,
-    "page": lambda dump, precision: dump.page(precision),  # a comparison has its own
+    "page": lambda dump, precision: dump.page(precision),
     "json": lambda dump, precision: dump.json(),
 }
 

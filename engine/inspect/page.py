@@ -24,10 +24,11 @@ from agrad.engine.inspect.backward_trace import Walk, walks_from
 from agrad.engine.inspect.boxes import Joint
 from agrad.engine.inspect.nodes import operands
 from agrad.engine.inspect.pictures import layered
-from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary, one_line
+from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract
+from agrad.engine.text import one_line
 from agrad.engine.values import Shape, Value, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes

@@ -1,21 +1,22 @@
-"""What a picture of a graph consists of: boxes, lines and texts at their places, whatever writes them.
+"""Pictures of a graph: boxes, lines and texts at their places, and who writes them as SVG, for LaTeX, or as a file.
 
-A library (the extra `plot`) finds the layers of the boxes and their order in them.
+A library (the extra `plot`) finds the layers of the boxes and their order in them. A writer has a function for each
+kind of thing in a picture: see `Drawing.written`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from io import BytesIO
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from agrad.engine.extras import extra
 from agrad.engine.inspect.boxes import Joint, Layout, middles
-from agrad.engine.inspect.rows import FILLS, GraphRows, NodeRow, box_lines, edges, guard_lines, one_line
-from agrad.engine.text import display_width
+from agrad.engine.inspect.rows import FILLS, GraphRows, NodeRow, box_lines
+from agrad.engine.text import display_width, one_line
 
 SIZE = 12  # of the letters, in pixels like everything below
 INSIDE = 10  # between a text and its box
@@ -29,6 +30,7 @@ _LONGEST = 44  # characters in a row of a box
 _REST = 0  # the number of the box for omitted nodes
 
 Point = tuple[int, int]
+_Out = TypeVar("_Out")
 
 
 class Style(NamedTuple):
@@ -52,8 +54,7 @@ STROKE = "#444"
 PAPER = "#fff"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A line of text; x and y are where it begins, on its base line."""
 
     x: int
@@ -62,8 +63,7 @@ class Text:
     bold: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A box with its lines of text; `note` is where its value was made."""
 
     x: int
@@ -76,8 +76,7 @@ class Box:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line that ends in a tip: from the start by curves, each with two control points, and straight pieces."""
 
     start: Point
@@ -91,8 +90,7 @@ class Line:
         return next((STYLES[mark].stroke for mark in self.marks if STYLES[mark].stroke), STROKE)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A picture, from the back to the front; y grows downwards."""
 
     width: int
@@ -106,15 +104,22 @@ class Drawing:
         used = {mark for item in self.items if not isinstance(item, Text) for mark in item.marks}
         return {mark: style for mark, style in STYLES.items() if mark in used}
 
+    def written(
+        self, text: Callable[[Text], _Out], box: Callable[[Box], _Out], line: Callable[[Line], _Out]
+    ) -> list[_Out]:
+        """What a writer makes of each item: it has a function for each kind."""
+        return [
+            text(item) if isinstance(item, Text) else box(item) if isinstance(item, Box) else line(item)
+            for item in self.items
+        ]
+
 
 def drawing(graph: GraphRows, precision: int | None) -> Drawing:
     """The picture of a graph: leaves have corners, nodes that require grad are filled, freed and stale ones dashed.
 
     Raises AgradError of kind `extra` if the library is not installed.
     """
-    shown = graph.shown
-    missing = graph.left_out(len(shown))
-    counted, behind, before = edges(shown, graph.roots)
+    shown, counted, behind, before, caption, missing = graph.outline()
     texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision)] for node in shown}
     if missing:
         texts[_REST] = missing
@@ -122,12 +127,12 @@ def drawing(graph: GraphRows, precision: int | None) -> Drawing:
         counted |= {(_REST, number): 1 for number in behind}
         counted |= {(number, _REST): 1 for number in before if number < first}
     widths = {number: round(_wide(rows)) + 2 * INSIDE for number, rows in texts.items()}
-    caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
-    page = _Page(_layout(widths, list(counted)), texts, widths, _AROUND + _ROW * len(caption) + _ROW)
+    layers, lines = layered(list(widths), list(counted))
+    layout = Layout(layers, middles(layers, lines, widths, _BESIDE), lines)
+    page = _Page(layout, texts, widths, _AROUND + _ROW * len(caption) + _ROW)
     changes = {(x, node.number): node.change_of(x) for node in shown for x in node.behind}
     items: list[Text | Box | Line] = [*_texts(caption, _AROUND, _AROUND, bold=True)]
-    items += [*page.lines(counted, changes), *page.rest()]
-    items += map(page.box, shown)
+    items += [*page.lines(counted, changes), *page.rest(), *map(page.box, shown)]
     return Drawing(max(page.width, round(_wide(caption)) + 2 * _AROUND), page.height, caption[0], tuple(items))
 
 
@@ -135,28 +140,24 @@ def _wide(rows: Sequence[str]) -> float:
     return max(map(display_width, rows)) * _CHARACTER
 
 
-def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Layout:
-    """Layers from the library, and the places of the boxes in them."""
-    layers, lines = layered(list(widths), wanted)
-    return Layout(layers, middles(layers, lines, widths, _BESIDE), lines)
-
-
 def layered(
     numbers: Sequence[int], wanted: Sequence[tuple[int, int]]
 ) -> tuple[list[list[Joint]], list[tuple[Joint, Joint]]]:
     """Layers from the library, oldest at the top, and the lines between them; unconnected parts are side by side.
 
-    Raises AgradError of kind `limit` if the library is not installed.
+    Raises AgradError of kind `extra`, which says what to install, without the library.
     """
     layers: list[list[Joint]] = [[]]
     lines: list[tuple[Joint, Joint]] = []
     boxes = sorted({number for edge in wanted for number in edge})
-    order = {
-        number: place for place, number in enumerate(boxes)
-    }  # the joints on long lines have the numbers after theirs
+    order = {number: place for place, number in enumerate(boxes)}
     edges = [(order[source], order[target]) for source, target in wanted]
-    found: Any = _library().from_edges(edges, vertex_spacing=1, dummy_vertices=True, dummy_size=1) if edges else []
+    found: Any = ()
+    if edges:
+        library = extra("fast_sugiyama", "a picture of a graph", "fast-sugiyama", "plot")
+        found = library.from_edges(edges, vertex_spacing=1, dummy_vertices=True, dummy_size=1)
     for part, (places, _, height, drawn) in enumerate(found):
+        # The joints on long lines have the numbers after those of the boxes.
         joints: dict[int, Joint] = {
             name: (boxes[name],) if name < len(boxes) else (name, part, 0) for name, _ in places
         }
@@ -168,13 +169,6 @@ def layered(
     placed = {joint for layer in layers for joint in layer}
     layers[0] += [(number,) for number in numbers if (number,) not in placed]
     return layers, lines
-
-
-def _library() -> Any:
-    """fast_sugiyama. Raises AgradError of kind `extra`, which says what to install, without it."""
-    from agrad.engine.extras import extra  # here, since few graphs are pictures
-
-    return extra("fast_sugiyama", "a picture of a graph", "fast-sugiyama", "plot")
 
 
 class _Page:
@@ -200,38 +194,31 @@ class _Page:
     def _wide(self, joint: Joint) -> int:
         return self.widths[joint[0]] if len(joint) == 1 else 0
 
+    def _corner(self, joint: Joint) -> Point:
+        return self.middle[joint] - self._wide(joint) // 2, self.top[joint]
+
     def box(self, node: NodeRow) -> Box:
-        """A box with its text."""
+        """A box with its text; its marks are what its look says of its node."""
         joint = (node.number,)
-        x, y = self.middle[joint] - self._wide(joint) // 2, self.top[joint]
-        return Box(
-            x,
-            y,
-            self._wide(joint),
-            self._height(joint),
-            not node.leaf,
-            marks(node),
-            tuple(_texts(self.texts[node.number], x + INSIDE, y + _ROW)),
-            one_line(node.where or ""),
-        )
+        x, y = self._corner(joint)
+        change = node.change if node.change in STYLES else ""
+        marks = tuple(filter(None, ("grad" if node.requires_grad and not node.change else "", node.state, change)))
+        texts = tuple(_texts(self.texts[node.number], x + INSIDE, y + _ROW))
+        where = one_line(node.where or "")
+        return Box(x, y, self._wide(joint), self._height(joint), not node.leaf, marks, texts, where)
 
     def rest(self) -> Iterator[Text]:
         """The omitted nodes, in words."""
         if _REST in self.texts:
-            joint = (_REST,)
-            x = self.middle[joint] - self._wide(joint) // 2 + INSIDE
-            yield from _texts(self.texts[_REST], x, self.top[joint] + _ROW)
+            x, y = self._corner((_REST,))
+            yield from _texts(self.texts[_REST], x + INSIDE, y + _ROW)
 
     def lines(
         self, counted: Mapping[tuple[int, int], int], changes: Mapping[tuple[int, int], str]
     ) -> Iterator[Line | Text]:
         """The lines, from operand to result, with the number of uses of an operand if there is more than one."""
-        below: dict[Joint, list[Joint]] = {}
-        for upper, lower in self.layout.lines:
-            below.setdefault(upper, []).append(lower)
-        chains = [_chain([upper, lower], below) for upper, lower in self.layout.lines if len(upper) == 1]
         entering: dict[Joint, list[list[Joint]]] = {}
-        for chain in chains:
+        for chain in chains(self.layout.lines):
             entering.setdefault(chain[-1], []).append(chain)
         for target, arriving in entering.items():
             arriving.sort(key=lambda chain: self.middle[chain[-2]])
@@ -259,19 +246,15 @@ class _Page:
         return Line((self.middle[chain[0]], self.bottom[chain[0]]), tuple(pieces), (end, last), dashed)
 
 
-def marks(node: NodeRow) -> tuple[str, ...]:
-    """What the look of a box says of its node."""
-    state = "freed" if node.freed else "stale" if node.stale else ""
-    change = node.change if node.change in STYLES else ""
-    return tuple(filter(None, ("grad" if node.requires_grad and not node.change else "", state, change)))
-
-
-def _chain(joints: list[Joint], below: Mapping[Joint, Sequence[Joint]]) -> list[Joint]:
-    """A line followed through the layers that it passes, to the box where it ends."""
-    while len(joints[-1]) > 1:
-        (following,) = below[joints[-1]]
-        joints.append(following)
-    return joints
+def chains(lines: Sequence[tuple[Joint, Joint]]) -> Iterator[list[Joint]]:
+    """Each line, from the box where it begins through the layers that it passes to the one where it ends."""
+    below = {upper: lower for upper, lower in lines if len(upper) > 1}  # where one passes, nothing else goes on
+    for upper, lower in lines:
+        if len(upper) == 1:
+            chain = [upper, lower]
+            while len(chain[-1]) > 1:
+                chain.append(below[chain[-1]])
+            yield chain
 
 
 def _texts(rows: Sequence[str], x: int, y: int, bold: bool = False) -> Iterator[Text]:
@@ -283,7 +266,7 @@ def _texts(rows: Sequence[str], x: int, y: int, bold: bool = False) -> Iterator[
 # The picture of a graph as SVG, which web browsers draw.
 
 
-def as_svg(graph: GraphRows, precision: int | None) -> str:
+def as_svg(graph: GraphRows, precision: int | None = 10) -> str:
     """An SVG image; a tooltip gives the place where a value was made.
 
     Raises AgradError of kind `extra` if the library is not installed that places the boxes.
@@ -296,12 +279,11 @@ def as_svg(graph: GraphRows, precision: int | None) -> str:
         f"<style>{_style(picture)}</style>",
         f'<rect class="page" width="{width}" height="{height}"/>',
     ]
-    for item in picture.items:
-        rows += [_text(item)] if isinstance(item, Text) else _line(item) if isinstance(item, Line) else _box(item)
-    return "\n".join([*rows, "</svg>"])
+    return "\n".join([*rows, *picture.written(_text, _box, _line), "</svg>"])
 
 
 def _style(picture: Drawing) -> str:
+    """The looks of all, and what a mark says of a box, of a line, and of the tip of a line."""
     rows = [
         f"text {{ font: {SIZE}px monospace; fill: #000; white-space: pre }}",
         ".heading { font-weight: bold }",
@@ -309,18 +291,11 @@ def _style(picture: Drawing) -> str:
         f"path {{ fill: none; stroke: {STROKE} }}",
     ]
     for mark, style in picture.styles.items():
-        rows += _looks(mark, style)
+        rows += [f"rect.{mark} {{ fill: {style.fill} }}"] if style.fill else []
+        lines = [f"stroke: {style.stroke}"] if style.stroke else []
+        lines += [f"stroke-dasharray: {' '.join(map(str, style.dashes))}"] if style.dashes else []
+        rows += [f".{mark} {{ {'; '.join(lines)} }}"] if lines else []
     return "\n".join([*rows, ".page { stroke: none }", ".tip { stroke: none }"])
-
-
-def _looks(mark: str, style: Style) -> Iterator[str]:
-    """What a mark says of a box, of a line, and of the tip of a line."""
-    if style.fill:
-        yield f"rect.{mark} {{ fill: {style.fill} }}"
-    lines = [f"stroke: {style.stroke}"] if style.stroke else []
-    lines += [f"stroke-dasharray: {' '.join(map(str, style.dashes))}"] if style.dashes else []
-    if lines:
-        yield f".{mark} {{ {'; '.join(lines)} }}"
 
 
 def _class(*marks: str) -> str:
@@ -332,21 +307,19 @@ def _text(text: Text) -> str:
     return f'<text{mark} x="{text.x}" y="{text.y}">{escape(text.text)}</text>'
 
 
-def _box(box: Box) -> Iterator[str]:
-    yield f"<g><title>{escape(box.note)}</title>" if box.note else "<g>"
+def _box(box: Box) -> str:
+    note = f"<title>{escape(box.note)}</title>" if box.note else ""
     corner = f' rx="{INSIDE}"' if box.is_round else ""
     place = f'x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}"'
-    yield f"<rect{_class(*box.marks)} {place}{corner}/>"
-    yield from map(_text, box.texts)
-    yield "</g>"
+    return "\n".join([f"<g>{note}", f"<rect{_class(*box.marks)} {place}{corner}/>", *map(_text, box.texts), "</g>"])
 
 
-def _line(line: Line) -> Iterator[str]:
+def _line(line: Line) -> str:
     path = [f"M{line.start[0]} {line.start[1]}"]
     path += ["LC"[len(piece) == 3] + " ".join(f"{x} {y}" for x, y in piece) for piece in line.pieces]
-    yield f'<path{_class(*line.marks)} d="{" ".join(path)}"/>'
     x, y = line.tip
-    yield f'<path class="tip" style="fill: {line.stroke}" d="M{x} {y} l-4 -{TIP} h8 z"/>'
+    tip = f'<path class="tip" style="fill: {line.stroke}" d="M{x} {y} l-4 -{TIP} h8 z"/>'
+    return f'<path{_class(*line.marks)} d="{" ".join(path)}"/>\n{tip}'
 
 
 # The picture of a graph for LaTeX: a document of its own with a tikzpicture, which may be taken out of it.
@@ -386,10 +359,11 @@ _GREEK = dict(
 )
 
 
-def as_tikz(graph: GraphRows, precision: int | None) -> str:
-    """A LaTeX document. Raises AgradError of kind `extra` if the library is not installed that places the boxes."""
+def as_tikz(graph: GraphRows, precision: int | None = 10) -> str:
+    """The same picture as a document for LaTeX. Raises AgradError as `as_svg`."""
     picture = drawing(graph, precision)
     colours = _colours(picture)
+    lines = "\n".join(picture.written(_tikz_text, _tikz_box, partial(_tikz_line, colours)))
     return "\n".join(
         [
             r"\documentclass[border=0pt]{standalone}",
@@ -400,10 +374,10 @@ def as_tikz(graph: GraphRows, precision: int | None) -> str:
             *(rf"\definecolor{{{name}}}{{HTML}}{{{_html(colour)}}}" for colour, name in colours.items()),
             r"\begin{document}",
             rf"\begin{{tikzpicture}}[x={_SCALE}bp, y=-{_SCALE}bp, line width={_SCALE}bp,",
-            *(f"  {look}," for look in _tikz_looks(picture, colours)),
+            *(f"  {look}," for look in _looks(picture, colours)),
             "]",
             rf"  \useasboundingbox (0, 0) rectangle ({picture.width}, {picture.height});",
-            *(f"  {row}" for row in _rows(picture, colours)),
+            *(f"  {row}" for row in lines.split("\n")),
             r"\end{tikzpicture}",
             r"\end{document}",
         ]
@@ -421,7 +395,7 @@ def _html(colour: str) -> str:
     return (digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)).upper()
 
 
-def _tikz_looks(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
+def _looks(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
     """The styles of the parts of a picture."""
     stroke, paper = colours[STROKE], colours[PAPER]
     yield f"agrad text/.style={{anchor=base west, inner sep=0pt, font={{{_FONT}}}}}"
@@ -431,54 +405,33 @@ def _tikz_looks(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
     yield f"line/.style={{draw={stroke}}}"
     yield f"tip/.style={{fill={stroke}}}"
     for mark, style in picture.styles.items():
-        yield f"{mark}/.style={{{_look(style, colours)}}}"
+        looks = [f"draw={colours[style.stroke]}"] if style.stroke else []
+        if style.dashes:
+            on, off = (length * _SCALE for length in style.dashes)
+            looks.append(f"dash pattern=on {on:g}bp off {off:g}bp")
+        yield f"{mark}/.style={{{', '.join(looks)}}}"
         if style.fill:
             yield f"{mark} box/.style={{{mark}, fill={colours[style.fill]}}}"
-
-
-def _look(style: Style, colours: dict[str, str]) -> str:
-    looks = [f"draw={colours[style.stroke]}"] if style.stroke else []
-    if style.dashes:
-        on, off = (length * _SCALE for length in style.dashes)
-        looks.append(f"dash pattern=on {on:g}bp off {off:g}bp")
-    return ", ".join(looks)
-
-
-def _rows(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
-    for item in picture.items:
-        if isinstance(item, Text):
-            yield _tikz_text(item)
-        elif isinstance(item, Line):
-            yield from _tikz_line(item, colours)
-        else:
-            yield from _tikz_box(item)
 
 
 def _tikz_text(text: Text) -> str:
     return rf"\node[{'heading' if text.bold else 'agrad text'}] at ({text.x}, {text.y}) {{{in_latex(text.text)}}};"
 
 
-def _tikz_box(box: Box) -> Iterator[str]:
+def _tikz_box(box: Box) -> str:
     marks = [f"{mark} box" if STYLES[mark].fill else mark for mark in box.marks]
     look = ", ".join(["round box" if box.is_round else "box", *marks])
-    yield rf"\path[{look}] ({box.x}, {box.y}) rectangle ++({box.width}, {box.height});"
-    yield from map(_tikz_text, box.texts)
+    path = rf"\path[{look}] ({box.x}, {box.y}) rectangle ++({box.width}, {box.height});"
+    return "\n".join([path, *map(_tikz_text, box.texts)])
 
 
-def _tikz_line(line: Line, colours: dict[str, str]) -> Iterator[str]:
-    path = [_point(line.start)]
-    for piece in line.pieces:
-        if len(piece) == 3:
-            path.append(f".. controls {_point(piece[0])} and {_point(piece[1])} .. {_point(piece[2])}")
-        else:
-            path.append(f"-- {_point(piece[0])}")
-    yield rf"\path[{', '.join(['line', *line.marks])}] {' '.join(path)};"
+def _tikz_line(colours: dict[str, str], line: Line) -> str:
+    # A point of the drawing is a tuple, which Python writes as TikZ reads it: (3, 4).
+    pieces = ".. controls {} and {} .. {}", "-- {}"
+    path = [str(line.start), *(pieces[len(piece) == 1].format(*piece) for piece in line.pieces)]
     tip = "tip" if line.stroke == STROKE else f"tip, fill={colours[line.stroke]}"
-    yield rf"\path[{tip}] {_point(line.tip)} -- ++(-4, -{TIP}) -- ++(8, 0) -- cycle;"
-
-
-def _point(point: tuple[int, int]) -> str:
-    return f"({point[0]}, {point[1]})"
+    end = rf"\path[{tip}] {line.tip} -- ++(-4, -{TIP}) -- ++(8, 0) -- cycle;"
+    return rf"\path[{', '.join(['line', *line.marks])}] {' '.join(path)};" + f"\n{end}"
 
 
 def in_latex(text: str) -> str:
@@ -505,76 +458,60 @@ _METADATA: dict[str, dict[str, None]] = {"png": {}, "pdf": {"CreationDate": None
 _SETTINGS = {"text.parse_math": False, "text.usetex": False, "pdf.fonttype": 42}
 
 
-def as_file(graph: GraphRows, precision: int | None, form: str) -> bytes:
-    """A PNG or PDF file. Raises AgradError of kind `extra` if a library is not installed."""
+def as_file(graph: GraphRows, form: str, precision: int | None = 10) -> bytes:
+    """The same picture as a file of `png` or `pdf`. Raises AgradError of kind `extra` if a library is not installed."""
     picture = drawing(graph, precision)
+    dots = min(_INCH * _SHARPER, _LARGEST * _INCH / max(picture.width, picture.height))  # an inch
     with _matplotlib("").rc_context(_SETTINGS):
         figure = _matplotlib("figure").Figure((picture.width / _INCH, picture.height / _INCH), facecolor=PAPER)
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_xlim(0, picture.width)
         axes.set_ylim(picture.height, 0)
-        for order, item in enumerate(picture.items):
-            _draw(axes, item, order + 1)
+        picture.written(*(partial(draw, axes) for draw in (_draw_text, _draw_box, _draw_line)))
         file = BytesIO()
-        figure.savefig(file, format=form, dpi=_dots(picture), metadata=_METADATA[form])
+        figure.savefig(file, format=form, dpi=dots, metadata=_METADATA[form])
     return file.getvalue()
 
 
-def _dots(picture: Drawing) -> float:
-    """Dots an inch: a very large graph is drawn with fewer."""
-    return min(_INCH * _SHARPER, _LARGEST * _INCH / max(picture.width, picture.height))
+# All have one `zorder`: what is drawn later is in front.
 
 
-def _draw(axes: Any, item: Text | Box | Line, order: int) -> None:
-    if isinstance(item, Text):
-        _matplotlib_text(axes, item, order)
-    elif isinstance(item, Line):
-        _matplotlib_line(axes, item, order)
-    else:
-        _matplotlib_box(axes, item, order)
-
-
-def _matplotlib_text(axes: Any, text: Text, order: int) -> None:
+def _draw_text(axes: Any, text: Text) -> None:
     weight = "bold" if text.bold else "normal"
-    axes.text(text.x, text.y, text.text, family="monospace", size=SIZE * _POINTS, weight=weight, zorder=order)
+    axes.text(text.x, text.y, text.text, family="monospace", size=SIZE * _POINTS, weight=weight, zorder=1)
 
 
-def _matplotlib_look(marks: tuple[str, ...]) -> dict[str, Any]:
+def _look(marks: tuple[str, ...], face: str) -> dict[str, Any]:
     """What the marks of a box or a line say, in matplotlib's words."""
-    look: dict[str, Any] = {"edgecolor": STROKE, "linewidth": _POINTS}
+    look: dict[str, Any] = {"edgecolor": STROKE, "facecolor": face, "linewidth": _POINTS, "zorder": 1}
     for style in map(STYLES.__getitem__, marks):
-        if style.stroke:
-            look["edgecolor"] = style.stroke
-        if style.fill:
-            look["facecolor"] = style.fill
-        if style.dashes:
-            look["linestyle"] = (0, style.dashes)
+        look |= {"edgecolor": style.stroke} if style.stroke else {}
+        look |= {"facecolor": style.fill} if style.fill else {}
+        look |= {"linestyle": (0, style.dashes)} if style.dashes else {}
     return look
 
 
-def _matplotlib_box(axes: Any, box: Box, order: int) -> None:
+def _draw_box(axes: Any, box: Box) -> None:
     patches = _matplotlib("patches")
-    corner = (
-        patches.BoxStyle("Round", pad=0, rounding_size=INSIDE) if box.is_round else patches.BoxStyle("Square", pad=0)
-    )
-    look = {"facecolor": PAPER, **_matplotlib_look(box.marks)}
-    axes.add_patch(patches.FancyBboxPatch((box.x, box.y), box.width, box.height, boxstyle=corner, zorder=order, **look))
+    rounding = {"rounding_size": INSIDE} if box.is_round else {}
+    corner = patches.BoxStyle("Round" if box.is_round else "Square", pad=0, **rounding)
+    look = _look(box.marks, PAPER)
+    axes.add_patch(patches.FancyBboxPatch((box.x, box.y), box.width, box.height, boxstyle=corner, **look))
     for text in box.texts:
-        _matplotlib_text(axes, text, order)
+        _draw_text(axes, text)
 
 
-def _matplotlib_line(axes: Any, line: Line, order: int) -> None:
+def _draw_line(axes: Any, line: Line) -> None:
     path, patches = _matplotlib("path").Path, _matplotlib("patches")
     points, codes = [line.start], [path.MOVETO]
     for piece in line.pieces:
         points += piece
         codes += [path.CURVE4 if len(piece) == 3 else path.LINETO] * len(piece)
-    look = {**_matplotlib_look(line.marks), "facecolor": "none"}
-    axes.add_patch(patches.PathPatch(path(points, codes), zorder=order, **look))
+    axes.add_patch(patches.PathPatch(path(points, codes), **{**_look(line.marks, "none"), "facecolor": "none"}))
     x, y = line.tip
     tip = [(x, y), (x - TIP // 2 - 1, y - TIP), (x + TIP // 2 + 1, y - TIP)]
-    axes.add_patch(patches.Polygon(tip, closed=True, facecolor=line.stroke, linewidth=0, zorder=order))
+    axes.add_patch(patches.Polygon(tip, closed=True, facecolor=line.stroke, linewidth=0, zorder=1))
 
 
 def _matplotlib(part: str) -> Any:

@@ -1,28 +1,39 @@
-"""One node as plain data, without references into the graph: everything that a form may show of it."""
+"""The model of a graph that every form shows: the nodes behind some values as plain data, a row for each.
+
+A row has no references into the graph, and the numbers of its nodes start at 1, the same from run to run, in every
+form and for every part of a graph. Below the model is what the forms share: the label of a node, remarks on its state,
+the lines for guards, and the edges of a picture.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
-from agrad.engine.text import truncate
+from agrad.engine.text import one_line, truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
 
 FEW = 8  # an array of so many entries is shown
-LONG = 400  # characters of a source text
+HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
+_LONG = 400  # characters of a source text
+_GUARDS = 20  # so many are listed
+
+# What a comparison of two graphs writes before a node; only the first of them has what is gone.
+SIGNS = {"changed": "~", "gone": "-", "new": "+"}
+# And in what colours pictures fill its box.
+FILLS = {"changed": "#fff3c4", "gone": "#ffdcd7", "new": "#d5f5dc"}
 
 
-@dataclass(frozen=True, slots=True)
-class ValueSummary:
+class ValueSummary(NamedTuple):
     """The description of a value in a dump: its shape, and its entries if they are few."""
 
     shape: Shape
@@ -35,8 +46,7 @@ class ValueSummary:
         return " ".join(format_value(self.value, precision).split())
 
 
-@dataclass(frozen=True, slots=True)
-class GuardRow:
+class GuardRow(NamedTuple):
     """A guard that the graph depends on, with its outcome, and the guard before it."""
 
     text: str  # x > 0 is true, line 3
@@ -44,8 +54,7 @@ class GuardRow:
     parent: int | None  # its place among the guards
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(NamedTuple):
     """One node: its name, its operation and operands, and the state it is in."""
 
     number: int
@@ -84,9 +93,9 @@ class NodeRow:
         return "same" if here and there else "new" if here else "gone"
 
     @property
-    def freed(self) -> bool:
-        """Whether the values that its rules need have been freed."""
-        return self.freed_by is not None
+    def state(self) -> str:
+        """`freed` where the values that its rules need have been freed, `stale` where they have changed, or nothing."""
+        return "freed" if self.freed_by is not None else "stale" if self.stale else ""
 
     @property
     def text(self) -> str:
@@ -96,11 +105,9 @@ class NodeRow:
         """
         if self.leaf:
             return ""
-        return (
-            truncate(self.origin.text, LONG, "middle")
-            if self.origin
-            else f"{self.title}({', '.join(elided(self.operands))})"
-        )
+        if self.origin:
+            return truncate(self.origin.text, _LONG, "middle")
+        return f"{self.title}({', '.join(elided(self.operands))})"
 
     @property
     def where(self) -> str | None:
@@ -142,11 +149,11 @@ class RowBuilder:
             shape=node.shape,
             operands=tuple([self._operand(through(x), node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
-            value=None if value is None else summary(value),
+            value=None if value is None else _summary(value),
             leaf=not computed,
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
-            gradient=None if gradient is None else summary(gradient),
+            gradient=None if gradient is None else _summary(gradient),
             version=written.count if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),
@@ -157,7 +164,7 @@ class RowBuilder:
     def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""
         if type(operand) is not Node:
-            return summary(operand)
+            return _summary(operand)
         number = self.numbers.get(operand.seq)
         if number is None or operand.seq > node.seq:  # the remains of a plain array are younger than its user
             return ValueSummary(operand.shape, operand.value if type(operand.value) is float else None)
@@ -165,7 +172,6 @@ class RowBuilder:
 
     def _saves(self, node: Node) -> tuple[int, ...]:
         """Which nodes the rules read, in the order of the operands; the node itself where they read the result."""
-        assert node.op is not None
         reads, reads_result = node.reads()
         read = [x.seq for x, on in zip(map(through, node.inputs), reads, strict=True) if on and type(x) is Node]
         if reads_result:
@@ -188,7 +194,7 @@ class RowBuilder:
                 self.places[id(guard)] = parent
 
 
-def summary(value: Value) -> ValueSummary:
+def _summary(value: Value) -> ValueSummary:
     """A value with a copy of its entries, if they are few."""
     shape = shape_of(value)
     few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
@@ -200,111 +206,19 @@ def _in_words(by: Any) -> str:
     return by if isinstance(by, str) else str(by.where)
 
 
-# What the forms share: the label of a node, remarks on its state, and the lines for guards.
+class Outline(NamedTuple):
+    """What a picture shows: `edges` from operand to result, each with its number, and the words above and below.
 
-# What a comparison of two graphs writes before a node; only the first of them has what is gone.
-SIGNS = {"changed": "~", "gone": "-", "new": "+"}
-# And in what colours pictures fill its box.
-FILLS = {"changed": "#fff3c4", "gone": "#ffdcd7", "new": "#d5f5dc"}
-WIDTH = 60  # of a name with its source text
-GUARDS = 20  # so many are listed
-
-
-def name_and_text(node: NodeRow) -> str:
-    """`b = a**2`, or the half of it that is known; on one line, cut in the middle if it is long."""
-    text = node.text
-    return one_line(f"{node.name} = {text}" if node.name and text else node.name or text)
-
-
-def one_line(text: str, width: int = WIDTH) -> str:
-    """White space folded, what does not print replaced, the middle of a long text left out."""
-    printable = "".join(x if x.isprintable() else "\ufffd" for x in " ".join(text.split()))
-    return truncate(printable, width, "middle")
-
-
-def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
-    """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
-    found = []
-    if node.value is not None and node.value.value is not None and (arrays or not node.shape):
-        found.append(f"= {node.value.text(precision)}{earlier(node, precision)}")
-    if node.change == "changed" and node.before is not None and (text := name_and_text(node.before)):
-        found.append(f"was {text}")
-    if node.leaf and node.requires_grad:
-        found.append("requires grad")
-    if not node.leaf and not node.requires_grad:
-        found.append("no grad")
-    saves = " ".join(elided(node.saves))
-    if node.freed:
-        found.append(f"freed by {node.freed_by}" + f", took {saves}" * bool(saves))
-    elif saves:
-        found.append(f"saves {saves}")
-    if node.version:
-        found.append(f"version {node.version}")
-    if node.stale:
-        found.append("stale")
-    if node.keeps_grad and not node.leaf:
-        found.append("retained")
-    if node.keeps_grad:
-        found.append(f"grad {node.gradient.text(precision) if node.gradient else 'none'}")
-    return found
-
-
-def earlier(node: NodeRow, precision: int | None) -> str:
-    """`, was 2`: in a comparison, the other value."""
-    if node.value is None or node.before is None or node.before.value is None or node.before.value.value is None:
-        return ""
-    earlier = node.before.value.text(precision)
-    return f", was {earlier}" if earlier != node.value.text(precision) else ""
-
-
-def numbered(node: NodeRow) -> str:
-    """`%3`, with a sign in a comparison: `+ %3`."""
-    sign = SIGNS.get(node.change)
-    return f"{sign} %{node.number}" if sign else f"%{node.number}"
-
-
-def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
-    """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
-    return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
-
-
-def guard_lines(guards: list[GuardRow]) -> list[str]:
-    """`guards: x > 0 is true, line 3`, and the others below it; the same guard again in a loop is listed once."""
-    said = list(dict.fromkeys(guard.text for guard in guards))
-    texts = [one_line(text) for text in said[:GUARDS]]
-    if len(said) > GUARDS:
-        texts.append(f"… {len(said) - GUARDS} more")
-    return [f"{'        ' if position else 'guards: '}{text}" for position, text in enumerate(texts)]
-
-
-def box_lines(node: NodeRow, precision: int | None) -> list[str]:
-    """The lines of text in a box of a drawing."""
-    head = f"{numbered(node)} {name_and_text(node)}".rstrip()
-    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
-
-
-def edges(rows: tuple[NodeRow, ...], roots: Collection[int]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
-    """The edges from operand to result, with their number; and the nodes with operands, or users, that are not shown.
-
-    Every node leads to a root, so another node without shown users has one that is left out.
+    `behind` and `before`: the nodes with operands, or users, that are not shown. Every node leads to a root, so another
+    node without shown users has one that is left out.
     """
-    there = {node.number for node in rows}
-    found: dict[tuple[int, int], int] = {}
-    behind = []
-    for node in rows:
-        used = node.behind
-        for x in used:
-            if x in there:
-                found[x, node.number] = found.get((x, node.number), 0) + 1
-        if not there.issuperset(used):
-            behind.append(node.number)
-    users = {operand for operand, _ in found}
-    return found, behind, sorted(there.difference(users, roots))
 
-
-# The graph behind some values as rows, a row for each node: the source of every form.
-
-HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
+    nodes: tuple[NodeRow, ...]
+    edges: dict[tuple[int, int], int]
+    behind: list[int]
+    before: list[int]
+    caption: list[str]
+    left_out: list[str]
 
 
 class GraphRows:
@@ -358,6 +272,24 @@ class GraphRows:
         count = f"{_plural(self.nodes, 'node')}, {_plural(self.leaves, 'leaf', 'leaves')}"
         return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
 
+    def guard_lines(self) -> list[str]:
+        """`guards: x > 0 is true, line 3`, and the others below it; the same again in a loop is listed once."""
+        said = list(dict.fromkeys(guard.text for guard in self.guards))
+        texts = [one_line(text) for text in said[:_GUARDS]]
+        if len(said) > _GUARDS:
+            texts.append(f"… {len(said) - _GUARDS} more")
+        return [f"{'        ' if position else 'guards: '}{text}" for position, text in enumerate(texts)]
+
+    def outline(self) -> Outline:
+        """The nodes and the edges of a picture, with its caption."""
+        shown = self.shown
+        there = {node.number for node in shown}
+        found = dict(Counter((x, node.number) for node in shown for x in node.behind if x in there))
+        behind = [node.number for node in shown if not there.issuperset(node.behind)]
+        before = sorted(there.difference((operand for operand, _ in found), self.roots))
+        caption = [one_line(self.heading, 200), *self.guard_lines()]
+        return Outline(shown, found, behind, before, caption, self.left_out(len(shown)))
+
     def left_out(self, shown: int) -> list[str]:
         """The line with the number of nodes that are not shown, and how to show them; none if all are."""
         if shown == self.nodes:
@@ -377,3 +309,59 @@ class GraphRows:
 
 def _plural(count: int, word: str, many: str | None = None) -> str:
     return f"{count} {word if count == 1 else many or word + 's'}"
+
+
+def name_and_text(node: NodeRow) -> str:
+    """`b = a**2`, or the half of it that is known; on one line, cut in the middle if it is long."""
+    text = node.text
+    return one_line(f"{node.name} = {text}" if node.name and text else node.name or text)
+
+
+def numbered(node: NodeRow) -> str:
+    """`%3`, with a sign in a comparison: `+ %3`."""
+    sign = SIGNS.get(node.change)
+    return f"{sign} %{node.number}" if sign else f"%{node.number}"
+
+
+def valued(node: NodeRow, precision: int | None) -> str:
+    """`= 3`, or in a comparison with another value `= 3, was 2`; nothing where there are more than a few entries."""
+    if node.value is None or node.value.value is None:
+        return ""
+    here = node.value.text(precision)
+    if node.before is None or node.before.value is None or node.before.value.value is None:
+        return f"= {here}"
+    earlier = node.before.value.text(precision)
+    return f"= {here}, was {earlier}" if earlier != here else f"= {here}"
+
+
+def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
+    """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
+    was = name_and_text(node.before) if node.change == "changed" and node.before is not None else ""
+    saves = " ".join(elided(node.saves))
+    if node.freed_by is not None:
+        kept = f"freed by {node.freed_by}" + f", took {saves}" * bool(saves)
+    else:
+        kept = f"saves {saves}" if saves else ""
+    found = (
+        valued(node, precision) if arrays or not node.shape else "",
+        f"was {was}" if was else "",
+        "requires grad" if node.leaf and node.requires_grad else "",
+        "no grad" if not node.leaf and not node.requires_grad else "",
+        kept,
+        f"version {node.version}" if node.version else "",
+        "stale" if node.stale else "",
+        "retained" if node.keeps_grad and not node.leaf else "",
+        f"grad {node.gradient.text(precision) if node.gradient else 'none'}" if node.keeps_grad else "",
+    )
+    return [text for text in found if text]
+
+
+def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
+    """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
+    return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
+
+
+def box_lines(node: NodeRow, precision: int | None) -> list[str]:
+    """The lines of text in a box of a drawing."""
+    head = f"{numbered(node)} {name_and_text(node)}".rstrip()
+    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]

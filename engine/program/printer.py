@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agrad.engine.inspect.rows import one_line
 from agrad.engine.program.ir import Input, Program, Step
-from agrad.engine.text import truncate
+from agrad.engine.text import one_line, truncate
 from agrad.engine.values import format_shape, format_value
 
 _SPACED = 1  # operators up to this precedence are written with spaces around them
