@@ -1,8 +1,8 @@
 """The graph as boxes and lines, for a terminal: each value below what it was computed from.
 
-The boxes are in layers, each below its operands, with few crossings. The method is that of Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
-(1981), with places by least squares. `arrange` is meant for the few boxes that fit a terminal; for larger pictures a
-library finds the layers, and only `middles` is used.
+The boxes are in layers, each below its operands, with few crossings. The method is that of Sugiyama, Tagawa and Toda,
+"Methods for visual understanding of hierarchical system structures" (1981), with places by least squares. `arrange` is
+meant for the few boxes that fit a terminal; for larger pictures a library finds the layers, and only `middles` is used.
 """
 
 from __future__ import annotations

@@ -1,17 +1,21 @@
-"""The numbers of a page as a function of its leaves, in JavaScript."""
+"""A graph as a page for web browsers: one file, which shows it, steps through it, and computes it anew.
+
+`as_page` writes it: what it shows is one JSON text, with the backward passes from the values; the numbers are also a
+function of the leaves in JavaScript; `Folding` decides which nodes are one box. `page.html`, `page.css` and `page.js`
+are the page itself.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from importlib.resources import files
 from json import JSONEncoder
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.compile.export.languages import JavaScript
 from agrad.engine.compile.export.source import statements
@@ -23,20 +27,19 @@ from agrad.engine.errors import AgradError, Hint, Origin
 from agrad.engine.inspect.backward_trace import Walk, walks_from
 from agrad.engine.inspect.boxes import Joint
 from agrad.engine.inspect.nodes import operands
-from agrad.engine.inspect.pictures import layered
+from agrad.engine.inspect.pictures import chains, layered
 from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract
 from agrad.engine.text import one_line
-from agrad.engine.values import Shape, Value, size_of
+from agrad.engine.values import Value, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes
 _LONGEST = 100_000  # characters of its code
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """`numbers` are the outputs now, entry by entry, those of the guards at the end, which `guards` describe.
 
     `text` defines `run`, which returns the same for other leaves; empty where there is none, and then `reason` says
@@ -64,9 +67,7 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
         return Code(numbers, guards, reason="no leaf of the graph is a single number that requires grad")
     try:
         found, guard = _numbers(whole)
-        if guard is not None:
-            numbers, guards = [*numbers, 0.0], [*guards, guard]
-        return Code(numbers, guards, _function(found))
+        return Code([*numbers, *[0.0] * len(guard)], [*guards, *guard], _function(found))
     except AgradError as problem:
         return Code(numbers, guards, reason=problem.message)
 
@@ -96,7 +97,7 @@ def _guards(checks: Sequence[GuardCheck], values: Sequence[Value]) -> list[dict[
     ]
 
 
-def _numbers(program: Program) -> tuple[Program, dict[str, Any] | None]:
+def _numbers(program: Program) -> tuple[Program, list[dict[str, Any]]]:
     """The program of numbers, and one guard more where it e.g. solves with a matrix, which may be singular.
 
     Raises AgradError where there is none, or one that would be too long.
@@ -105,13 +106,14 @@ def _numbers(program: Program) -> tuple[Program, dict[str, Any] | None]:
         found = unrolled(optimised(program, again=True), _INSTRUCTIONS)
     except Unexpanded as problem:
         raise AgradError("type", f"the page has no code for {problem}") from None
+    most = f"a page computes up to {_INSTRUCTIONS} instructions"
     if found is None:
-        raise AgradError("limit", f"a page computes up to {_INSTRUCTIONS} instructions, and this graph needs more")
-    finite = {"text": "the results of its matrix operations are finite", "read": "number", "size": 1}
+        raise AgradError("limit", f"{most}, and this graph needs more")
     numbers = arranged(optimised(unchecked(found)))
     if len(numbers.steps) > _INSTRUCTIONS:
-        raise AgradError("limit", f"a page computes up to {_INSTRUCTIONS} instructions; these are {len(numbers.steps)}")
-    return numbers, finite if found.checks else None
+        raise AgradError("limit", f"{most}; these are {len(numbers.steps)}")
+    finite = {"text": "the results of its matrix operations are finite", "read": "number", "size": 1}
+    return numbers, [finite] if found.checks else []
 
 
 def _function(numbers: Program) -> str:
@@ -126,10 +128,7 @@ def _function(numbers: Program) -> str:
     return text
 
 
-# Which nodes of a graph are one box: those of a function, or of a statement.
-#
-# A box holds nodes that were made one after the other. So no line leads from a box back into itself by another one,
-# and a graph of boxes has layers, as one of nodes has.
+# Folding
 
 MOST = 100  # boxes side by side in another
 _LABEL = 40  # characters
@@ -142,24 +141,24 @@ class Fold:
     number: int
     label: str
     kind: str  # "function", "statement", or "part" of what has too many nodes for one drawing
-    children: list[Fold | Node] = field(default_factory=list)
+    children: list[Fold | Node]
 
-    @property
-    def nodes(self) -> list[Node]:
-        """All nodes in it."""
-        found: list[Node] = []
-        stack: list[Fold | Node] = [self]
-        while stack:
-            one = stack.pop()
-            if isinstance(one, Fold):
-                stack += one.children
-            else:
-                found.append(one)
-        return found
+
+def _nodes_of(one: Fold | Node) -> Iterator[Node]:
+    """A node, or all nodes in a box."""
+    if isinstance(one, Node):
+        yield one
+    else:
+        for child in one.children:
+            yield from _nodes_of(child)
 
 
 class Folding:
-    """The boxes of some nodes, oldest first. `function_of` names the function around a place, if there is one."""
+    """The boxes of some nodes, oldest first: those of a function, or of a statement, are one box.
+
+    A box holds nodes that were made one after the other. So no line leads from a box back into itself by another one,
+    and a graph of boxes has layers, as one of nodes has. `function_of` names the function around a place, if any.
+    """
 
     def __init__(
         self, ordered: Sequence[Node], numbers: dict[int, int], function_of: Callable[[Origin], str | None]
@@ -167,8 +166,7 @@ class Folding:
         self.numbers, self.function_of = numbers, function_of
         self.next = max(numbers.values(), default=0) + 1
         self.boxes: list[Fold] = []
-        self.all = ordered
-        self.top = self._box("", "whole", self._in_parts(self._runs(ordered)))
+        self._box("", "whole", self._in_parts(self._runs(ordered)))
 
     def _box(self, label: str, kind: str, children: list[Fold | Node]) -> Fold:
         made = Fold(self.next, one_line(label, _LABEL), kind, children)
@@ -222,7 +220,7 @@ class Folding:
 
     def _span(self, part: Sequence[Fold | Node]) -> str:
         """What a part of too many nodes has: lines of the source, and nodes."""
-        nodes = [node for one in part for node in (one.nodes if isinstance(one, Fold) else [one])]
+        nodes = [node for one in part for node in _nodes_of(one)]
         numbers = [self.numbers[node.seq] for node in nodes]
         places = list(dict.fromkeys(node.origin.where for node in nodes if node.origin is not None))
         where = f"{places[0]}{' …' if len(places) > 1 else ''}: " if places else ""
@@ -235,8 +233,8 @@ class Folding:
                 "id": box.number,
                 "label": box.label,
                 "kind": box.kind,
-                "nodes": len(box.nodes),
-                **drawing([self._number(one) for one in box.children], self._edges(box)),
+                "nodes": sum(1 for _ in _nodes_of(box)),
+                **drawing([(self._number(one), node) for one in box.children for node in _nodes_of(one)]),
             }
             for box in self.boxes
         ]
@@ -244,51 +242,26 @@ class Folding:
     def _number(self, one: Fold | Node) -> int:
         return one.number if isinstance(one, Fold) else self.numbers[one.seq]
 
-    def _edges(self, box: Fold) -> list[tuple[int, int]]:
-        """From child to child of a box."""
-        around = {
-            node.seq: self._number(one)
-            for one in box.children
-            for node in (one.nodes if isinstance(one, Fold) else [one])
-        }
-        found: Counter[tuple[int, int]] = Counter()
-        for one in box.children:
-            here = self._number(one)
-            for node in one.nodes if isinstance(one, Fold) else [one]:
-                for x in operands(node):
-                    there = around.get(x.seq, here)
-                    if there != here:
-                        found[there, here] += 1
-        return sorted(found)
 
-
-def drawing(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def drawing(inside: Sequence[tuple[int, Node]]) -> dict[str, Any]:
     """The layers of boxes and of lines that pass, and the lines: from where to where, the first pass, and how many.
 
-    The passes of a line have numbers below 0, each one less than that before it.
+    `inside`: the nodes, each with the number of its box. The passes of a line have numbers below 0, each one less than
+    that before it.
     """
-    layers, lines = layered(numbers, edges)
-    below: dict[Joint, list[Joint]] = {}
-    for upper, lower in lines:
-        below.setdefault(upper, []).append(lower)
+    around = {node.seq: number for number, node in inside}
+    edges = {(around.get(x.seq, here), here) for here, node in inside for x in operands(node)}
+    layers, lines = layered(list(dict.fromkeys(around.values())), sorted(edge for edge in edges if edge[0] != edge[1]))
     names: dict[Joint, int] = {}
-    chains = []
-    for upper, lower in lines:
-        if len(upper) > 1:
-            continue
-        first, end = -1 - len(names), lower
-        while len(end) > 1:
-            names[end] = -1 - len(names)
-            (end,) = below[end]
-        count = first + 1 + len(names)
-        chains.append([upper[0], end[0], first, count] if count else [upper[0], end[0]])
-    return {
-        "layers": [[names.get(joint, joint[0]) for joint in layer] for layer in layers if layer],
-        "lines": chains,
-    }
+    found = []
+    for (start,), *passes, (end,) in chains(lines):
+        first = -1 - len(names)
+        names |= {joint: first - place for place, joint in enumerate(passes)}
+        found.append([start, end, first, len(passes)] if passes else [start, end])
+    return {"layers": [[names.get(joint, joint[0]) for joint in layer] for layer in layers if layer], "lines": found}
 
 
-# The page of a graph: what it shows as one JSON text, the code that computes it, and the page around both.
+# The page
 
 _MOST = 20_000  # nodes
 _FLAT = 300  # nodes that are also laid out without folding
@@ -299,17 +272,16 @@ def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     kind `extra` if the library that finds the layers is not installed.
     """
     if len(graph.wanted) > _MOST:
-        raise AgradError(
-            "limit",
-            f"a page shows up to {_MOST} nodes, and this graph has {len(graph.wanted)}",
-            fixes=[Hint("show a part of it, with depth or from")],
-        )
+        message = f"a page shows up to {_MOST} nodes, and this graph has {len(graph.wanted)}"
+        raise AgradError("limit", message, fixes=[Hint("show a part of it, with depth or from")])
     data, made = _Page(graph, precision).parts()
     data["heading"] = heading or graph.heading
+    text = JSONEncoder(allow_nan=False, separators=(",", ":")).encode(data)
     parts = {
         "title": escape(one_line(data["heading"], 200)),
         "style": _file("page.css"),
-        "data": _encoded(data),
+        # No text of a user ends the script that holds the data.
+        "data": text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "code": made.text.replace("</", "< /"),
         "script": _file("page.js"),
     }
@@ -320,27 +292,19 @@ def _file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
-def _encoded(data: Any) -> str:
-    """JSON that can stand in a script of a page: no text of a user ends that."""
-    text = JSONEncoder(allow_nan=False, separators=(",", ":")).encode(data)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@dataclass(slots=True)
 class _Numbers:
     """The values of a page, entry by entry in one list; `at` gives the place and the shape of one."""
 
-    outputs: list[Tensor] = field(default_factory=list)
-    count: int = 0
-    known: dict[object, list[int]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.outputs: list[Tensor] = []
+        self.count = 0
+        self.known: dict[object, list[int]] = {}
 
     def at(self, value: Tensor | None) -> list[int] | None:
         """Where the entries of a value begin, and its shape; -1 for more than a few entries."""
-        return None if value is None else self.at_shape(value.shape, value)
-
-    def at_shape(self, shape: Shape, value: Tensor) -> list[int]:
-        """The same for a node of this shape."""
-        size = size_of(shape)
+        if value is None:
+            return None
+        shape, size = value.node.shape, size_of(value.node.shape)
         if size > FEW or any(length > FEW for length in shape):
             return [-1, *shape]
         is_number = not value.node.recorded and isinstance(value.node.value, float)
@@ -381,15 +345,16 @@ class _Page:
             self._begin(False)
             nodes, walks = self._shown()
             made = held(self.numbers.outputs, problem.message)
-        folding = Folding(graph.wanted, self.known, graph.function_of)
         data = {
             "name": graph.name,
             "roots": graph.roots,
             "nodes": nodes,
             "facts": list(self.facts),
             "walks": walks,
-            "boxes": folding.as_data(),
-            "flat": self._flat() if len(nodes) <= _FLAT else None,
+            "boxes": Folding(graph.wanted, self.known, graph.function_of).as_data(),
+            "flat": drawing([(row["id"], node) for row, node in zip(nodes, graph.wanted, strict=True)])
+            if len(nodes) <= _FLAT
+            else None,
             "sliders": [self.known[leaf.seq] for leaf in leaves] if made.text else [],
             "reason": made.reason,
             "guards": made.guards,
@@ -403,17 +368,8 @@ class _Page:
         pairs = zip(self.graph.wanted, self.graph.rows, strict=True)
         return [self._node(node, row) for node, row in pairs], [self._walk(walk) for walk in self.walks]
 
-    def _flat(self) -> dict[str, Any]:
-        edges = {
-            (self.known[x.seq], self.known[node.seq])
-            for node in self.graph.wanted
-            for x in operands(node)
-            if x.seq in self.shown
-        }
-        return drawing([self.known[node.seq] for node in self.graph.wanted], sorted(edges))
-
     def _node(self, node: Node, row: NodeRow) -> dict[str, Any]:
-        """A node; what is usual is left out."""
+        """A node; what is usual is left out. Of what `info` says, the page computes the value and the gradient."""
         shown = partial(ValueSummary.text, precision=self.precision)
         gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
         found = {
@@ -436,7 +392,11 @@ class _Page:
             "stale": row.stale,
             "guard": row.guard,
             "change": self.graph.change_of.get(node),
-            "info": self._info(node),
+            "info": [
+                self.facts.setdefault(fact, len(self.facts))
+                for fact in self.graph.facts_of(node)
+                if fact[0] not in ("value", "grad")
+            ],
         }
         return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [])}
 
@@ -446,17 +406,12 @@ class _Page:
         value = node.value if node.value is not None or root is None else root.value
         if value is not None:
             return self.numbers.at(bare(node, value))
-        return self.numbers.at_shape(node.shape, bare(node)) if self.has_program else None
-
-    def _info(self, node: Node) -> list[int]:
-        """What `info` says, but for the value and the gradient, which the page computes: places among the facts."""
-        found = [fact for fact in self.graph.facts_of(node) if fact[0] not in ("value", "grad")]
-        return [self.facts.setdefault(fact, len(self.facts)) for fact in found]
+        return self.numbers.at(bare(node)) if self.has_program else None
 
     def _walk(self, walk: Walk) -> dict[str, Any]:
         at, known = self.numbers.at, self.known
         again = next((place for place, one in enumerate(self.walks) if one.visits is walk.visits), 0)
-        found: dict[str, Any] = {
+        found = {
             "root": known[walk.root.seq],
             "refused": self._error(walk.refused),
             "freed": self._error(walk.freed),
@@ -464,7 +419,7 @@ class _Page:
         }
         if self.walks[again] is not walk and walk.refused is None:
             return {**found, "same": again}
-        found["visits"] = [
+        visits = [
             {
                 "node": known[visit.node.seq],
                 "in": at(visit.cotangent),
@@ -473,8 +428,8 @@ class _Page:
             for visit in walk.visits
             if visit.node.seq in self.shown
         ]
-        found["kept"] = [[known[node.seq], at(value)] for node, value in _by_age(walk, self.shown)]
-        return found
+        kept = (node for node in walk.order if node in walk.kept and node.seq in self.shown)  # youngest first
+        return {**found, "visits": visits, "kept": [[known[node.seq], at(walk.kept[node])] for node in kept]}
 
     def _error(self, problem: AgradError | None) -> dict[str, Any] | None:
         """An error as the session would show it."""
@@ -484,12 +439,7 @@ class _Page:
         origins = [(label.origin, label.text) for label in problem.labels]
         return {
             "message": problem.message,
-            "places": [[x.where if x else "", x.text if x else "", said] for x, said in origins],
+            "places": [[*((x.where, x.text) if x else ("", "")), said] for x, said in origins],
             "notes": list(problem.notes),
             "fixes": [str(fix) for fix in problem.fixes],
         }
-
-
-def _by_age(walk: Walk, shown: Container[int]) -> list[tuple[Node, Tensor]]:
-    """What arrives at the nodes that keep a gradient, youngest first."""
-    return [(node, walk.kept[node]) for node in walk.order if node in walk.kept and node.seq in shown]
