@@ -1,4 +1,6 @@
-"""A backward pass as a table: the gradient that each node received, and what it contributed to each operand.
+"""Backward passes that are watched: as a table, and for a page; and the derivative of one node by one operand.
+
+The table has the gradient that each node received, and what it contributed to each operand:
 
     node            operation  gradient                  operand  derivative            contribution
     %4 d = mean(c)  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import seed_of
 from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread_to, walk
@@ -26,7 +28,7 @@ from agrad.engine.core.context import scope
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.graph_errors import freed_error, no_grad_error
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import OPS, Op
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import walkable
 from agrad.engine.errors import AgradError
@@ -44,8 +46,42 @@ _NAME = 40  # columns for a source text
 _HEAD = ("node", "operation", "gradient", "operand", "derivative", "contribution")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class Rule:
+    """The rule of a node for one of its operands, with what it reads; with `graph`, its results have graphs."""
+
+    def __init__(self, node: Node, position: int, graph: bool = False) -> None:
+        assert node.op is not None
+        self.op, self.node = node.op, node
+        self.operand: Any = node.inputs[position]
+        self.rule = self.op.rule(position)
+        self.values = [operand_value(x, graph) for x in node.inputs]
+        self.out: Any = operand_value(node, graph)
+        self.attrs = {**(node.attrs or {}), "which": position} if self.op.variadic else node.attrs or {}
+        self.selects = self.op.selects[position] if self.op.selects else None
+
+    def __call__(self, g: Any) -> Any:
+        """What the rule makes of a cotangent."""
+        return applied(self.rule, g, self.out, self.values, self.attrs)
+
+    def selection(self) -> Any:
+        """The selection mask: 1 where the operand was selected, else 0; 1.0 where all of it is."""
+        return 1.0 if self.selects is None else self.selects(self.out, *self.values, **self.attrs)
+
+    def local(self) -> Value | None:
+        """The derivative, if it has no more entries than the node or the operand: the rule applied to 1."""
+        shape = self.node.shape
+        if not shape:
+            return spread(self(1.0), self.operand.shape)
+        if self.op.reach != "pointwise" or size_of(shape) > _SMALL:
+            return None
+        local = spread(self(np.ones(shape)), shape)
+        return local if self.selects is None else np.where(spread(self.selection(), shape), local, 0.0)
+
+
+# A pass as a table
+
+
+class _Row(NamedTuple):
     """One contribution. No `local` derivative is shown if it would be a matrix."""
 
     node: Node
@@ -55,22 +91,12 @@ class _Row:
     contribution: Value
     selected: bool
 
-    def cells(self, first: bool, precision: int | None, numbers: dict[int, int]) -> tuple[str, ...]:
-        """The columns; what belongs to the node only in the first of its rows."""
-        shown = (stated(self.node, numbers), self.node.title, short(self.gradient, precision))
-        return *(shown if first else ("", "", "")), labelled(self.operand, numbers), *self._told(precision)
-
-    def lines(self, first: bool, precision: int | None, numbers: dict[int, int]) -> list[str]:
-        """The same as lines below each other."""
-        local, contribution = self._told(precision)
-        head = [stated(self.node, numbers), f"  {self.node.title}, gradient {short(self.gradient, precision)}"]
-        told = f", derivative {local}" if local else ""
-        return [*(head if first else []), f"  {labelled(self.operand, numbers)} += {contribution}{told}"]
-
-    def _told(self, precision: int | None) -> tuple[str, str]:
-        """The derivative and the contribution."""
+    def cells(self, precision: int | None, numbers: dict[int, int]) -> tuple[str, ...]:
+        """The columns."""
         local = "" if self.local is None else short(self.local, precision, each=True)
-        return local, short(self.contribution, precision) if self.selected else "not selected: exactly 0"
+        contribution = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
+        head = stated(self.node, numbers), self.node.title, short(self.gradient, precision)
+        return *head, labelled(self.operand, numbers), local, contribution
 
 
 class BackwardTrace:
@@ -88,30 +114,30 @@ class BackwardTrace:
         operand, op = node.inputs[position], node.op
         assert isinstance(operand, Node)
         assert op is not None
-        g, c = _plain(g), _plain(c)
+        g, c = (x.value if type(x) is Tensor else x for x in (g, c))  # of a pass that builds a graph
         if self.root is None:
             self.root = node
             if node.keeps_grad:
                 self.kept.add(node, spread(g, node.shape), None)
         self.count += 1
         shown = len(self.rows) < LIMIT
-        scatters = c is g and op.scatter is not None and bool(operand.shape)
         if not shown and not operand.keeps_grad:
             return
+        scatters = c is g and op.scatter is not None and bool(operand.shape)
         if scatters and operand.keeps_grad:
             fresh = operand not in self.kept.cotangents
             op.scatter(self.kept.buffer(operand), g, fresh, **(node.attrs or {}))  # type: ignore[misc]
         if scatters and shown:
-            c = _applied(op, node, position, g)
+            c = Rule(node, position)(g)
         if op.reach == "pointwise":
             c = sum_to(spread(c, node.shape), operand.shape)
         if not scatters and operand.keeps_grad:
             self.kept.add(operand, c, None)
         if shown:
-            selected = is_selected(op, node, position)
-            local = local_derivative(op, node, position) if selected else None
-            whole = spread(g, node.shape)
-            self.rows.append(_Row(node, operand, whole, local, spread(c, operand.shape), selected))
+            step = Rule(node, position)
+            selected = bool(np.any(step.selection()))
+            local = step.local() if selected else None
+            self.rows.append(_Row(node, operand, spread(g, node.shape), local, spread(c, operand.shape), selected))
 
     def text(self, precision: int | None = 10, width: int = 80) -> str:
         """The table, youngest node first, and what was added to which gradient: 200 lines at most.
@@ -135,62 +161,22 @@ class BackwardTrace:
         return fit("\n".join(lines), width)
 
     def _table(self, rows: list[_Row], precision: int | None, width: int) -> list[str]:
-        """The rows in columns, or below each other."""
+        """The rows in columns, or below each other; what belongs to a node only in the first of its rows."""
         assert self.root is not None
         numbers = numbered(self.root)
-        firsts = [
-            (row, row.node is not last) for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)
-        ]
-        table = align([_HEAD, *(row.cells(first, precision, numbers) for row, first in firsts)])
+        cells = [row.cells(precision, numbers) for row in rows]
+        firsts = [row.node is not last for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)]
+        told = zip(cells, firsts, strict=True)
+        table = align([_HEAD, *(row if first else ("", "", "", *row[3:]) for row, first in told)])
         if max(map(display_width, table)) <= width:
             return table
-        return [
-            truncate(line, width) if line.startswith("%") else line
-            for row, first in firsts
-            for line in row.lines(first, precision, numbers)
-        ]
-
-
-def _plain(x: Any) -> Any:
-    """The value of a plain value or a handle, which it is in a backward pass that builds a graph."""
-    return x.value if type(x) is Tensor else x
-
-
-def _attributes(op: Op, node: Node, position: int) -> dict[str, Any]:
-    """The attributes in the form for the rule of one operand."""
-    return {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
-
-
-def _applied(op: Op, node: Node, position: int, g: Any) -> Any:
-    """The result of the rule for one operand, for a cotangent."""
-    values = [operand_value(x, False) for x in node.inputs]
-    return applied(op.rule(position), g, operand_value(node, False), values, _attributes(op, node, position))
-
-
-def _selection(op: Op, node: Node, position: int) -> Any:
-    """The selection mask of an operand: 1 where it was selected, else 0; 1.0 for an operation that selects nothing."""
-    selects = op.selects[position] if op.selects else None
-    if selects is None:
-        return 1.0
-    values = [operand_value(x, False) for x in node.inputs]
-    return selects(operand_value(node, False), *values, **_attributes(op, node, position))
-
-
-def is_selected(op: Op, node: Node, position: int) -> bool:
-    """Whether any entry of the operand was."""
-    return bool(np.any(_selection(op, node, position))) if op.selects else True
-
-
-def local_derivative(op: Op, node: Node, position: int) -> Value | None:
-    """The derivative of a node by an operand, if it has no more entries than one of them: the rule applied to 1."""
-    operand = node.inputs[position]
-    assert isinstance(operand, Node)
-    if not node.shape:
-        return spread(_applied(op, node, position, 1.0), operand.shape)
-    if op.reach != "pointwise" or size_of(node.shape) > _SMALL:
-        return None
-    local = spread(_applied(op, node, position, np.ones(node.shape)), node.shape)
-    return np.where(spread(_selection(op, node, position), node.shape), local, 0.0) if op.selects else local
+        lines = []
+        for (node, title, gradient, operand, local, contribution), first in zip(cells, firsts, strict=True):
+            if first:
+                node = truncate(node, width) if node.startswith("%") else node
+                lines += [node, f"  {title}, gradient {gradient}"]
+            lines.append(f"  {operand} += {contribution}" + (f", derivative {local}" if local else ""))
+        return lines
 
 
 # Text
@@ -235,13 +221,11 @@ def short(value: Value, precision: int | None, each: bool = False) -> str:
     return f"[{first}, …, {last}], shape {format_shape(value.shape)}"
 
 
-# Backward passes for a page: what arrives at each node, its local derivatives, and what it passes to each operand.
-#
-# Nothing is written or freed: the passes are recorded as graphs, so that a program of all their numbers can be read.
+# Passes for a page: what arrives at each node, its local derivatives, and what it passes to each operand. Nothing is
+# written or freed: they are recorded as graphs, so that a program of all their numbers can be read.
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What a node passes to one operand; `local` is None where the local derivative would be a large array."""
 
     operand: Node
@@ -249,13 +233,12 @@ class Part:
     contribution: Tensor
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(NamedTuple):
     """A node in a backward pass, with the cotangent that arrived at it."""
 
     node: Node
     cotangent: Tensor
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part]
 
 
 @dataclass(slots=True)
@@ -266,7 +249,7 @@ class Walk:
     """
 
     root: Node
-    visits: list[Visit] = field(default_factory=list)
+    visits: dict[Node, Visit] = field(default_factory=dict)
     kept: dict[Node, Tensor] = field(default_factory=dict)
     order: list[Node] = field(default_factory=list)
     refused: AgradError | None = None
@@ -294,18 +277,17 @@ def walks_from(roots: Sequence[Node]) -> list[Walk]:
 def _walked(root: Node) -> Walk:
     """The pass from one value."""
     made = Walk(root)
-    visits: dict[Node, Visit] = {}
 
     def watch(node: Node, position: int, g: Any, c: Any) -> None:
         op, operand = node.op, node.inputs[position]
         assert op is not None
         assert isinstance(operand, Node)
-        if node not in visits:
-            visits[node] = Visit(node, _tensor(spread_to(g, node.shape)))
-            made.visits.append(visits[node])
+        if node not in made.visits:
+            made.visits[node] = Visit(node, _tensor(spread_to(g, node.shape)), [])
         if op.reach == "pointwise" and operand.shape != node.shape:
             c = OPS["sum_to"].call(_tensor(spread_to(c, node.shape)), operand.shape)
-        visits[node].parts.append(Part(operand, _local(op, node, position), _tensor(spread_to(c, operand.shape))))
+        local = _local(Rule(node, position, graph=True))
+        made.visits[node].parts.append(Part(operand, local, _tensor(spread_to(c, operand.shape))))
 
     try:
         if not root.requires_grad:
@@ -320,21 +302,16 @@ def _walked(root: Node) -> Walk:
     return made
 
 
-def _local(op: Op, node: Node, position: int) -> Tensor | None:
-    """The derivative of a node by an operand, as `backward_trace` shows it, with its graph: the rule applied to 1."""
-    operand, rule = node.inputs[position], op.rule(position)
-    assert isinstance(operand, Node)
+def _local(step: Rule) -> Tensor | None:
+    """The derivative of a node by an operand, as the table shows it, with its graph."""
+    node, operand = step.node, step.operand
     shape = node.shape or operand.shape
-    if rule is None or size_of(shape) > FEW or (node.shape and op.reach != "pointwise"):
+    if step.rule is None or size_of(shape) > FEW or (node.shape and step.op.reach != "pointwise"):
         return None
-    values = [operand_value(x, True) for x in node.inputs]
-    attrs = {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
-    out = operand_value(node, True)
-    local = applied(rule, np.ones(node.shape) if node.shape else 1.0, out, values, attrs)
-    selects = op.selects[position] if op.selects else None
-    if selects is not None:
-        chosen = selects(out, *values, **attrs)
-        whole = chosen if op.reach == "pointwise" or not operand.shape else OPS["any"].call(chosen)
+    local = step(np.ones(node.shape) if node.shape else 1.0)
+    if step.selects is not None:
+        chosen = step.selection()
+        whole = chosen if step.op.reach == "pointwise" or not operand.shape else OPS["any"].call(chosen)
         local = OPS["where"].call(whole, local, 0.0)
     return _tensor(spread_to(local, shape))
 

@@ -1,4 +1,23 @@
-"""The paths of a graph, from a result back to one of the values behind it, and the contribution of each.
+"""The chain rule in numbers: a derivative path by path, largest contribution first.
+
+    d(y)/d(a) = 8 at a = 2
+      4  = 2 * 2  %3 y = b*a (by b: 2) <- %2 b = a*2 (by a: 2)
+      4           %3 y = b*a (by a: 4)
+      2 paths: 4 + 4
+
+The numbers of nodes are those of the dump of y. Where a line would be too wide, the steps of all paths are only named
+there, and listed at the end:
+
+    d(y)/d(a) = 8 at a = 2
+      4 = 2 * 2
+        y <- b <- a
+      4 = 4
+        y <- a
+      2 paths: 4 + 4
+      %3  y = b*a
+      %2  b = a*2
+
+The contributions of all paths add up to the derivative, whether they are shown or not.
 
 There may be too many paths to list: a hundred doublings have 2**100. They are counted, and their sizes added up, from
 node to node; only the largest are listed. If every node between is a number, these are found exactly: the most that a
@@ -11,18 +30,17 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.backward import paths as nodes_between
-from agrad.engine.autodiff.reverse import Flight, applied, contributions, operand_value, spread_to
-from agrad.engine.core.graph import Node, leading_to, reachable
+from agrad.engine.autodiff.reverse import Flight, contributions, spread_to
+from agrad.engine.core.graph import Node, by_seq, leading_to, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
-from agrad.engine.inspect.backward_trace import is_selected, labelled, local_derivative, named, short, statement
+from agrad.engine.inspect.backward_trace import Rule, labelled, named, short, statement
 from agrad.engine.inspect.nodes import numbered
 from agrad.engine.text import align, display_width, fit, truncate
 from agrad.engine.values import Value, format_number, np, size_of, spread
@@ -31,48 +49,53 @@ STEPS = 10_000  # steps of the search among arrays; the first path is always fol
 _ENTRIES = 1000  # entries of an array that cost as much as a step
 
 _HEAD, _TAIL = 4, 2  # edges of a long path that are kept
+_CANCELS = 1e3  # the ratio of the paths' size to the derivative from which on cancellation is reported
+_GLUE = "\N{NO-BREAK SPACE}"  # between what a line that is folded keeps together
+_SUMMED = 8  # contributions that are written as a sum
+_EPSILON = 2.0**-52
 
 # Logarithms for derivatives of 0, inf and nan. They can be added up over a path of a million steps.
 _VANISHES = -1e200
 _NOT_FINITE = 1e250
 
 
-class Edge(NamedTuple):
-    """One step of a path: a node, an operand, and the derivative of the one by the other where both are numbers."""
+class Step(NamedTuple):
+    """One operation of a path: the node, the operand, and the derivative unless it is a matrix."""
 
     node: Node
     operand: Node
-    local: float | None
+    local: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A path from the result, and its contribution; of a long one the first and last of its `length` edges."""
+class Path(NamedTuple):
+    """A path from the result, and its contribution; of a long one the first and last of its `length` steps."""
 
     contribution: Value
     length: int
-    head: list[Edge]
-    tail: list[Edge]
+    head: list[Step]
+    tail: list[Step]
 
 
-@dataclass(frozen=True, slots=True)
-class LargestPaths:
-    """The largest paths to a target. `followed` is how many were followed, None for all of them."""
+class LargestPaths(NamedTuple):
+    """The largest of the paths to a target, of which `count` lead there.
 
-    paths: list[Found]
-    count: int
-    unselected: int  # of the count: these contribute exactly 0
-    size: float | None  # the sum of all absolute contributions, if all nodes are numbers
+    `unselected` of these contribute exactly 0: an operand on them was not selected or, among arrays, nothing arrived.
+    `size` is the sum of the absolute contributions, None among arrays; there `followed` says how many paths were
+    followed, if not all of them.
+    """
+
+    paths: list[Path]
+    count: int  # type: ignore[assignment]  # which hides that of tuples
+    unselected: int
+    size: float | None
     followed: int | None = None
 
 
 def search(order: list[Node], root: Node, targets: Sequence[Node], limit: int) -> dict[Node, LargestPaths]:
     """The `limit` largest paths from the root to each target. `order`: the nodes between them, youngest first."""
     among, of_numbers = _among_numbers(order, targets)
-    found: dict[Node, LargestPaths] = {}
-    if of_numbers:
-        numbers = _Numbers(among, of_numbers)
-        found = {target: numbers.search(target, limit) for target in of_numbers}
+    numbers = _Numbers(among, of_numbers) if of_numbers else None
+    found = {target: numbers.search(target, limit) for target in of_numbers} if numbers is not None else {}
     if rest := [target for target in targets if target not in found]:
         counts = _counts(order, root, rest)
         found |= {target: _follow(order, root, target, counts[target], limit) for target in rest}
@@ -109,11 +132,11 @@ def _size(contribution: Value) -> float:
     return math.inf if math.isnan(number) else number
 
 
-def _ends(length: int) -> tuple[range, range]:
-    """The indices of the edges that are kept."""
+def _ends(length: int, step: Callable[[int], Step]) -> tuple[list[Step], list[Step]]:
+    """The steps of a path that are kept, by their places: all of a short one, or the first and the last."""
     if length <= _HEAD + _TAIL + 1:
-        return range(length), range(0)
-    return range(_HEAD), range(length - _TAIL, length)
+        return list(map(step, range(length))), []
+    return list(map(step, range(_HEAD))), list(map(step, range(length - _TAIL, length)))
 
 
 # Numbers
@@ -211,7 +234,11 @@ class _Numbers:
                 best = max(links, key=lambda link: link.size + bounds[link.operand])
                 for link in links:
                     bound = size + link.size + bounds[link.operand]
-                    if link is best or bound == -math.inf or (len(waiting) >= room and bound <= _least(waiting)):
+                    if (
+                        link is best
+                        or bound == -math.inf
+                        or (waiting and len(waiting) >= room and bound <= waiting[0].bound)
+                    ):
                         continue
                     # Of equal ones the first seen is at the end.
                     insort(waiting, _Candidate(bound, next(self.numbers), path, len(path), link, size + link.size))
@@ -220,41 +247,29 @@ class _Numbers:
             path.append(best)
             place, size = best.operand, size + best.size
 
-    def _path(self, links: list[_Link]) -> Found:
-        """A path with the edges at both ends."""
+    def _path(self, links: list[_Link]) -> Path:
+        """A path with the steps at both ends."""
         contribution = 1.0
         for link in links:
             contribution *= link.local
 
-        def edge(at: int) -> Edge:
+        def step(at: int) -> Step:
             node = self.order[links[at - 1].operand if at else 0]
-            return Edge(node, self.order[links[at].operand], links[at].local)
+            return Step(node, self.order[links[at].operand], links[at].local)
 
-        head, tail = _ends(len(links))
-        return Found(contribution, len(links), list(map(edge, head)), list(map(edge, tail)))
-
-
-def _least(waiting: list[_Candidate]) -> float:
-    """The bound that a new candidate has to exceed when there is no more room."""
-    return waiting[0].bound if waiting else math.inf
+        return Path(contribution, len(links), *_ends(len(links), step))
 
 
 def _locals(node: Node, places: dict[Node, int]) -> list[tuple[int, float | None]]:
     """The operands of a number and its derivatives by them; None for an operand that was not selected."""
-    op, found = node.op, []
-    if op is None:
-        return []
-    values: list[Any] | None = None
-    for position, operand in enumerate(node.inputs):
-        rule = op.rule(position)
-        if type(operand) is not Node or rule is None or operand not in places or not operand.requires_grad:
+    found = []
+    for position, operand in enumerate(node.inputs if node.op is not None else ()):
+        if type(operand) is not Node or operand not in places or not operand.requires_grad:
             continue
-        values = [operand_value(x, False) for x in node.inputs] if values is None else values
-        attrs = {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
-        selects = op.selects[position] if op.selects else None
-        selected = selects is None or selects(node.value, *values, **attrs) != 0.0
-        local = float(applied(rule, 1.0, node.value, values, attrs)) if selected else None
-        found.append((places[operand], local))
+        rule = Rule(node, position)
+        if rule.rule is not None:
+            selected = rule.selects is None or rule.selection() != 0.0
+            found.append((places[operand], float(rule(1.0)) if selected else None))
     return found
 
 
@@ -341,77 +356,43 @@ def _branches(path: _PartialPath) -> list[_PartialPath]:
     ]
 
 
-def _path(end: _PartialPath) -> Found:
-    """A path that has reached its target, with the edges at both ends."""
+def _path(end: _PartialPath) -> Path:
+    """A path that has reached its target, with the steps at both ends."""
     nodes, trail = [end.node], end.trail
     while trail is not None:
         node, trail = trail
         nodes.append(node)
     nodes.reverse()
-
-    def edge(at: int) -> Edge:
-        return Edge(nodes[at], nodes[at + 1], None)
-
-    head, tail = _ends(len(nodes) - 1)
-    return Found(end.cotangent, len(nodes) - 1, list(map(edge, head)), list(map(edge, tail)))
+    ends = _ends(len(nodes) - 1, lambda at: Step(nodes[at], nodes[at + 1], _among_arrays(nodes[at], nodes[at + 1])))
+    return Path(end.cotangent, len(nodes) - 1, *ends)
 
 
-# The chain rule in numbers: a derivative path by path, largest contribution first.
-#
-# d(y)/d(a) = 8 at a = 2 4 = 2 * 2 %3 y = b*a (by b: 2) <- %2 b = a*2 (by a: 2) 4 %3 y = b*a (by a: 4) 2 paths: 4 + 4
-#
-# The numbers of nodes are those of the dump of y. Where a line would be too wide, the steps of all paths are only
-# named there, and listed at the end:
-#
-# d(y)/d(a) = 8 at a = 2 4 = 2 * 2 y <- b <- a 4 = 4 y <- a 2 paths: 4 + 4 %3 y = b*a %2 b = a*2
-#
-# The contributions of all paths add up to the derivative, whether they are shown or not.
-
-_CANCELS = 1e3  # the ratio of the paths' size to the derivative from which on cancellation is reported
-_GLUE = "\N{NO-BREAK SPACE}"  # between what a line that is folded keeps together
-_SUMMED = 8  # contributions that are written as a sum
-_EPSILON = 2.0**-52
+def _among_arrays(node: Node, operand: Node) -> Value | None:
+    """The derivative of a step of a path among arrays; None for a matrix, and where the operand has several."""
+    rules = [Rule(node, place) for place, x in enumerate(node.inputs) if x is operand]
+    found = [rule.local() for rule in rules if rule.rule is not None and np.any(rule.selection())]
+    first = found[0] if found else None
+    if first is None or not all(other is not None and np.array_equal(first, other) for other in found):
+        return None
+    return first
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operation of a path: the node, the operand, and the derivative unless it is a matrix.
-
-    A node has a name, or its number in the dump such as `%5`; `text` is how it was computed.
-    """
-
-    number: str
-    name: str
-    text: str
-    by: str
-    local: Value | None
+# In words
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """One path in words: its contribution, and the first and last of its `length` steps."""
-
-    contribution: Value
-    length: int
-    head: tuple[Step, ...]
-    tail: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Derivative:
+class Derivative(NamedTuple):
     """The derivative of a value by another, and the largest of the paths whose contributions add up to it.
 
-    `count` paths lead there; `unselected` of them contribute exactly 0: an operand on them was not selected or, among
-    arrays, nothing arrived. `size` is the sum of the absolute contributions, None among arrays; there `followed` says
-    how many paths were followed, if not all of them.
+    What follows the numbers of the nodes in the dump is as in LargestPaths.
     """
 
     of: str
     by: str
     at: Value
     gradient: Value
-    paths: tuple[Path, ...]
-    count: int
+    numbers: dict[int, int]
+    paths: list[Path]
+    count: int  # type: ignore[assignment]
     unselected: int
     size: float | None
     followed: int | None
@@ -423,77 +404,93 @@ class Derivative:
 
     @property
     def remainder(self) -> Value:
-        """The sum of the paths that are not shown."""
-        if isinstance(self.gradient, float):
-            return _remainder(self.gradient, [float(path.contribution) for path in self.paths], self.size)
+        """The sum of the paths that are not shown; 0 if only rounding is left."""
         rest = self.gradient
-        for path in self.paths:
-            rest = rest - path.contribution
-        return rest
+        if not isinstance(rest, float):
+            for path in self.paths:
+                rest = rest - path.contribution
+            return rest
+        numbers = [rest, *(-float(path.contribution) for path in self.paths)]
+        if not all(map(math.isfinite, numbers)):
+            return sum(numbers)
+        try:
+            rest = math.fsum(numbers)
+        except OverflowError:
+            return sum(numbers)
+        return 0.0 if self.size is not None and abs(rest) <= 4 * _EPSILON * self.size else rest
 
     def lines(self, precision: int | None, folded: bool = False) -> list[str]:
         """A heading, a line per path, and remarks on their sum. `folded`: the steps of paths have names alone."""
         heading = f"d({self.of})/d({self.by}) = {short(self.gradient, precision)} at {self.by}"
+        lines = [f"{heading} = {short(self.at, precision)}"]
         if folded:
-            lines = [line for path in self.paths for line in _folded(path, precision)]
+            lines += [f"  {line}" for path in self.paths for line in self._folded(path, precision)]
         else:
-            lines = self.columns(precision)
-        lines += [f"  {remark}" for remark in self._remarks(precision)]
-        return [f"{heading} = {short(self.at, precision)}", *lines]
+            lines += self.columns(precision)
+        return [*lines, *(f"  {remark}" for remark in self._remarks(precision))]
 
     def columns(self, precision: int | None) -> list[str]:
         """A line per path: its contribution, its factors, and its steps."""
-        return align([_cells(path, precision) for path in self.paths], margin="  ") if self.paths else []
+        rows = []
+        for path in self.paths:
+            steps = []
+            for node, operand, local in path.head + path.tail:
+                number, by = self.numbers.get(node.seq), labelled(operand, self.numbers)
+                told = "" if local is None else f": {short(local, precision, each=True)}"
+                steps.append(f"{'' if number is None else f'%{number} '}{statement(node)} (by {by}{told})")
+            factors = _factors(path, precision)
+            how = _sum_of(path, precision) or (f"= {factors}" if path.length > 1 and factors else "")
+            words = " <- ".join(_with_gap(path, steps)) if path.length else "the value itself"
+            rows.append((short(path.contribution, precision), how if path.length else "", words))
+        return align(rows, margin="  ") if rows else []
 
-    def _remarks(self, precision: int | None) -> list[str]:
+    def _folded(self, path: Path, precision: int | None) -> list[str]:
+        """The same on lines below each other, with the steps named alone, and their factors where they are arrays."""
+        contribution = short(path.contribution, precision)
+        if not path.length:
+            return [f"{contribution}  the value itself"]
+        factors, steps, names = _factors(path, precision), path.head + path.tail, []
+        for node, _, local in steps:
+            told = "" if factors or local is None else f" ({short(local, precision, each=True)})"
+            name = f"{labelled(node, self.numbers)}{told}"
+            names.append(name if factors else name.replace(" ", _GLUE))
+        head = f"{contribution} = {factors}" if factors else f"{contribution}  {_sum_of(path, precision)}".rstrip()
+        return [head, f"  {' <- '.join([*_with_gap(path, names), labelled(steps[-1].operand, self.numbers)])}"]
+
+    def _remarks(self, precision: int | None) -> Iterator[str]:
         """What is said of the sum of the paths."""
-        lines = []
         if not self.count:
-            lines.append("no path connects them: the derivative is 0 everywhere")
+            yield "no path connects them: the derivative is 0 everywhere"
         elif self.others:
-            lines.append(self._left_out(precision))
+            shown = f"{len(self.paths)} of {_count_of_paths(self.count - self.unselected)} shown"
+            if self.followed is not None:
+                shown += f", the largest of {_count_of_paths(self.followed)} that were followed"
+            yield f"{shown}; the others add up to {short(self.remainder, precision)}"
         elif len(self.paths) > 1:
-            lines.append(f"{len(self.paths)} paths{self._sum(precision)}")
+            numbers = [short(path.contribution, precision) for path in self.paths]
+            is_short = self.size is not None and len(numbers) <= _SUMMED
+            yield f"{len(numbers)} paths" + (": " + " + ".join(numbers).replace("+ -", "- ")) * is_short
         if self.unselected:
             verb = "contributes" if self.unselected == 1 else "contribute"
             why = "" if self.size is None else ": not selected"
-            lines.append(f"{_count_of_paths(self.unselected)} not shown {verb} exactly 0{why}")
-        if self._cancels():
-            lines.append(self._cancelled(precision))
-        return lines
+            yield f"{_count_of_paths(self.unselected)} not shown {verb} exactly 0{why}"
+        if self.size is not None and math.isfinite(self.size) and isinstance(self.gradient, float):
+            yield from self._cancelled(self.size, self.gradient, precision)
 
-    def _sum(self, precision: int | None) -> str:
-        """The contributions as a sum, where that is short."""
-        if self.size is None or len(self.paths) > _SUMMED:
-            return ""
-        numbers = [short(path.contribution, precision) for path in self.paths]
-        return ": " + " + ".join(numbers).replace("+ -", "- ")
-
-    def _left_out(self, precision: int | None) -> str:
-        shown = f"{len(self.paths)} of {_count_of_paths(self.count - self.unselected)} shown"
-        if self.followed is not None:
-            shown += f", the largest of {_count_of_paths(self.followed)} that were followed"
-        return f"{shown}; the others add up to {short(self.remainder, precision)}"
-
-    def _cancels(self) -> bool:
-        """Whether the paths add up to much less than their size."""
-        if self.size is None or not math.isfinite(self.size) or not isinstance(self.gradient, float):
-            return False
-        return self.size > _CANCELS * abs(self.gradient)
-
-    def _cancelled(self, precision: int | None) -> str:
-        assert self.size is not None
-        assert isinstance(self.gradient, float)
-        size, left = format_number(float(f"{self.size:.2g}")), short(self.gradient, precision)
-        start = f"the paths add up to {size} in size and cancel to {left}"
-        if not self.gradient:
-            return f"{start}: rounding alone may leave {format_number(self.size * _EPSILON, 2)}"
-        digits = round(math.log10(self.size) - math.log10(abs(self.gradient)))
-        return f"{start}: about {digits} digits are lost" if digits < 16 else f"{start}: no digit is certain"
+    def _cancelled(self, size: float, gradient: float, precision: int | None) -> Iterator[str]:
+        """What is lost where the paths add up to much less than their size."""
+        about = format_number(float(f"{size:.2g}"))
+        start = f"the paths add up to {about} in size and cancel to {short(gradient, precision)}"
+        if not size > _CANCELS * abs(gradient):
+            return
+        if not gradient:
+            yield f"{start}: rounding alone may leave {format_number(size * _EPSILON, 2)}"
+            return
+        digits = round(math.log10(size) - math.log10(abs(gradient)))
+        yield f"{start}: about {digits} digits are lost" if digits < 16 else f"{start}: no digit is certain"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The derivatives by each value asked for; `left_out` is by how many more there are."""
 
     derivatives: tuple[Derivative, ...]
@@ -505,17 +502,19 @@ class Explanation:
         folded = max(map(display_width, rows), default=0) > width
         lines = [line for derivative in self.derivatives for line in derivative.lines(precision, folded)]
         legend: list[str] = []
-        if folded:
-            steps = {step.number: step.text for step in self._steps() if step.number}
-            legend = [truncate(line, width) for line in align(steps.items(), margin="  ")]
+        if folded:  # the steps of all paths, the youngest nodes first
+            steps = {
+                each.numbers[step.node.seq]: statement(step.node)
+                for each in self.derivatives
+                for path in each.paths
+                for step in path.head + path.tail
+                if step.node.seq in each.numbers
+            }
+            told = [(f"%{number}", text) for number, text in sorted(steps.items(), reverse=True)]
+            legend = [truncate(line, width) for line in align(told, margin="  ")]
         if self.left_out:
             legend.append(f"… and by {self.left_out:,} more")
         return "\n".join([fit("\n".join(lines), width).replace(_GLUE, " "), *legend])
-
-    def _steps(self) -> list[Step]:
-        """The steps of all paths, the youngest nodes first."""
-        found = [step for each in self.derivatives for path in each.paths for step in path.head + path.tail]
-        return sorted(found, key=lambda step: -int(step.number[1:] or 0))
 
 
 def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, name: str | None = None) -> Explanation:
@@ -527,100 +526,29 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
 
     Raises AgradError as `grad` does: of kind `grad`, `shape`, `freed` or `stale`.
     """
-    inputs = list({x.node: x for x in wrt or _leaves(root)}.values())
-    left_out = max(len(inputs) - limit, 0)
-    inputs = inputs[:limit]
+    leaves = sorted((node for node in reachable(root.node) if node.op is None), key=by_seq) if not wrt else ()
+    every = list({x.node: x for x in wrt or (bare(node, node.value) for node in leaves)}.values())
+    inputs = every[:limit]
     gradients: tuple[Tensor, ...] = grad(root, inputs)
     order = nodes_between(root, inputs)
-    nodes = [x.node for x in inputs]
-    nothing = LargestPaths([], 0, 0, None)
+    of, numbers, nothing = name or named(root.node), numbered(root.node), LargestPaths([], 0, 0, None)
     with no_grad(), quiet():
-        found = search(order, root.node, nodes, limit) if root.node in order else {}
-        numbers = numbered(root.node)
-        derivatives = [
-            _derivative(name or named(root.node), x, gradient.value, found.get(x.node, nothing), numbers)
-            for x, gradient in zip(inputs, gradients, strict=True)
-        ]
-    return Explanation(tuple(derivatives), left_out)
-
-
-def _leaves(root: Tensor) -> list[Tensor]:
-    """Handles of the leaves that a derivative may be taken by, oldest first."""
-    nodes = sorted((node for node in reachable(root.node) if node.op is None), key=lambda node: node.seq)
-    return [bare(node, node.value) for node in nodes]
-
-
-def _derivative(of: str, x: Tensor, gradient: Value, found: LargestPaths, numbers: dict[int, int]) -> Derivative:
-    return Derivative(
-        of=of,
-        by=named(x.node),
-        at=x.value,
-        gradient=gradient,
-        paths=tuple(_explain_path(path, numbers) for path in found.paths),
-        count=found.count,
-        unselected=found.unselected,
-        size=found.size,
-        followed=found.followed,
-    )
-
-
-def _explain_path(path: Found, numbers: dict[int, int]) -> Path:
-    """A path with its steps in words."""
-    head, tail = (tuple(_step(edge, numbers) for edge in edges) for edges in (path.head, path.tail))
-    return Path(path.contribution, path.length, head, tail)
-
-
-def _step(edge: Edge, numbers: dict[int, int]) -> Step:
-    node, number = edge.node, numbers.get(edge.node.seq)
-    local = _among_arrays(edge) if edge.local is None else edge.local
-    shown = f"%{number}" if number is not None else ""
-    return Step(shown, labelled(node, numbers), statement(node), labelled(edge.operand, numbers), local)
-
-
-def _among_arrays(edge: Edge) -> Value | None:
-    """The derivative of a step of a path among arrays; None for a matrix, and where the operand has several."""
-    node, op = edge.node, edge.node.op
-    assert op is not None
-    places = [place for place, x in enumerate(node.inputs) if x is edge.operand and op.rule(place) is not None]
-    found = [local_derivative(op, node, place) for place in places if is_selected(op, node, place)]
-    first = found[0] if found else None
-    if first is None or not all(other is not None and np.array_equal(first, other) for other in found):
-        return None
-    return first
-
-
-def _cells(path: Path, precision: int | None) -> tuple[str, str, str]:
-    """The columns of a path: contribution, its factors, the operations."""
-    contribution = short(path.contribution, precision)
-    if not path.length:
-        return contribution, "", "the value itself"
-    factors = _factors(path, precision)
-    how = f"= {factors}" if path.length > 1 and factors else ""
-    steps = [f"{_numbered(step)} (by {_by(step, precision)})" for step in path.head + path.tail]
-    return contribution, _whole(path, precision) or how, " <- ".join(_with_gap(path, steps))
-
-
-def _folded(path: Path, precision: int | None) -> list[str]:
-    """The same on lines below each other, with the steps named alone."""
-    contribution = short(path.contribution, precision)
-    if not path.length:
-        return [f"  {contribution}  the value itself"]
-    factors, whole = _factors(path, precision), _whole(path, precision)
-    steps, last = path.head + path.tail, (path.tail or path.head)[-1].by
-    names = [step.name if factors else _with_factor(step, precision) for step in steps]
-    head = f"{contribution} = {factors}" if factors else f"{contribution}  {whole}".rstrip()
-    return [f"  {head}", f"    {' <- '.join([*_with_gap(path, names), last])}"]
+        found = search(order, root.node, [x.node for x in inputs], limit) if root.node in order else {}
+    derivatives = [
+        Derivative(of, named(x.node), x.value, gradient.value, numbers, *found.get(x.node, nothing))
+        for x, gradient in zip(inputs, gradients, strict=True)
+    ]
+    return Explanation(tuple(derivatives), len(every) - len(inputs))
 
 
 def _factors(path: Path, precision: int | None) -> str:
     """`2 * 3`: the derivatives of all steps, where these are numbers."""
     numbers = [step.local for step in path.head + path.tail]
-    if not all(isinstance(number, float) for number in numbers):
-        return ""
-    return " * ".join(_with_gap(path, [short(number, precision) for number in numbers if number is not None], "…"))
+    texts = [short(number, precision) for number in numbers if isinstance(number, float)]
+    return " * ".join(_with_gap(path, texts, "…")) if len(texts) == len(numbers) else ""
 
 
-def _whole(path: Path, precision: int | None) -> str:
+def _sum_of(path: Path, precision: int | None) -> str:
     """The sum of the entries of a contribution that has several."""
     if isinstance(path.contribution, float) or path.contribution.size < 2:
         return ""
@@ -632,31 +560,6 @@ def _with_gap(path: Path, parts: Sequence[str], gap: str = "") -> list[str]:
     skipped = path.length - len(parts)
     between = [gap or f"… {skipped:,} more steps …"] if skipped else []
     return [*parts[: len(path.head)], *between, *parts[len(path.head) :]]
-
-
-def _numbered(step: Step) -> str:
-    return f"{step.number} {step.text}".lstrip()
-
-
-def _with_factor(step: Step, precision: int | None) -> str:
-    told = "" if step.local is None else f" ({short(step.local, precision, each=True)})"
-    return f"{step.name}{told}".replace(" ", _GLUE)
-
-
-def _by(step: Step, precision: int | None) -> str:
-    return step.by if step.local is None else f"{step.by}: {short(step.local, precision, each=True)}"
-
-
-def _remainder(total: float, parts: list[float], size: float | None) -> float:
-    """The total without the parts; 0 if only rounding is left."""
-    numbers = [total, *(-part for part in parts)]
-    if not all(map(math.isfinite, numbers)):
-        return sum(numbers)
-    try:
-        rest = math.fsum(numbers)
-    except OverflowError:
-        return sum(numbers)
-    return 0.0 if size is not None and abs(rest) <= 4 * _EPSILON * size else rest
 
 
 def _count_of_paths(count: int) -> str:

@@ -425,7 +425,7 @@ class _Page:
                 "in": at(visit.cotangent),
                 "parts": [[known[part.operand.seq], at(part.local), at(part.contribution)] for part in visit.parts],
             }
-            for visit in walk.visits
+            for visit in walk.visits.values()
             if visit.node.seq in self.shown
         ]
         kept = (node for node in walk.order if node in walk.kept and node.seq in self.shown)  # youngest first

@@ -15,7 +15,7 @@ READ_RULES = {
     "engine/core/op.py",  # where they are
     "engine/inspect/as_pytorch.py",  # makes those of PyTorch of them
     "engine/inspect/backward_trace.py",  # shows one step
-    "engine/inspect/explain.py",  # shows one step
+    "engine/inspect/explain.py",  # whether there is one
 }
 # What compares costs, and so decides to compile, and how.
 CHOOSE = {
