@@ -35,7 +35,7 @@ ALLOWED = {
     "engine.interop": "core errors ops values",
     "engine.nn": "autodiff core errors ops values",
     "engine.ops": "autodiff compile core data errors extras program text values",
-    "engine.program": "autodiff compile core errors inspect text values",
+    "engine.program": "autodiff compile core errors text values",
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results runtime session syntax values",
     "grammar.files": "diagnostics",
