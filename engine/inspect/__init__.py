@@ -4,3 +4,14 @@ pass as a table; `memory` counts what a graph holds; `dump` draws it, and `page`
 `rows` is the model of a graph that all forms of a dump show: `forms` (text, a tree, JSON, …), `boxes`, `pictures` and
 `page`. `compare` makes one model of two graphs. Nothing here changes a graph, and a calculation does not load it.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.engine.inspect import dump as dump
+    from agrad.engine.inspect import memory as memory
+    from agrad.engine.inspect import undefined as undefined
+else:
+    __getattr__ = lazy(__name__, "dump", "memory", "undefined")
