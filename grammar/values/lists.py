@@ -77,8 +77,10 @@ class List:
         """
         context = current()
         state = (context.recording, context.guard, *_states(self.parts))
-        if self._stacked is not None and self._state == state and _is_alive(self._stacked):
-            return self._stacked
+        made = self._stacked
+        nodes = (made.node, *made.node.inputs) if made is not None and self._state == state else ()
+        if made is not None and nodes and all(getattr(one, "freed", None) is None for one in nodes):
+            return made
         made = stacked(self.parts)
         if made.node.recorded:
             if made.node.name is None:
@@ -108,16 +110,13 @@ def _states(parts: list[Any]) -> Iterator[object]:
             yield part
 
 
-def _is_alive(array: Tensor) -> bool:
-    """Whether no node of the stack was freed."""
-    node = array.node
-    return node.freed is None and all(getattr(one, "freed", None) is None for one in node.inputs)
-
-
 def stacked(parts: list[Any]) -> Tensor:
     """Values as an array: numbers, arrays of one shape, and lists of these; of truths, a mask. Raises AgradError."""
     if parts and all(map(_is_truth, parts)):
-        return tensor(parts) if set(map(type, parts)) == {bool} else _mask_of(parts)
+        if set(map(type, parts)) == {bool}:
+            return tensor(parts)
+        entries = OPS["stack"].call([float(part) if type(part) is bool else part for part in parts])
+        return OPS["not_equal"].call(entries, 0.0)  # type: ignore[no-any-return]
     parts = [float(part) if type(part) is bool else part for part in parts]
     if all(type(part) is float for part in parts):
         return tensor(parts)
@@ -146,11 +145,6 @@ def mask_of(parts: Any) -> Tensor | None:
     return stacked(list(parts)) if known else None
 
 
-def _mask_of(parts: list[Any]) -> Tensor:
-    entries = OPS["stack"].call([float(part) if type(part) is bool else part for part in parts])
-    return OPS["not_equal"].call(entries, 0.0)  # type: ignore[no-any-return]
-
-
 def _fitting(entries: list[Any]) -> list[Any]:
     """The entries, if they can be stacked. Raises AgradError."""
     shapes = []
@@ -163,24 +157,19 @@ def _fitting(entries: list[Any]) -> list[Any]:
         if shape != shapes[0]:
             both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
             message = f"the entries of a list must have the same shape to make an array, but these have {both}"
-            raise AgradError(
-                "shape", message, fixes=[Hint("a tuple, (w, b), or a loop over the list keeps them apart")]
-            )
+            fixes = [Hint("a tuple, (w, b), or a loop over the list keeps them apart")]
+            raise AgradError("shape", message, fixes=fixes)
     return entries
 
 
 def is_array(value: List) -> bool:
     """Whether a list can be an array."""
     try:
-        with _unrecorded():
+        with scope(recording=False):
             stacked(value.parts)
     except AgradError:
         return False
     return True
-
-
-def _unrecorded() -> Any:
-    return scope(recording=False)
 
 
 def settled(value: Any) -> Any:
@@ -363,14 +352,6 @@ def _remove(xs: List, x: Any) -> None:
     del xs.parts[position]
 
 
-def _clear(xs: List) -> None:
-    xs.change([])
-
-
-def _reverse(xs: List) -> None:
-    xs.change(xs.parts[::-1])
-
-
 def _key(value: Any) -> Any:
     """What a part is compared by: a number by its value, for which there is a guard."""
     if isinstance(value, Tensor):
@@ -399,10 +380,6 @@ def _index(xs: List, x: Any) -> float:
     raise AgradError("type", f"the list has no entry that is {shown}")
 
 
-def _count(xs: List, x: Any) -> float:
-    return float(sum(_is_equal(part, x) for part in xs.parts))
-
-
 def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     """Values in the order of their numbers, or of what a function gives for each."""
     if key is not None and not callable(key):
@@ -415,26 +392,18 @@ def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     return [parts[place] for place in order]
 
 
-def _sort(xs: List, key: Any, reverse: Any) -> None:
-    xs.change(sorted_parts(xs.parts, key, reverse))
-
-
-def _copy(xs: List) -> List:
-    return List(xs.parts, xs.joins)
-
-
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "append": ("x", _append),
     "extend": ("values", extend),
     "insert": ("index, x", _insert),
     "pop": ("index=-1", _pop),
     "remove": ("x", _remove),
-    "clear": ("", _clear),
-    "reverse": ("", _reverse),
+    "clear": ("", lambda xs: xs.change([])),
+    "reverse": ("", lambda xs: xs.change(xs.parts[::-1])),
     "index": ("x", _index),
-    "count": ("x", _count),
-    "sort": ("key=None, reverse=False", _sort),
-    "copy": ("", _copy),
+    "count": ("x", lambda xs, x: float(sum(_is_equal(part, x) for part in xs.parts))),
+    "sort": ("key=None, reverse=False", lambda xs, key, reverse: xs.change(sorted_parts(xs.parts, key, reverse))),
+    "copy": ("", lambda xs: List(xs.parts, xs.joins)),
 }
 # Those that a vector of numbers has as well: it becomes a list.
 LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})

@@ -22,34 +22,22 @@ def _needs_text(value: Any, what: str) -> str:
     return value
 
 
-def _plain(name: str) -> Callable[[str], Any]:
-    """A method without arguments."""
-    return lambda text: getattr(text, name)()
+def _asked(name: str, kind: type) -> Callable[..., Any]:
+    """A method that is given a text, and gives a value of a kind."""
+    return lambda text, part: kind(getattr(text, name)(_needs_text(part, f".{name}()")))
 
 
-def _stripped(name: str) -> Callable[..., str]:
-    def call(text: str, characters: Any) -> str:
-        found: str = getattr(text, name)(None if characters is None else _needs_text(characters, f".{name}()"))
-        return found
-
-    return call
-
-
-def _tested(name: str) -> Callable[..., bool]:
-    def call(text: str, part: Any) -> bool:
-        found: bool = getattr(text, name)(_needs_text(part, f".{name}()"))
-        return found
+def _stripped(name: str) -> Callable[..., Any]:
+    def call(text: str, characters: Any) -> Any:
+        return getattr(text, name)(None if characters is None else _needs_text(characters, f".{name}()"))
 
     return call
 
 
-def _padded(name: str) -> Callable[..., str]:
-    def call(text: str, width: Any, fill: Any) -> str:
-        size = _affordable(whole(width, "a width"))
-        found: str = getattr(text, name)(size, _needs_text(fill, f".{name}()"))
-        return found
-
-    return call
+def _padded(name: str) -> Callable[..., Any]:
+    return lambda text, width, fill: getattr(text, name)(
+        _affordable(whole(width, "a width")), _needs_text(fill, f".{name}()")
+    )
 
 
 def _affordable(size: int) -> int:
@@ -58,17 +46,9 @@ def _affordable(size: int) -> int:
     return size
 
 
-def _zfill(text: str, width: Any) -> str:
-    return text.zfill(_affordable(whole(width, "a width")))
-
-
 def _split(text: str, sep: Any, maxsplit: Any) -> List:
     parts = text.split(None if sep is None else _needs_text(sep, ".split()"), whole(maxsplit, "a number of cuts"))
     return List(parts, joins=True)
-
-
-def _lines(text: str) -> List:
-    return List(text.splitlines(), joins=True)
 
 
 def _join(text: str, values: Any) -> str:
@@ -85,20 +65,16 @@ def _replace(text: str, old: Any, new: Any) -> str:
     return text.replace(before, after)
 
 
-def _place(name: str) -> Callable[..., float]:
-    return lambda text, part: float(getattr(text, name)(_needs_text(part, f".{name}()")))
-
-
+_PLAIN = "upper lower title capitalize swapcase isdigit isalpha isspace isupper islower".split()
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: ("", _plain(name)) for name in ("upper", "lower", "title", "capitalize", "swapcase")},
-    **{name: ("", _plain(name)) for name in ("isdigit", "isalpha", "isspace", "isupper", "islower")},
+    **{name: ("", getattr(str, name)) for name in _PLAIN},
     **{name: ("characters=None", _stripped(name)) for name in ("strip", "lstrip", "rstrip")},
-    **{name: ("part", _tested(name)) for name in ("startswith", "endswith")},
+    **{name: ("part", _asked(name, bool)) for name in ("startswith", "endswith")},
     **{name: ("width, fill=' '", _padded(name)) for name in ("ljust", "rjust", "center")},
-    **{name: ("part", _place(name)) for name in ("find", "count")},
-    "zfill": ("width", _zfill),
+    **{name: ("part", _asked(name, float)) for name in ("find", "count")},
+    "zfill": ("width", lambda text, width: text.zfill(_affordable(whole(width, "a width")))),
     "split": ("sep=None, maxsplit=-1", _split),
-    "splitlines": ("", _lines),
+    "splitlines": ("", lambda text: List(text.splitlines(), joins=True)),
     "join": ("values", _join),
     "replace": ("old, new", _replace),
 }
@@ -130,7 +106,9 @@ def percent(text: str, values: Any) -> str:
             raise AgradError("type", f"%({name}) needs a dictionary on the right of %")
         if name is None and used >= len(given):
             raise AgradError("arity", f"the text has more places than the {used} values behind %")
-        value = _entry(values, name) if name is not None else given[used]
+        if name is not None and name not in values:
+            raise AgradError("name", f"there is no entry {name!r} for the text")
+        value = values[name] if name is not None else given[used]
         used += name is None
         return _filled(f"%{flags}{width or ''}{'' if digits is None else '.' + digits}{kind}", value)
 
@@ -142,12 +120,6 @@ def percent(text: str, values: Any) -> str:
         places = "1 place" if used == 1 else f"{used} places"
         raise AgradError("arity", f"the text has {places} for the {len(given)} values behind %")
     return made
-
-
-def _entry(values: Mapping[str, Any], name: str) -> Any:
-    if name not in values:
-        raise AgradError("name", f"there is no entry {name!r} for the text")
-    return values[name]
 
 
 def _filled(form: str, value: Any) -> str:
