@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agrad.grammar.syntax import ast
 
 
-class Settings:
+class Settings(Struct, eq=False, frozen=False):
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
@@ -30,14 +30,11 @@ class Settings:
     noise is marked there. `plots`: how it draws, as in `set plots`; empty for the user's configuration.
     """
 
-    __slots__ = ("echo", "noise", "plots", "precision", "width")
-
-    def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
-        self.precision = precision
-        self.width = width
-        self.echo = False
-        self.noise = True
-        self.plots = ""
+    precision: int | None = 10
+    width: int | None = None
+    echo: bool = False
+    noise: bool = True
+    plots: str = ""
 
     @property
     def columns(self) -> int:
@@ -269,26 +266,17 @@ def text_of(value: Any, settings: Settings) -> str:
     return "None" if value is None else str(value)
 
 
-class Answer:
+class Answer(Struct, eq=False):
     """A value with the derivatives that were asked for, by the names to differentiate by.
 
     `kind` is grad, order, jacobian, hessian, jvp (which has no names) or vjp; empty for none.
     `unreached` are the names that the value does not depend on.
     """
 
-    __slots__ = ("derivatives", "kind", "unreached", "value")
-
-    def __init__(
-        self,
-        value: Any,
-        kind: str = "",
-        derivatives: dict[tuple[str, ...], Value] | None = None,
-        unreached: Sequence[str] = (),
-    ) -> None:
-        self.value = value
-        self.kind = kind
-        self.derivatives = derivatives or {}
-        self.unreached = unreached
+    value: Any
+    kind: str = ""
+    derivatives: Mapping[tuple[str, ...], Value] = {}
+    unreached: Sequence[str] = ()
 
     @property
     def matrix(self) -> Any:

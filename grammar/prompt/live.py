@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.uncertainty import of_slopes
@@ -320,22 +320,10 @@ class Unknown(Exception):
     """A text is not among what may be computed apart from the session."""
 
 
-class Apart(Protocol):
-    """What computes apart from the session: `live.Computed`."""
-
-    names: Mapping[str, Any]
-
-    def known(self, name: str) -> Any:
-        """The data of a name of the session, or a constant. Raises Unknown."""
-
-    def apply(self, entry: Any, operands: list[Any], keywords: dict[str, Any]) -> Any:
-        """Call a function that is pure and quick. Raises Unknown."""
-
-
 class Calls:
     """Runs functions of the user for one text."""
 
-    def __init__(self, apart: Apart) -> None:
+    def __init__(self, apart: Computed) -> None:
         self.apart = apart
         self.left = _STEPS
         self.depth = 0

@@ -10,6 +10,7 @@ from agrad.engine.autodiff.transforms import jacobian, jvp, vjp
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, NotOneNumber
+from agrad.engine.struct import Struct
 from agrad.engine.values import Value, format_shape, size_of, spread
 from agrad.grammar import session
 from agrad.grammar.diagnostics import Span
@@ -19,28 +20,18 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.values.lists import List
 
 
-class Request:
+class Request(Struct, eq=False):
     """The derivatives to compute: their `kind`, as in an Answer, and by which names.
 
     `order`: of `order`, the highest. `directions`: of `jvp`, a value for each name. `seed`: of `vjp`, what the
     derivatives of every entry are multiplied by.
     """
 
-    __slots__ = ("directions", "kind", "names", "order", "seed")
-
-    def __init__(
-        self,
-        kind: str,
-        names: Sequence[str] = (),
-        order: int = 1,
-        directions: Mapping[str, Any] | None = None,
-        seed: Any = None,
-    ) -> None:
-        self.kind = kind
-        self.names = names
-        self.order = order
-        self.directions = directions or {}
-        self.seed = seed
+    kind: str
+    names: Sequence[str] = ()
+    order: int = 1
+    directions: Mapping[str, Any] = {}
+    seed: Any = None
 
 
 class Calculation(Session):
@@ -66,19 +57,12 @@ class Calculation(Session):
         root = array if isinstance(array, Tensor) else tensor(array)
         origin = root.node.origin
         span = origin if isinstance(origin, Span) else None
-        found = self._guarded(lambda: _derivatives(root, leaves, request), span, _first(emit))
+        waiting = iter([emit])
+        found = self._guarded(
+            lambda: _derivatives(root, leaves, request), span, lambda result: next(waiting, lambda _: None)(result)
+        )
         used = _used(root, leaves)
         return Answer(value, request.kind, found, [name for name in leaves if name not in used])
-
-
-def _first(emit: Callable[[Result], None]) -> Callable[[Result], None]:
-    """Passes on the first result only."""
-    waiting = iter([emit])
-    return lambda result: next(waiting, _ignore)(result)
-
-
-def _ignore(result: Result) -> None:
-    """Drops a result."""
 
 
 def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -> dict[tuple[str, ...], Value]:

@@ -58,20 +58,16 @@ _MOST = 64e6  # bytes of them
 _SEED_BYTES = 6  # so many bits are exact in the language
 
 
-class Entry:
+class Entry(Struct, eq=False, frozen=False):
     """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
 
     Only the span of the statement is kept: the tree would take ten times as much. `files` are those that it read, as
     in `Context.files`.
     """
 
-    # Not a dataclass: creating one takes longer, at each start, than everything else here.
-    __slots__ = ("files", "seed", "span")
-
-    def __init__(self, span: Span, seed: int | None = None, files: dict[str, list[int]] | None = None) -> None:
-        self.span = span
-        self.seed = seed
-        self.files = files
+    span: Span
+    seed: int | None = None
+    files: dict[str, list[int]] | None = None
 
 
 class SessionLog:
@@ -82,9 +78,8 @@ class SessionLog:
         self.on = False
         self.entries: list[Entry] = []
         self.typed: dict[int, str] = {}  # the last texts that were typed, by the number of their first line
-        self.results: deque[tuple[int, int, Any]] = (
-            deque()
-        )  # after how many entries, and at which line, with what value
+        # After how many entries, and at which line, with what value.
+        self.results: deque[tuple[int, int, Any]] = deque()
         self._dropped = 0  # the line of the last of them that is kept no more
         self.keeper: Keeper | None = None
         self.transcript = Transcript(lambda: self.on)
@@ -178,13 +173,11 @@ class SessionLog:
             return
         entry = Entry(statement.span, self._seed, self.context.files.seen or None)
         self.entries.append(entry)
-        if last and not statement.span.source.is_file:
-            self._keep_result(number_of(entry), last[0])
         if self.keeper is not None:
             self.keeper.add(entry)
-
-    def _keep_result(self, number: int, value: Any) -> None:
-        self.results.append((len(self.entries), number, value))
+        if not last or statement.span.source.is_file:
+            return
+        self.results.append((len(self.entries), number_of(entry), last[0]))
         held = sum(getattr(value, "nbytes", 0) for _, _, value in self.results)
         while len(self.results) > _RESULTS or (held > _MOST and len(self.results) > 1):
             _, self._dropped, old = self.results.popleft()
@@ -289,11 +282,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
         yield entry, statement
 
 
-def _unheard(path: str) -> None:
-    """The sink for names of files that are not reported."""
-
-
-def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], None] = _unheard) -> None:
+def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], object] = lambda path: None) -> None:
     """Run statements again, without output or writing a file; call `changed` for each file that has changed since.
 
     Raises AgradError or KeyboardInterrupt at the first that fails: those before it stay in the log.
@@ -307,8 +296,9 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
             try:
                 session.run_again(statement, entry.seed)
             finally:
-                for path in _changed(session, entry):
-                    if path not in told:
+                seen = session.context.files.seen or {}
+                for path, found in (entry.files or {}).items():
+                    if seen.get(path, found) != found and path not in told:
                         told.append(path)
                         changed(path)
     finally:
@@ -361,12 +351,6 @@ def redo(session: Session, count: int, span: Span) -> None:
         session.emit(Printed(f"brought back: {together(short(entry.span) for entry in gone)}"))
     for path in changed:
         session.emit(Noted(Note(f"{path} has changed since: its new content was read")))
-
-
-def _changed(session: Session, entry: Entry) -> list[str]:
-    """The files that a statement has read again, and that have changed since."""
-    seen = session.context.files.seen or {}
-    return [path for path, found in (entry.files or {}).items() if seen.get(path, found) != found]
 
 
 def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callable[[Frame, Any, Span], int | None]:

@@ -381,6 +381,8 @@ class Session:
         outer, self.emit = self.emit, emit
         try:
             made.run_alone(self, Call(node, values, {}, self.names, node.span))
+        except RecursionError as error:  # of `again` in `again`
+            raise self._stopped(error, None) from None
         finally:
             self.emit = outer
 

@@ -13,6 +13,7 @@ from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import OPS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_number, format_shape, np, whole
 
 _MOST_SHOWN = 1000  # parts of a list, in a text
@@ -89,14 +90,11 @@ class List:
         return made
 
 
-class Star:
+class Star(Struct, eq=False):
     """The entries of `*xs`, or of `**options`, until they are put in their place."""
 
-    __slots__ = ("entries", "named")
-
-    def __init__(self, entries: list[Any], named: dict[Any, Any] | None = None) -> None:
-        self.entries = entries
-        self.named = named
+    entries: list[Any]
+    named: dict[Any, Any] | None = None
 
 
 def _states(parts: list[Any]) -> Iterator[object]:
