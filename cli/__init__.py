@@ -6,4 +6,4 @@ command, `arguments/` what several of them take, `settings/` the user's settings
 editors and notebooks load. Only `__main__`, the entry point of the package, imports cli.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
