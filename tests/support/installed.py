@@ -1,7 +1,7 @@
 """Installs a wheel into empty environments, as a user does, and runs it there.
 
-    python tests/support/installed.py dist/agrad-0.1.0-py3-none-any.whl            without extras
-    python tests/support/installed.py dist/agrad-0.1.0-py3-none-any.whl --each     with each extra, and by pipx
+    python tests/support/installed.py dist/agrad-0.2.0-py3-none-any.whl            without extras
+    python tests/support/installed.py dist/agrad-0.2.0-py3-none-any.whl --each     with each extra, and by pipx
 
 `make dist` runs the first, `make installs` the second.
 """

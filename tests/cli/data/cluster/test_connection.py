@@ -13,7 +13,7 @@ from agrad.engine.errors import AgradError
 
 pytest.importorskip("distributed")
 
-HERE = {"agrad": "0.1.0", "Python": "3.11", "numpy": "2.1.0", "llvmlite": "", "pyarrow": "20.0.0"}
+HERE = {"agrad": "0.2.0", "Python": "3.11", "numpy": "2.1.0", "llvmlite": "", "pyarrow": "20.0.0"}
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_options_that_name_no_cluster_are_refused(on, workers, message):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"agrad": "0.0.9"}, "the Dask worker at tcp://w:1 has agrad 0.0.9, and here is agrad 0.1.0"),
-        ({"agrad": ""}, "the Dask worker at tcp://w:1 has no agrad, and here is agrad 0.1.0"),
+        ({"agrad": "0.0.9"}, "the Dask worker at tcp://w:1 has agrad 0.0.9, and here is agrad 0.2.0"),
+        ({"agrad": ""}, "the Dask worker at tcp://w:1 has no agrad, and here is agrad 0.2.0"),
         ({"Python": "3.12"}, "the Dask worker at tcp://w:1 has Python 3.12, and here is Python 3.11"),
         ({"numpy": "2.0.0"}, "the Dask worker at tcp://w:1 has numpy 2.0.0, and here is numpy 2.1.0"),
         ({"llvmlite": "0.45.0"}, "the Dask worker at tcp://w:1 has llvmlite 0.45.0, and here is none"),
