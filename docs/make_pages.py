@@ -3,16 +3,15 @@
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import agrad.engine as ag
 from agrad.cli.integrations import textmate
-from agrad.cli.lesson import pages as lesson
 from agrad.engine.autodiff.gradcheck import Report
 from agrad.engine.compile.function import Compiled
-from agrad.engine.core.op import FUNCTIONS, Op
+from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.help import errors_doc, functions_doc, language_doc, pytorch_doc
 
 ROOT = Path(__file__).parents[1]
@@ -95,58 +94,13 @@ def _described(documented: object) -> str:
     return re.sub(r"^\\\* ", "* ", functions_doc.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
 
 
-_SAVED = """\
-# What operations save
-
-Made by `make docs` from the table of operations. A backward pass reads values: the derivative of `x*y` with respect to
-x reads y. A node saves what the derivatives with respect to those operands read that require a gradient, and no more:
-of `k*x`, where k is a constant, it saves k alone. [semantics.md](semantics.md#what-is-saved) shows it in a session;
-`graph y` shows what each node has saved, and `y.grad_fn._saved_self` gives it, by PyTorch's name.
-
-"the result" is the value of the operation itself; "nothing" needs no value; "no derivative" is said of operands for
-which no gradient is computed. Functions that are not here are computed by several operations, which `graph` shows.
-"""
-
-
-def saved_page() -> str:
-    """What each operation that users can call saves for its derivatives, family by family."""
-    lines = [_SAVED]
-    for family, entries in functions_doc.families():
-        rows = [f"| {_saved_row(entry)} |" for entry in entries if isinstance(entry, Op)]
-        if rows:
-            lines += [f"## {family}\n", "| operation | node | saves |", "|---|---|---|", *rows, ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _saved_row(op: Op) -> str:
-    """A row of the table: how an operation is called, its node, and what the derivative by each operand reads."""
-    names = ["the operands"] if op.variadic else op.signature.operands
-    read = [_read(rule, reads, names) for rule, reads in zip(op.rules, op.reads, strict=True)]
-    if len(set(read)) == 1:
-        text = read[0]
-    else:
-        text = "; ".join(f"for {name}: {each}" for name, each in zip(names, read, strict=True))
-    return f"`{op.signature.usage}` | {op.title}Backward | {functions_doc.escaped(text)}"
-
-
-def _read(rule: object, reads: str, names: Sequence[str]) -> str:
-    """What a derivative reads, in words."""
-    if rule is None:
-        return "no derivative"
-    words = [("the result" if word == "out" else word) for word in sorted(reads.split(), key="out".__eq__)]
-    words = [names[0] if len(names) == 1 and word not in ("the result", *names) else word for word in words]
-    return ", ".join(words) or "nothing"
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "cli/package/README.md": package_page,
     "docs/api.md": api_page,
     "docs/errors.md": errors_doc.markdown,
     "docs/functions.md": functions_doc.markdown,
-    "docs/learn.md": lesson.markdown,
     "docs/language.md": language_doc.markdown,
     "docs/pytorch.md": pytorch_doc.markdown,
-    "docs/saved.md": saved_page,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 

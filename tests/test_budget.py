@@ -47,7 +47,7 @@ MOST = {
     "modules for an answer": 170,
     "facts of operations": 34,
     "words by hand": 25_843,
-    "words of CHANGELOG.md": 9_971,
+    "words of CHANGELOG.md": 1_000,
 }
 
 

@@ -102,7 +102,6 @@ NOT_RUN = {
     "CONTRIBUTING.md": "running tests",
     "docs/cli.md": "texts of help, whose examples are run",
     "docs/editors.md": "settings of editors",
-    "docs/speed.md": "benchmarks",
 }
 
 

@@ -1,19 +1,13 @@
-"""The lesson on paper: chapters as text, and as Markdown."""
+"""The lesson on paper: chapters as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agrad.cli.lesson.chapters import WIDTH, Chapter, Prose, Step, Transcript, chapters, wrapped
+from agrad.cli.lesson.chapters import WIDTH, Chapter, Prose, Transcript, wrapped
 
 _MARGIN = "    "
 _ANSWERS = "Answers"
-_PAGE = """\
-# A lesson
-
-Made by `make docs` from the texts of `agrad learn`, which tells them at a prompt, looks at what is typed, and answers
-to it. It takes about an hour. `agrad learn --print` prints the same as text.
-"""
 
 
 def text(printed: Sequence[Chapter]) -> str:
@@ -46,29 +40,3 @@ def _lines(transcript: Transcript) -> Iterator[str]:
     for typed in transcript:
         yield from (line.rstrip() for line in typed.lines())
         yield from typed.output.split("\n") if typed.output else ()
-
-
-def markdown() -> str:
-    """The page of the whole lesson: docs/learn.md."""
-    parts = [_PAGE]
-    for chapter in chapters():
-        parts.append(f"## {chapter.number}. {chapter.title}\n")
-        for step in chapter.steps:
-            task = wrapped(step.task, WIDTH, "> ").replace("\n  ", "\n> ")
-            parts += [*_marked(step.told), f"{task}\n", _answer(step)]
-        parts += _marked(chapter.end)
-    return "\n".join(parts)
-
-
-def _marked(parts: Sequence[Prose | Transcript]) -> Iterator[str]:
-    for part in parts:
-        yield (wrapped(part.text, WIDTH) if isinstance(part, Prose) else _fenced(part)) + "\n"
-
-
-def _answer(step: Step) -> str:
-    right = wrapped(step.right.text, WIDTH)
-    return f"<details><summary>Answer</summary>\n\n{_fenced(step.answer)}\n\n{right}\n\n</details>\n"
-
-
-def _fenced(transcript: Transcript) -> str:
-    return "\n".join(["```agrad", *_lines(transcript), "```"])

@@ -95,8 +95,7 @@ def of_documents() -> Iterator[Entry]:
         text = path.read_text("utf-8")
         for number, block in enumerate(blocks(text), 1):
             typed = statements(block) or [block.removesuffix("\n")]
-            if path.name != "learn.md":
-                yield Entry("session", f"{path.name} {number}", inputs(typed))
+            yield Entry("session", f"{path.name} {number}", inputs(typed))
     for path in sorted((ROOT / "tests" / "transcripts").glob("*.txt")):
         yield Entry("session", path.name, inputs(statements(path.read_text("utf-8"))))
 

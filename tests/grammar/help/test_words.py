@@ -23,7 +23,7 @@ from agrad.grammar.syntax.keywords import OPTIONS, RESERVED
 ROOT = Path(__file__).parents[3]
 CODE = re.compile(r"`([^\W\d]\w*)`")
 # Pages about the source, about Python, about the fields of JSON objects, and the lesson, which has names of its own.
-ELSEWHERE = {"architecture.md", "api.md", "json.md", "learn.md", "python.md", "speed.md"}
+ELSEWHERE = {"architecture.md", "api.md", "json.md", "python.md", "speed.md"}
 # A misspelling that is corrected; a value of TERM; a function of SciPy; a word of the format of the lesson; a column;
 # values of an option.
 NO_WORDS = {"arrow", "backwrad", "blanks", "dumb", "jsonl", "least_squares", "tab", "when", "year"}
