@@ -35,6 +35,13 @@ def refusal(call):
     return f"{caught.value.kind}: {caught.value}"
 
 
+def refuses(call, message=None, kind=None):
+    """A call is refused, with these words (a pattern) and an error of this kind."""
+    with pytest.raises(ag.AgradError, match=message) as caught:
+        call()
+    assert kind is None or caught.value.kind == kind, caught.value.kind
+
+
 def message_of(script):
     """The message of the error that a script ends with in a session."""
     with pytest.raises(ag.AgradError) as caught:

@@ -4,13 +4,28 @@ Rows that need fixtures of their own (a folder, a changed module) or that take s
 """
 
 import functools
+import importlib
 import inspect
+import re
+import sys
 
 import pytest
 
 from agrad.engine.core.context import CURRENT, Context
 
 MOST = 20  # rows of which a failure shows the errors
+
+
+def divided(text):
+    """The entries of a text, which `;` or the end of a line divides."""
+    return [entry for line in text.splitlines() for entry in line.strip().rstrip(";").split("; ") if entry]
+
+
+def functions(parameters, text, names):
+    """Functions of these parameters, by their texts, with the names of a module and modules of Python's library."""
+    for name in {*re.findall(r"\b([a-z]+)\.", text)} & sys.stdlib_module_names:
+        names.setdefault(name, importlib.import_module(name))
+    return {entry: eval(f"lambda {parameters}: {entry}", names) for entry in divided(text)}
 
 
 def each(names, rows, short=1):

@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-from refused import leaf, lines, named, refusal
+from refused import leaf, lines, named, refusal, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -44,17 +44,14 @@ def test_freed_whatever_the_operation(operation):
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     y = getattr(x, operation)() if operation != "cumsum" else x.cumsum(0)
     y.backward(np.ones(y.shape) if y.shape else None)
-    with pytest.raises(ag.AgradError) as caught:
-        y.backward(np.ones(y.shape) if y.shape else None)
-    assert caught.value.kind == "freed"
+    refuses(lambda: y.backward(np.ones(y.shape) if y.shape else None), kind="freed")
 
 
 def test_create_graph_without_retain_frees():
     x = leaf(2)
     y = x**3
     y.backward(create_graph=True, retain_graph=False)
-    with pytest.raises(ag.AgradError, match="part of its graph was freed"):
-        y.backward()
+    refuses(y.backward, "part of its graph was freed")
 
 
 # Clearing, and tear-down
@@ -161,9 +158,7 @@ def test_stale_through_a_comparison():
     x, y = leaf(2.0), leaf(3.0)
     z = ag.where(x > 1, y, 0.0)
     x.set_(0.0)
-    with pytest.raises(ag.AgradError) as caught:
-        z.backward()
-    assert caught.value.kind == "stale"
+    refuses(z.backward, kind="stale")
 
 
 def test_a_detached_value_carried_over_is_not_stale():

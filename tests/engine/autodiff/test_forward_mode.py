@@ -1,9 +1,8 @@
 """Forward mode: what a direction becomes, held against the walk backward for every row of the table."""
 
 import numpy as np
-import pytest
 from differences import outputs, weights
-from refused import leaf
+from refused import leaf, refuses
 from rows import each
 from samples import function_of, samples
 
@@ -84,15 +83,12 @@ def test_a_freed_graph_is_refused():
     x = leaf(2.0)
     y = x * x
     y.backward()
-    with pytest.raises(ag.AgradError) as caught:
-        ag.jvp(y, x, 1.0)
-    assert caught.value.kind == "freed"
+    refuses(lambda: ag.jvp(y, x, 1.0), kind="freed")
 
 
 def test_a_direction_has_the_shape_of_its_value():
     x = leaf([1.0, 2.0])
-    with pytest.raises(ag.AgradError, match=r"the direction has shape \(3\), not \(2\)"):
-        ag.jvp(x * x, x, [1.0, 2.0, 3.0])
+    refuses(lambda: ag.jvp(x * x, x, [1.0, 2.0, 3.0]), r"the direction has shape \(3\), not \(2\)")
 
 
 def at_random(*shapes):

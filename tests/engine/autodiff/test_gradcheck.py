@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 from samples import function_of, samples
 
@@ -134,8 +135,7 @@ def test_a_kink_is_no_mismatch(f, x, why):
 def test_an_error_beside_the_point_is_a_value_that_is_not_finite():
     assert verdicts(lambda x: 2 * x if x >= 3 else ag.inv([x]), 3.0) == ["kink"]
     assert verdicts(lambda x: 2 * x if x >= 2.9 else ag.inv([x]), 3.0) == ["ok"]
-    with pytest.raises(ag.AgradError, match="inv"):
-        ag.check(lambda x: ag.inv([x]), 3.0)
+    refuses(lambda: ag.check(lambda x: ag.inv([x]), 3.0), "inv")
 
 
 # Wrong rules
@@ -295,9 +295,7 @@ def test_one_number_claims_the_derivative_of_every_entry():
 def test_what_cannot_be_checked_is_an_error(f, points, claim, kind, message):
     if not points:
         f = lambda: 3.0  # noqa: E731
-    with pytest.raises(ag.AgradError, match=message) as caught:
-        ag.check(f, *points, claim=claim)
-    assert caught.value.kind == kind
+    refuses(lambda: ag.check(f, *points, claim=claim), message, kind=kind)
 
 
 def test_an_array_comes_with_the_fix():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -63,8 +64,7 @@ WAYS = {
 @each("name", LOST, short=4)
 def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
     if name in UNTRACED and way.startswith("compiled"):
-        with pytest.raises(ag.AgradError, match="cannot be compiled"):
-            WAYS[way](LOST[name])
+        refuses(lambda: WAYS[way](LOST[name]), "cannot be compiled")
         return
     with pytest.raises(ag.AgradError, match="its result has no graph") as caught:
         WAYS[way](LOST[name])
@@ -85,8 +85,7 @@ def test_the_value_of_such_a_function_can_be_compiled(name):
 def test_only_what_is_asked_for_has_to_have_a_graph():
     compiled = ag.compile(lambda x, y: x * y.item(), 2.0, 3.0, wrt=0)
     assert compiled.value_and_grad(5.0, 7.0) == (35.0, 7.0)
-    with pytest.raises(ag.AgradError, match="argument 1 was read"):
-        ag.compile(lambda x, y: x * y.item(), 2.0, 3.0).value_and_grad(5.0, 7.0)
+    refuses(lambda: ag.compile(lambda x, y: x * y.item(), 2.0, 3.0).value_and_grad(5.0, 7.0), "argument 1 was read")
 
 
 @each("name", LOST)

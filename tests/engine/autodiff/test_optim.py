@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -69,8 +70,7 @@ def test_sgd_with_momentum_sums_the_gradients_that_decay(start, momentum):
 def test_what_adam_cannot_divide_by_is_refused_before_anything_changes(options):
     w = ag.tensor(2.0, requires_grad=True)
     (w**2).backward()
-    with pytest.raises(AgradError):
-        step("adam", [w], **options)
+    refuses(lambda: step("adam", [w], **options))
     assert (w.item(), w.version, kept_of(w.node)) == (2.0, 0, ())
 
 
@@ -94,5 +94,4 @@ def test_a_step_that_is_taken_back_never_was():
 def test_options_that_a_method_lacks_are_named():
     session = Session()
     session.run("var w = 1; backward w**2")
-    with pytest.raises(AgradError, match="step sgd has no option beta1; its options are lr, momentum"):
-        session.run("step sgd w beta1=0.5")
+    refuses(lambda: session.run("step sgd w beta1=0.5"), "step sgd has no option beta1; its options are lr, momentum")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from random_programs import argument, tree
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -48,8 +49,7 @@ def test_the_uncertainty_of_a_value_older_than_what_it_was_computed_from_is_refu
     y = x * (c if kind != "through a comparison" else x > c) * x
     assert ag.uncertainty(y) is not None
     (c if kind == "constant" else x).set_(5.0)
-    with pytest.raises(ag.AgradError):
-        ag.uncertainty(y)
+    refuses(lambda: ag.uncertainty(y))
 
 
 @each("value", [2.0, [1.0, 2.0]])
@@ -61,9 +61,7 @@ def test_an_uncertainty_survives_a_backward_and_a_second_one_is_refused_all_the_
     total.backward()
     assert str([ag.uncertainty(one) for one in (y, total, y + x)]) == str(before)
     assert sampled(budget(total, order=2), total, 1000, np.random.default_rng())[0].u == pytest.approx(float(before[1]))
-    with pytest.raises(ag.AgradError) as error:
-        total.backward()
-    assert error.value.kind == "freed"
+    refuses(total.backward, kind="freed")
 
 
 def test_what_a_backward_without_uncertain_leaves_freed_is_not_read():
@@ -161,8 +159,7 @@ def test_correlations_count_and_contradictions_are_refused():
     assert ag.uncertainty(a + b) == pytest.approx(0.2)
     assert ag.uncertainty(a + c) == pytest.approx(0.1 * 2**0.5)
     correlate(a, c, 0.9)
-    with pytest.raises(ag.AgradError, match="contradict"):
-        ag.uncertainty(a + b + c)
+    refuses(lambda: ag.uncertainty(a + b + c), "contradict")
     correlate(b, c, 0.9)
     assert ag.uncertainty(a + b + c) == pytest.approx(0.1 * (3 + 2 + 3.6) ** 0.5)
 

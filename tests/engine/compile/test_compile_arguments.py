@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from backends import USABLE
+from refused import refuses
 from replays import same_bits
 from rows import each
 
@@ -95,8 +96,7 @@ def test_results_may_consist_of_several(backend):
     by_x, by_y = rows["both"][0]
     assert by_x.tolist() == (2 * np.eye(3)).tolist() and not by_y.any()
     assert rows["both"][1][0][1].tolist() == np.eye(3).tolist() and not rows["both"][1][1][0].any()
-    with pytest.raises(ag.AgradError, match=r"4 results: a gradient needs one number"):
-        compiled.value_and_grad(X, Y)
+    refuses(lambda: compiled.value_and_grad(X, Y), r"4 results: a gradient needs one number")
 
 
 @everywhere
@@ -195,8 +195,7 @@ def test_arrays_without_gradients_are_mapped_to_results_of_any_shape(backend):
     with pytest.raises(ag.AgradError, match=r"the result has shape \(2\): a gradient needs one number"):
         ag.compile(lambda m: m @ X[:2], np.eye(2), backend=backend).map(m)
     singular = np.concatenate([m[:3], np.ones((1, 2, 2))])
-    with pytest.raises(ag.AgradError, match="singular"):
-        f.map(singular, X[:2])
+    refuses(lambda: f.map(singular, X[:2]), "singular")
 
 
 def test_what_numpy_would_make_an_array_of_says_what_to_write():

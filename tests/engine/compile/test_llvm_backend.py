@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from native import EDGES, ELSEWHERE, VARIANTS, calls, check_steps, close, inf, nan, program_of, ulps
+from refused import refuses
 from rows import each
 from thinned import thinned
 
@@ -309,8 +310,7 @@ def without_llvmlite(request, monkeypatch):
 def test_without_llvmlite_it_is_said_what_to_install():
     program = trace(lambda x: x * x, (0.3,))
     assert supports(program) == "llvmlite 0.45 or later is not installed"
-    with pytest.raises(ag.AgradError, match=r"llvmlite 0\.45 or later is not installed"):
-        Native(program)
+    refuses(lambda: Native(program), r"llvmlite 0\.45 or later is not installed")
     with pytest.raises(
         ag.AgradError, match=r"needs llvmlite 0\.45 or later(, which is not|; llvmlite \S+ is) installed"
     ) as error:
@@ -339,6 +339,5 @@ def test_a_compiled_function_that_is_machine_code_says_what_it_takes():
         assert compiled.value_and_grad(2.0, 3.0) == (6.0, (3.0, 2.0))
         with pytest.raises(ag.AgradError, match=r"x has shape \(2\), and the function was compiled for \(\)"):
             compiled.value_and_grad(np.array([1.0, 2.0]), 3.0)
-        with pytest.raises(ag.AgradError, match="takes 2 arguments, and was given 1"):
-            compiled.value_and_grad(2.0)
+        refuses(lambda: compiled.value_and_grad(2.0), "takes 2 arguments, and was given 1")
         assert compiled.value_and_grad(4.0, 5.0) == (20.0, (5.0, 4.0))

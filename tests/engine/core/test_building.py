@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refused import leaf
+from refused import leaf, refuses
 
 import agrad.engine as ag
 
@@ -43,20 +43,16 @@ def test_there_is_no_back_door():
 def test_one_number():
     assert ag.tensor([[3]]).item() == 3
     assert float(ag.tensor(2)) == 2
-    with pytest.raises(ag.AgradError, match=r"shape \(2\) is not one number"):
-        ag.tensor([1, 2]).item()
-    with pytest.raises(ag.AgradError, match="neither true nor false"):
-        bool(ag.tensor([1, 2]))
-    with pytest.raises(ag.AgradError, match="a scalar has no length"):
-        len(ag.tensor(1))
+    refuses(ag.tensor([1, 2]).item, r"shape \(2\) is not one number")
+    refuses(lambda: bool(ag.tensor([1, 2])), "neither true nor false")
+    refuses(lambda: len(ag.tensor(1)), "a scalar has no length")
 
 
 def test_requires_grad_is_for_leaves():
     x = ag.tensor([1.0, 2.0]).requires_grad_()
     x.sum().backward()
     assert x.grad.tolist() == [1, 1]
-    with pytest.raises(ag.AgradError, match="only a leaf"):
-        (x * 2).requires_grad_(False)
+    refuses(lambda: (x * 2).requires_grad_(False), "only a leaf")
 
 
 def test_assigning_a_gradient():
@@ -74,7 +70,5 @@ def test_numbers_of_any_kind_are_one_of_two():
     assert type(ag.tensor(np.float32(3)).value) is float
     assert ag.tensor([1, 2]).value.dtype == np.float64
     assert type(ag.sum([1.0, 2.0])) is float
-    with pytest.raises(ag.AgradError, match="the rows of an array must have the same length"):
-        ag.tensor([[1, 2], [3]])
-    with pytest.raises(ag.AgradError, match='the text "a"'):
-        ag.tensor("a")
+    refuses(lambda: ag.tensor([[1, 2], [3]]), "the rows of an array must have the same length")
+    refuses(lambda: ag.tensor("a"), 'the text "a"')

@@ -5,102 +5,17 @@ import warnings
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
 
 EMPTY = np.zeros((0, 3))
-CASES = [
-    # shapes that do not fit
-    (lambda: ag.add([1, 2], [1, 2, 3]), "shape", r"add: shapes \(2\) and \(3\)"),
-    (lambda: ag.hypot([1, 2], [1, 2, 3]), "shape", r"hypot: shapes \(2\) and \(3\)"),
-    (lambda: ag.less([1, 2], [1, 2, 3]), "shape", r"less: shapes \(2\) and \(3\)"),
-    (lambda: ag.where([1, 0], [1, 2, 3], 0), "shape", r"where: shapes \(2\) and \(3\)"),
-    (lambda: ag.mse_loss([1, 2], [[1], [2]]), "shape", r"mse_loss of shapes \(2\) and \(2, 1\)"),
-    (lambda: ag.cross_entropy([[1, 2]], [1, 0]), "shape", r"target has shape \(2\)"),
-    (lambda: ag.matmul([[1, 2, 3]], [[1, 2, 3]]), "shape", r"\(1, 3\) and \(1, 3\): 3 columns .* 1 rows"),
-    (lambda: ag.tensor([1.0]) @ 2, "shape", r"@ of shapes \(1\) and \(\): .*use \*"),
-    (lambda: ag.solve([[1, 2], [3, 4]], [1, 2, 3]), "shape", r"solve: .*\(2, 2\) .* \(3\)"),
-    (lambda: ag.inv([[1, 2, 3]]), "shape", r"inv needs a square matrix, not .*\(1, 3\)"),
-    (lambda: ag.det([1, 2]), "shape", r"det needs a square matrix, not .*\(2\)"),
-    (lambda: ag.svd(3), "shape", r"svd needs a matrix, not .*\(\)"),
-    (lambda: ag.lstsq([[1, 2]], [1, 2]), "shape", r"lstsq"),
-    (lambda: ag.einsum("ij,jk->ik", [[1, 2, 3]], [[1], [2]]), "shape", "index j has lengths 3 and 2"),
-    (lambda: ag.einsum("ij->i", [1, 2]), "shape", r"ij does not fit \(2\)"),
-    (lambda: ag.concat([[1, 2], [[1, 2]]]), "shape", r"concat: shapes \(2\) and \(1, 2\)"),
-    (lambda: ag.stack([[1, 2], [1, 2, 3]]), "shape", r"stack: shapes \(2\) and \(3\)"),
-    (lambda: ag.reshape([1, 2, 3], 2, 2), "shape", r"\(3\) has 3 entries, which do not fill \(2, 2\)"),
-    (lambda: ag.expand([1, 2, 3], 2), "shape", r"\(3\) cannot be broadcast to \(2\)"),
-    (lambda: ag.split([1, 2, 3], 2), "shape", "3 entries do not divide into 2"),
-    (lambda: ag.squeeze([[1, 2]], 1), "shape", "axis 1 .* length 2"),
-    (lambda: ag.permute([[1, 2]], 0, 0), "shape", "each axis"),
-    (lambda: ag.tensor([[1, 2], [3]]), "shape", "same length"),
-    # axes
-    (lambda: ag.sum([1, 2], axis=1), "shape", r"sum: there is no axis 1 of shape \(2\): valid are -1 to 0"),
-    (lambda: ag.sum(3, axis=0), "shape", r"sum: there is no axis 0 of shape \(\): it has none"),
-    (lambda: ag.max([[1]], axis=2), "shape", "max: there is no axis 2 .* -2 to 1"),
-    (lambda: ag.softmax([1, 2], axis=1), "shape", "softmax: there is no axis 1"),
-    (lambda: ag.sort([1, 2], axis=-2), "shape", "no axis -2"),
-    (lambda: ag.cumsum([1, 2], axis=1), "shape", "cumsum: there is no axis 1"),
-    (lambda: ag.flip([1, 2], axis=1), "shape", "flip: there is no axis 1"),
-    (lambda: ag.norm([1, 2], axis=1), "shape", "norm: there is no axis 1"),
-    (lambda: ag.unsqueeze([1, 2], 2), "shape", "unsqueeze: there is no axis 2 .* -2 to 1"),
-    (lambda: ag.sum([[1, 2]], axis=(0, 0)), "shape", "named twice"),
-    (lambda: ag.sum([1, 2], axis=0.5), "type", "sum: an axis must be a whole number, not the number 0.5"),
-    (lambda: ag.max(1, 2, axis=0), "arity", "max of several values takes no axis"),
-    # indices
-    (lambda: ag.tensor([1, 2])[2], "shape", r"index 2 is out of range for axis 0 of shape \(2\): valid are -2 to 1"),
-    (lambda: ag.tensor([[1, 2]])[0, -3], "shape", "index -3 is out of range for axis 1 .* -2 to 1"),
-    (lambda: ag.tensor([1, 2])[[0, 5]], "shape", "index 5 is out of range"),
-    (lambda: ag.tensor([1, 2])[0, 0], "shape", r"2 indices for a value of shape \(2\)"),
-    (lambda: ag.tensor(1)[0], "shape", "a scalar has no entries"),
-    (lambda: ag.tensor([1, 2])[0.5], "type", "an index must be a whole number, not the number 0.5"),
-    (lambda: ag.tensor([1, 2])[[0.5]], "type", "whole numbers, not the number 0.5"),
-    (lambda: ag.tensor([1, 2])["a"], "type", 'not the text "a"'),
-    (
-        lambda: ag.tensor([1, 2, 3])[ag.tensor([1, 2]) > 1],
-        "shape",
-        r"a mask of shape \(2\) does not fit the shape \(3\)",
-    ),
-    (lambda: ag.tensor([1, 2])[::0], "type", "step of a slice"),
-    # what is no number
-    (lambda: ag.sin("text"), "type", 'a number is needed here, not the text "text"'),
-    (lambda: ag.sum([1, "a"]), "type", "numbers are needed here"),
-    (lambda: ag.matmul(None, 1), "type", "None"),
-    (lambda: ag.concat("ab"), "type", "concat takes a list of values"),
-    (lambda: ag.leaky_relu(1, slope="a"), "type", "leaky_relu: slope must be a number"),
-    (lambda: ag.leaky_relu(1, slope=ag.tensor(1, requires_grad=True)), "type", "a plain number without a derivative"),
-    (lambda: ag.var([1, 2], ddof=[1]), "type", "var: ddof must be a number"),
-    (lambda: ag.mse_loss(1, 2, reduction="max"), "type", 'mse_loss: reduction is "mean"'),
-    (lambda: ag.norm([1, 2], ord="x"), "domain", "norm: the order"),
-    (lambda: ag.zeros("a"), "type", "a size"),
-    (lambda: ag.zeros(2.5), "type", "zeros: a size must be a whole number, not the number 2.5"),
-    # what has no entries
-    (lambda: ag.max(EMPTY), "shape", r"max of shape \(0, 3\): there is no entry"),
-    (lambda: ag.argmin(EMPTY), "shape", "argmin .* there is no entry"),
-    (lambda: ag.median(EMPTY, axis=0), "shape", "median .* there is no entry"),
-    (lambda: ag.topk([1, 2], 3), "shape", "topk: k = 3 of 2 entries"),
-    (lambda: ag.concat([]), "arity", "concat of an empty list"),
-    # arguments
-    (lambda: ag.sum([1, 2], axes=0), "arity", r"sum has no argument axes: sum\(x, axis=None, keepdims=False\)"),
-    (lambda: ag.reshape([1, 2]), "arity", "reshape needs shape"),
-    (lambda: ag.einsum("ij", [[1]], [[1]]), "arity", 'einsum "ij" needs 1 operands, not 2'),
-    (lambda: ag.einsum("i1", [[1]]), "type", "indices are letters"),
-    (lambda: ag.einsum("i->j", [1]), "type", "the result names"),
-    # what is too large, or is not there
-    (lambda: ag.zeros(1e6, 1e6), "limit", "needs 8 TB; the limit is"),
-    (lambda: ag.load_csv("nowhere.csv"), "file", "load_csv: there is no file nowhere.csv"),
-    (lambda: ag.load_npy("nowhere.npy"), "file", "load_npy: there is no file nowhere.npy"),
-    (lambda: ag.arange(0, 1, 0), "domain", "the step not 0"),
-    (lambda: ag.manual_seed(-1), "domain", "negative"),
-]
 
 
-@each("call, kind, message", CASES)
-def test_a_refusal_says_what_and_why(call, kind, message):
-    with pytest.raises(ag.AgradError, match=message) as caught:
-        call()
-    assert caught.value.kind == kind
+def test_what_the_language_never_asks_for_is_refused_too():
+    refuses(lambda: ag.sum([1, "a"]), "numbers are needed here", kind="type")
+    refuses(lambda: ag.zeros(1e6, 1e6), "needs 8 TB; the limit is", kind="limit")
 
 
 def test_an_empty_array_is_an_array():
@@ -156,20 +71,15 @@ def test_files_that_cannot_be_read(tmp_path):
         with pytest.raises(ag.AgradError, match="not an array saved by numpy") as caught:
             ag.load_npy(str(tmp_path / name))
         assert caught.value.kind == "file"
-    with pytest.raises(ag.AgradError, match="complex"):
-        ag.load_npy(str(tmp_path / "complex.npy"))
+    refuses(lambda: ag.load_npy(str(tmp_path / "complex.npy")), "complex")
     (tmp_path / "latin.csv").write_bytes("1,2\n3,é".encode("latin-1"))
-    with pytest.raises(ag.AgradError, match="is not UTF-8 text"):
-        ag.load_csv(str(tmp_path / "latin.csv"))
-    with pytest.raises(ag.AgradError, match="there is no file"):
-        ag.load_csv("a" * 5000)
+    refuses(lambda: ag.load_csv(str(tmp_path / "latin.csv")), "is not UTF-8 text")
+    refuses(lambda: ag.load_csv("a" * 5000), "there is no file")
 
 
 @each("given", [np.array([1j]), [1j], [[np.complex64(1)]], np.complex64(1), (1.0, np.complex128(1))])
 def test_complex_numbers_do_not_lose_their_imaginary_part(given):
-    with pytest.raises(ag.AgradError) as caught:
-        ag.tensor(given)
-    assert caught.value.kind == "type"
+    refuses(lambda: ag.tensor(given), kind="type")
 
 
 def test_whole_numbers_too_large_for_a_float_are_infinite():

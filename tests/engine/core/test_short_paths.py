@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from refused import leaf
-from rows import each
+from rows import each, functions
 
 import agrad.engine as ag
 from agrad.engine.core import dispatch
@@ -84,23 +84,15 @@ def test_a_leaf_that_was_written_before_the_graph_was_built_makes_it_no_older():
 ARRAY = np.array([[3.0, 1.0, 4.0], [1.0, 5.0, 9.0]])
 
 
-SHORT = {
-    "matmul": lambda x: x @ x.T,
-    "matmul of a constant": lambda x: ARRAY.T @ x,
-    "getitem": lambda x: x[1],
-    "getitem of slices": lambda x: x[::-1, 1:],
-    "getitem of numbers": lambda x: x[-1, 2],
-    "reshape to a number": lambda x: x[:1, :1].reshape(()) * 2,
-    "sum": lambda x: x.sum(axis=1),
-    "mean": lambda x: x.mean(0, True),
-    "max": lambda x: x.max(axis=-1, keepdims=True),
-    "stack": lambda x: ag.stack([x, 2 * x, ARRAY]),
-    "stack of numbers": lambda x: ag.stack([x[0, 0], 2.0, x[1, 1]]),
-    "concat": lambda x: ag.concat((x, ARRAY), 1),
-    "where": lambda x: ag.where(x > 2, x, 0.0),
-    "where of numbers": lambda x: ag.where(x[0, 0] > 2, x[1, 1], 0.0),
-    "solve": lambda x: ag.solve(x @ x.T, ARRAY),
-}
+SHORT = functions(
+    "x",
+    """
+    x @ x.T; ARRAY.T @ x; x[1]; x[::-1, 1:]; x[-1, 2]; x[:1, :1].reshape(()) * 2; x.sum(axis=1); x.mean(0, True)
+    x.max(axis=-1, keepdims=True); ag.stack([x, 2 * x, ARRAY]); ag.stack([x[0, 0], 2.0, x[1, 1]])
+    ag.concat((x, ARRAY), 1); ag.where(x > 2, x, 0.0); ag.where(x[0, 0] > 2, x[1, 1], 0.0); ag.solve(x @ x.T, ARRAY)
+""",
+    globals(),
+)
 
 
 @each("name", SHORT)

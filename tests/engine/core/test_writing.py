@@ -4,8 +4,7 @@ import operator
 import random
 
 import numpy as np
-import pytest
-from refused import leaf, lines, named, refusal
+from refused import leaf, lines, named, refusal, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -52,9 +51,7 @@ def test_entries_of_a_computed_value():
     np.testing.assert_array_equal(value(b), [5, 26, 38])
     np.testing.assert_array_equal(value(ag.grad(ag.sum(b), a)), [10, 12, 2])
     np.testing.assert_array_equal(value(ag.grad(ag.sum(d), a)), [6, 6, 6])
-    with pytest.raises(ag.AgradError, match="was written to") as caught:
-        ag.grad(ag.sum(c), a)
-    assert caught.value.kind == "stale"
+    refuses(lambda: ag.grad(ag.sum(c), a), "was written to", kind="stale")
 
 
 @each(
@@ -139,9 +136,7 @@ def test_one_by_one_the_gradients_of_entries_make_one_buffer():
 def test_a_write_that_does_not_fit_changes_nothing(write, kind, message, recorded):
     b = leaf([1.0, 2.0, 3.0]) * 1 if recorded else ag.tensor([1.0, 2.0, 3.0])
     stamp = b.node.stamp
-    with pytest.raises(ag.AgradError, match=message) as caught:
-        write(b)
-    assert caught.value.kind == kind
+    refuses(lambda: write(b), message, kind=kind)
     assert b.node.stamp == stamp
     np.testing.assert_array_equal(value(b), [1, 2, 3])
 
@@ -223,8 +218,7 @@ def test_a_value_that_its_own_derivative_reads_is_refused_when_an_alias_was_writ
     b = ag.exp(a)
     d = b.detach()
     d += a
-    with pytest.raises(ag.AgradError, match="was written to"):
-        ag.sum(b).backward()
+    refuses(ag.sum(b).backward, "was written to")
 
 
 OPERATIONS = {

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -109,10 +110,8 @@ def test_parts_that_are_none_are_refused():
     with pytest.raises(AgradError, match="d was not computed from z: no path of the graph connects them") as refused:
         dump(d, since=[a, leaf(1, "z")])
     assert refused.value.kind == "grad"
-    with pytest.raises(AgradError, match="it cannot be -1"):
-        dump(d, depth=-1)
-    with pytest.raises(AgradError, match="must be a whole number"):
-        dump(d, depth=1.5)
+    refuses(lambda: dump(d, depth=-1), "it cannot be -1")
+    refuses(lambda: dump(d, depth=1.5), "must be a whole number")
 
 
 @pytest.mark.long
@@ -167,8 +166,7 @@ def test_parts():
     assert [row.number for row in dump([d, e], since=[c]).rows] == [3, 4, 5]
     other = ag.tensor(3.0, requires_grad=True)
     other.name = "z"
-    with pytest.raises(AgradError, match="were not computed from z: no path of the graph connects them"):
-        dump([d, e], since=[other])
+    refuses(lambda: dump([d, e], since=[other]), "were not computed from z: no path of the graph connects them")
     assert [row.number for row in dump([d, other * 2], since=[other]).rows] == [5, 6]
     assert a.grad is None
 

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
-from refused import leaf
+from refused import leaf, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -362,8 +362,7 @@ def test_an_array_to_the_power_of_a_number_keeps_the_graph(exponent):
 
 
 def test_what_requires_grad_is_no_index():
-    with pytest.raises(ag.AgradError, match="as an index it has no derivative"):
-        [1, 2, 3][leaf(1.0)]
+    refuses(lambda: [1, 2, 3][leaf(1.0)], "as an index it has no derivative")
     assert [1, 2, 3][ag.tensor(1.0)] == 2
 
 
@@ -378,9 +377,7 @@ def test_a_matrix_times_a_vector():
 @each("name", "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor".split())
 def test_an_array_is_not_written_with_a_tensor(name):
     array = np.ones(4, dtype=bool) if name in ("iand", "ior", "ixor") else np.ones(4)
-    with pytest.raises(ag.AgradError, match="cannot write a Tensor into an array") as caught:
-        getattr(operator, name)(array, leaf(V))
-    assert caught.value.kind == "type"
+    refuses(lambda: getattr(operator, name)(array, leaf(V)), "cannot write a Tensor into an array", kind="type")
     np.testing.assert_array_equal(array, np.ones(4))
 
 
@@ -395,8 +392,7 @@ def test_out_is_refused_by_name():
     }.items():
         with pytest.raises(ag.AgradError, match=name):
             call()
-    with pytest.raises(ag.AgradError, match=r"np\.add cannot write"):
-        np.add(V, V, out=leaf(V))
+    refuses(lambda: np.add(V, V, out=leaf(V)), r"np\.add cannot write")
     np.testing.assert_array_equal(out, np.ones(4))
 
 
@@ -416,8 +412,7 @@ def test_a_sum_that_began_as_a_number_of_numpys():
 
 
 def test_a_tensor_of_a_matrix_product_in_place_is_refused_by_its_shape():
-    with pytest.raises(ag.AgradError):
-        np.matmul(leaf(V), M)
+    refuses(lambda: np.matmul(leaf(V), M))
 
 
 # What there is no counterpart for
@@ -690,8 +685,7 @@ def test_functions_of_scipy(name):
 
 def test_a_function_of_scipy_without_a_counterpart():
     special = pytest.importorskip("scipy.special")
-    with pytest.raises(ag.AgradError, match="ellipk has no counterpart"):
-        special.ellipk(leaf(POSITIVE))
+    refuses(lambda: special.ellipk(leaf(POSITIVE)), "ellipk has no counterpart")
 
 
 # Whole functions, as they are written for NumPy, against HIPS autograd
@@ -783,5 +777,4 @@ def test_quantiles_of_nan_are_nan():
 
 
 def test_the_methods_of_ufuncs_write_into_tensors_alone():
-    with pytest.raises(ag.AgradError, match="cannot write a Tensor into an array"):
-        np.add.at(np.zeros(4), [0], leaf(1.0))
+    refuses(lambda: np.add.at(np.zeros(4), [0], leaf(1.0)), "cannot write a Tensor into an array")

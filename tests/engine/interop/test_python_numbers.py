@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from refused import leaf
+from refused import leaf, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -116,8 +116,7 @@ REFUSED = {
 
 @each("name", REFUSED)
 def test_an_array_of_tensors_is_refused_where_it_would_lose_its_graph(name):
-    with pytest.raises(ag.AgradError):
-        REFUSED[name](leaf([1.0, 2.0]), objects(leaf(3.0)))
+    refuses(lambda: REFUSED[name](leaf([1.0, 2.0]), objects(leaf(3.0))))
 
 
 NO_NUMBERS = {
@@ -157,9 +156,7 @@ SQUARE = ag.compile(lambda x: x * x, 2.0)
     ],
 )
 def test_what_is_no_number_is_refused(name, use):
-    with pytest.raises(ag.AgradError) as caught:
-        use(leaf([1.0, 2.0]), NO_NUMBERS[name])
-    assert caught.value.kind == "type"
+    refuses(lambda: use(leaf([1.0, 2.0]), NO_NUMBERS[name]), kind="type")
 
 
 def test_exact_numbers_are_numbers():
@@ -228,8 +225,7 @@ def test_the_matrix_product_gives_way_too():
 
 @each("function", [ag.add, ag.mul, ag.pow, ag.less])
 def test_a_function_of_two_numbers_does_not(function):
-    with pytest.raises(ag.AgradError):
-        function(leaf(2.0), Length())
+    refuses(lambda: function(leaf(2.0), Length()))
 
 
 def test_entries_are_looked_for_in_all_axes_as_in_numpy():
@@ -292,8 +288,7 @@ def test_a_tensor_is_used_as_its_number(use, number):
 def test_formats():
     x = leaf(2.71828)
     assert (f"{x:.3f}", f"{x:>8.2e}", f"{x}", f"{x * 2:.1f}") == ("2.718", "2.72e+00", str(x), "5.4")
-    with pytest.raises(ag.AgradError, match="no format"):
-        f"{leaf([1.0, 2.0]):.3f}"
+    refuses(lambda: f"{leaf([1.0, 2.0]):.3f}", "no format")
 
 
 def test_parts_of_a_number():
@@ -328,8 +323,7 @@ def test_a_copy_has_the_gradient():
 
 @each("make", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_what_was_computed_is_neither_pickled_nor_copied(make):
-    with pytest.raises(ag.AgradError, match="was computed"):
-        make(leaf(2.0) * 2)
+    refuses(lambda: make(leaf(2.0) * 2), "was computed")
 
 
 @each("dtype", "float16 float32 longdouble int8 int64 uint16 bool >f4 >i8".split())

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from rows import each
 
 import agrad.engine as ag
 from agrad.engine import nn, optim
@@ -149,56 +148,6 @@ def test_a_state_that_does_not_fit_changes_nothing():
     assert net.shift.tolist() == before
     net.load_state_dict({"shift": [1, 2, 3], "foo": 1}, strict=False)
     assert net.shift.tolist() == [1, 2, 3]
-
-
-@each("action, kind, texts", [
-        (lambda: nn.Module()(1), "type", ["Module has no forward", "def forward(self, x)"]),
-        (lambda: setattr(Net(), "shift", ag.zeros(3)), "type",
-         ["Net.shift is a parameter, and cannot become an array of shape (3)", "nn.Parameter(shift)"]),
-        (lambda: setattr(Net(), "fc", 3), "type", ["Net.fc is a module, and cannot become the number 3"]),
-        (lambda: Net().sift, "name", ["Net has no attribute .sift"]),
-        (lambda: nn.Linear(2, 3)(ag.ones(4)), "shape", ["linear: x of shape (4) does not fit the weight of shape (3, 2)"]),
-        (lambda: nn.Linear(2.5, 3), "type", ["Linear: in_features must be a whole number, not the number 2.5"]),
-        (lambda: nn.Linear(-2, 3), "shape", ["Linear: in_features must not be negative"]),
-        (lambda: nn.Dropout(1.5), "domain", ["Dropout: p is a probability from 0 to 1, not 1.5"]),
-        (lambda: nn.ReLU(inplace=True)(nn.Parameter([1.0])), "leaf", ["a leaf that requires grad is being used in an in-place"]),
-        (lambda: nn.BatchNorm1d(3)(ag.ones(1, 3)), "shape",
-         ["BatchNorm1d: x of shape (1, 3) has one value a feature: no variance", "model.eval()"]),
-        (lambda: nn.BatchNorm1d(3)(ag.ones(4, 2)), "shape",
-         ["BatchNorm1d: x of shape (4, 2) does not have 2 axes or 3 axes, the second of 3 features"]),
-        (lambda: nn.Embedding(3, 2, padding_idx=3), "shape", ["there is no row 3 for padding_idx: there are 3"]),
-        (lambda: nn.ModuleDict()["a"], "name", ["ModuleDict has no module 'a': there are none"]),
-        (lambda: nn.ModuleDict({"a": 3}), "type", ["ModuleDict has modules by names, not the number 3"]),
-        (lambda: nn.ModuleDict({"pop": nn.ReLU()}), "name", ["'pop' is a method of it"]),
-        (lambda: nn.GELU("tanh"), "type", ["GELU is computed exactly"]),
-        (lambda: nn.ReLU()(1.0, 2.0), "arity", ["ReLU takes 1 value, and got 2"]),
-        (lambda: nn.MSELoss()(1.0), "arity", ["MSELoss takes 2 values, and got 1"]),
-        (lambda: nn.MSELoss(size_average=True), "arity", ["nn.MSELoss has no argument size_average"]),
-        (lambda: nn.MSELoss()(ag.ones(3), ag.ones(3, 1)), "shape", ["they must be the same"]),
-        (lambda: nn.Embedding(3, 2)(ag.tensor([3])), "shape", ["embedding: there is no row 3: there are 3, from 0 on"]),
-        (lambda: nn.LayerNorm(3)(ag.ones(2)), "shape", ["layer_norm: the last axes of shape (2) are not (3)"]),
-        (lambda: nn.Sequential(nn.ReLU(), 3), "type", ["Sequential takes modules, not the number 3"]),
-        (lambda: nn.Sequential(nn.ReLU())[1], "shape", ["index 1 is out of range: Sequential has 1 module"]),
-        (lambda: nn.Parameter(None), "type", ["Parameter needs a number or an array, not None"]),
-        (lambda: nn.init.xavier_uniform_(ag.zeros(3)), "shape", ["needs a matrix, not shape (3)"]),
-        (lambda: nn.init.calculate_gain("foo"), "name", ["calculate_gain does not know", '"relu"']),
-        (lambda: optim.SGD([]), "arity", ["SGD got no parameters", "model.parameters()"]),
-        (lambda: optim.SGD(ag.ones(2)), "type", ["an optimiser takes a list of values"]),
-        (lambda: optim.SGD(3), "type", ["an optimiser takes a list of parameters, not the number 3"]),
-        (lambda: optim.SGD([3.0]), "type", ["SGD updates values that require grad, and one is the number 3"]),
-        (lambda: optim.SGD([nn.Parameter([1.0]) * 2]), "leaf", ["SGD updates leaves"]),
-        (lambda: optim.SGD(Net().parameters(), lr=-1), "domain", ["SGD: lr must not be negative"]),
-        (lambda: optim.SGD(Net().parameters(), lr="x"), "type", ['SGD: lr must be a number, not the text "x"']),
-        (lambda: optim.SGD(Net().parameters(), nesterov=True), "domain", ["SGD: nesterov needs a momentum"]),
-        (lambda: optim.Adam(Net().parameters(), betas=(1, 0.9)), "domain", ["Adam: beta1 must be at least 0 and below 1"]),
-        (lambda: optim.SGD([x := nn.Parameter([1.0]), x]), "leaf", ["SGD: a parameter is in more than one place"]),
-        (lambda: optim.lr_scheduler.StepLR(3, 2), "type", ["StepLR needs an optimiser, not the number 3"]),
-        (lambda: TensorDataset(ag.ones(2), ag.ones(3)), "shape", ["as many rows, and these have 2, 3"]),
-        (lambda: DataLoader(TensorDataset(ag.ones(2)), 0), "domain", ["batch_size must be at least 1"]),
-        (lambda: DataLoader(3), "type", ["DataLoader needs a data set, not the number 3"]),
-    ])  # fmt: skip
-def test_a_mistake_is_named(action, kind, texts):
-    refused(kind, action, *texts)
 
 
 def test_a_module_that_is_not_initialised_says_so():

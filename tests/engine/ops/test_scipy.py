@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from differences import error_of
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -78,8 +79,7 @@ def test_the_sign_of_the_gamma_function():
 
 def test_the_multivariate_gamma_function_needs_a_large_enough_number():
     np.testing.assert_array_equal(np.isnan(ag.multigammaln([0.9, 1.0, 1.1], 3)), [True, True, False])
-    with pytest.raises(ag.AgradError, match="d must be at least 1, and is 0"):
-        ag.multigammaln(2.0, 0)
+    refuses(lambda: ag.multigammaln(2.0, 0), "d must be at least 1, and is 0")
 
 
 @each("axis", [None, 0, 1, (0, 1)])
@@ -209,8 +209,7 @@ def test_third_derivatives_of_convolutions(mode, axes):
     ],
 )
 def test_what_is_not_convolved(x, y, words, message):
-    with pytest.raises(ag.AgradError, match=message):
-        ag.convolve(x, y, **words)
+    refuses(lambda: ag.convolve(x, y, **words), message)
 
 
 # Equations
@@ -227,10 +226,8 @@ def test_sylvesters_equation_is_solved_as_by_scipy(case):
 
 def test_sylvesters_equation_without_a_single_solution():
     a = np.array([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(ag.AgradError, match="a and -b have an eigenvalue in common"):
-        ag.solve_sylvester(a, -a.T, np.eye(2))
-    with pytest.raises(ag.AgradError, match="needs square matrices a and b"):
-        ag.solve_sylvester(a, a, np.ones((2, 3)))
+    refuses(lambda: ag.solve_sylvester(a, -a.T, np.eye(2)), "a and -b have an eigenvalue in common")
+    refuses(lambda: ag.solve_sylvester(a, a, np.ones((2, 3))), "needs square matrices a and b")
     assert np.isnan(ag.solve_sylvester(a, a, np.full((2, 2), np.nan))).all()
 
 
@@ -256,8 +253,7 @@ def test_a_banded_system_of_one_row_is_a_division(lower, upper):
     expected = np.zeros_like(bands)
     expected[upper] = -6.0 / bands[upper] ** 2
     np.testing.assert_allclose(gradient, expected)
-    with pytest.raises(ag.AgradError, match="the matrix is singular"):
-        ag.solve_banded((lower, upper), bands * 0.0, [6.0])
+    refuses(lambda: ag.solve_banded((lower, upper), bands * 0.0, [6.0]), "the matrix is singular")
 
 
 def test_equations_without_unknowns():
@@ -285,7 +281,5 @@ def test_a_banded_system_is_that_of_the_whole_matrix_in_all_orders():
 def test_what_is_not_a_banded_system():
     with pytest.raises(ag.AgradError, match="a row for each of 3 diagonals, and a column for each row of y"):
         ag.solve_banded((1, 1), np.ones((2, 3)), np.ones(3))
-    with pytest.raises(ag.AgradError, match="l_and_u must be two numbers"):
-        ag.solve_banded((1, -1), np.ones((1, 3)), np.ones(3))
-    with pytest.raises(ag.AgradError, match="solve_banded: the matrix is singular"):
-        ag.solve_banded((0, 0), np.zeros((1, 3)), np.ones(3))
+    refuses(lambda: ag.solve_banded((1, -1), np.ones((1, 3)), np.ones(3)), "l_and_u must be two numbers")
+    refuses(lambda: ag.solve_banded((0, 0), np.zeros((1, 3)), np.ones(3)), "solve_banded: the matrix is singular")

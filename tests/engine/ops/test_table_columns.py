@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -66,16 +67,14 @@ def test_masks_select_rows(table):
     assert rows(table[table.name != "A"]) == [[2.5], [2], ["B"]]
     assert (table.name == table.name).tolist() == [1, 1, 1]
     assert list(table.name[table.t > 1]) == ["B", "A"]
-    with pytest.raises(ag.AgradError, match=r"the mask has 2 entries, and a\.csv 3 rows"):
-        table[table[1:].t > 1]
+    refuses(lambda: table[table[1:].t > 1], r"the mask has 2 entries, and a\.csv 3 rows")
 
 
 def test_a_row_and_an_entry(table):
     assert table[["t", "speed m/s"]][0, :].tolist() == [1, 1.5]
     assert float(table[2, "t"]) == float(table[2, 1]) == 3
     assert table[1, "name"] == "B"
-    with pytest.raises(ag.AgradError, match="the column name holds texts"):
-        table[0, :]
+    refuses(lambda: table[0, :], "the column name holds texts")
 
 
 def test_a_table_of_numbers_is_a_matrix_in_arithmetic(table):
@@ -166,10 +165,8 @@ def test_columns_without_names_are_numbered(file):
 def test_the_first_entry_that_is_not_empty_says_what_a_column_holds(file):
     found = ag.load_csv(file("a,b,c,d\n,x,,1\n,,y,2\n"))
     assert [list(found[place]) for place in range(3)] == [["", ""], ["x", ""], ["", "y"]]
-    with pytest.raises(ag.AgradError, match="line 2, column 1: the entry is empty"):
-        ag.load_csv(file("a,b\n,1\n2,2\n"))
-    with pytest.raises(ag.AgradError, match='line 3, column 1: "x" is not a number'):
-        ag.load_csv(file("a,b\n1,1\nx,2\n"))
+    refuses(lambda: ag.load_csv(file("a,b\n,1\n2,2\n")), "line 2, column 1: the entry is empty")
+    refuses(lambda: ag.load_csv(file("a,b\n1,1\nx,2\n")), 'line 3, column 1: "x" is not a number')
 
 
 def test_every_format_is_a_table(file, tmp_path):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from backends import USABLE
-from rows import each
+from rows import each, functions
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -33,30 +33,16 @@ def walked_from_a_copy(x):
     return float(leaf.grad)
 
 
-WAYS = {
-    "float(x)": float,
-    "x.item()": lambda x: x.item(),
-    "x.data": lambda x: x.data,
-    "x.value": lambda x: x.value,
-    "x.numpy()": lambda x: x.numpy(),
-    "x.tolist()": lambda x: x.tolist(),
-    "np.float64(x)": np.float64,
-    "np.asarray(x.detach())": lambda x: np.asarray(x.detach()),
-    "complex(x)": lambda x: complex(x).real,
-    "math.floor(x)": math.floor,
-    "a method": lambda x: (x + 0.5).item(),
-    "x.detach().item()": lambda x: x.detach().item(),
-    "computed from x.detach()": lambda x: float(x.detach() * 2),
-    "computed under no_grad": without_record,
-    "a copy": lambda x: ag.tensor(x).item(),
-    "a leaf of its own": lambda x: ag.tensor(x.item(), requires_grad=True).item(),
-    "a gradient": lambda x: ag.grad(x * x, x).item(),
-    "a gradient that was collected": walked_from_a_copy,
-    "a gradient of what is detached": walked,
-    "another compiled function": lambda x: doubled.value(x),
-    "a function compiled there": lambda x: ag.compile(lambda z: z * x, 1.0).value(1.0),
-    "columns": lambda x: float(doubled.map(x)[0][0]),
-}
+WAYS = functions(
+    "x",
+    """
+    float(x); x.item(); x.data; x.value; x.numpy(); x.tolist(); np.float64(x); np.asarray(x.detach()); complex(x).real
+    math.floor(x); (x + 0.5).item(); x.detach().item(); float(x.detach() * 2); without_record(x); ag.tensor(x).item()
+    ag.tensor(x.item(), requires_grad=True).item(); ag.grad(x * x, x).item(); walked_from_a_copy(x); walked(x)
+    doubled.value(x); ag.compile(lambda z: z * x, 1.0).value(1.0); float(doubled.map(x)[0][0])
+""",
+    globals(),
+)
 doubled = ag.compile(lambda x: x * 2, 1.0)
 
 

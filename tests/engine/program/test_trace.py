@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from random_programs import of_numbers
+from refused import refuses
 from replays import same_bits
 from rows import each
 
@@ -144,14 +145,12 @@ def test_a_freed_graph_is_refused():
     a = ag.tensor(2.0, requires_grad=True)
     d = a**2
     d.backward()
-    with pytest.raises(ag.AgradError, match="cannot be compiled: part of its graph was freed"):
-        extract([d], [a])
+    refuses(lambda: extract([d], [a]), "cannot be compiled: part of its graph was freed")
 
 
 @each("result", [None, (1.0, 2.0), "text"])
 def test_a_function_gives_a_number_or_an_array(result):
-    with pytest.raises(ag.AgradError, match="not a number or an array"):
-        trace(lambda x: result, (1.0,))
+    refuses(lambda: trace(lambda x: result, (1.0,)), "not a number or an array")
 
 
 def test_the_gradient_of_an_array_is_refused():

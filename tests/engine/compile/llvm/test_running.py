@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from rows import each
+from rows import each, functions
 from test_loops import LENGTHS, check, program_of, stages
 
 import agrad.engine as ag
@@ -77,20 +77,18 @@ def test_second_derivatives_of_running_products_run_in_machine_code():
     assert np.allclose(f.hvp(x, x * x), ag.hvp(lambda x: ag.sum(ag.cumprod(x) ** 2), x, x * x).value, rtol=1e-12)
 
 
-PARTS = {
-    "behind each other": lambda x, m: ag.concat([x, x[::-1], 2.0 * x[3:5]]),
-    "the same twice": lambda x, m: ag.concat([x, x]) + ag.concat([x, x])[::-1],
-    "below each other": lambda x, m: ag.concat([m, m[:2], ag.abs(m)]),
-    "beside each other": lambda x, m: ag.concat([m, m[:, :1], m[:, ::-1]], 1),
-    "along a new axis": lambda x, m: ag.stack([x, ag.sqrt(ag.abs(x)), x[::-1]]),
-    "interleaved": lambda x, m: ag.stack([x, ag.sqrt(ag.abs(x)), x * 2.0], 1),
-    "turned": lambda x, m: ag.concat([ag.flip(m, 0).T, m.T], 1),
-    "flattened": lambda x, m: ag.concat([ag.reshape(ag.flip(ag.abs(m), 0), (-1,)), x, ag.reshape(m.T, (-1,))]),
-    "gathered": lambda x, m: ag.concat([x[[2, 0, 2]], x]),
-    "of numbers": lambda x, m: ag.stack([x[5] * x[6], x[3], 2.0 * x[0]]),
-    "of parts of itself": lambda x, m: ag.concat([ag.concat([x, x]), ag.concat([x[:1], 0.5 * x])]),
-    "empty": lambda x, m: ag.concat([x[:0], x, x[5:5]]),
-}
+PARTS = functions(
+    "x, m",
+    """
+    ag.concat([x, x[::-1], 2.0 * x[3:5]]); ag.concat([x, x]) + ag.concat([x, x])[::-1]; ag.concat([m, m[:2], ag.abs(m)])
+    ag.concat([m, m[:, :1], m[:, ::-1]], 1); ag.stack([x, ag.sqrt(ag.abs(x)), x[::-1]])
+    ag.stack([x, ag.sqrt(ag.abs(x)), x * 2.0], 1); ag.concat([ag.flip(m, 0).T, m.T], 1)
+    ag.concat([ag.reshape(ag.flip(ag.abs(m), 0), (-1,)), x, ag.reshape(m.T, (-1,))]); ag.concat([x[[2, 0, 2]], x])
+    ag.stack([x[5] * x[6], x[3], 2.0 * x[0]]); ag.concat([ag.concat([x, x]), ag.concat([x[:1], 0.5 * x])])
+    ag.concat([x[:0], x, x[5:5]])
+""",
+    globals(),
+)
 
 
 @each("which", PARTS)

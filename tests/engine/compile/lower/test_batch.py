@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from rows import each
+from rows import each, functions
 
 import agrad.engine as ag
 from agrad.engine.compile.derive import NotBatched, batched
@@ -13,24 +13,26 @@ from agrad.engine.program.trace import trace
 HESSIAN = import_module("agrad.engine.compile.hessian")  # `ag.compile` is the function of that name
 RNG = np.random.default_rng(3)
 A, B, PLACES = RNG.normal(size=(30, 12)), RNG.normal(size=(12, 12)), RNG.integers(0, 12, 40)
-AT_ONCE = {
-    "matrix and vector": lambda x: ag.sum(ag.tanh(A @ x) ** 2),
-    "vector and matrix": lambda x: ag.sum(ag.sin(x @ B) * x),
-    "gather": lambda x: ag.sum(ag.exp(-((x[PLACES] - x[::-1][PLACES]) ** 2)) * x[PLACES]),
-    "slices": lambda x: ag.sum((x[1:] * x[:-1]) ** 2) + x[0] * x[3] ** 2,
-    "mean along an axis": lambda x: ag.sum(ag.mean(ag.sin(x[:, None] * x[None, :] + B), axis=1) ** 2),
-    "kept axes": lambda x: ag.sum((x - ag.mean(x, keepdims=True)) ** 3),
-    "scalar product": lambda x: ag.sum(x * x) ** 2 + ag.exp(x @ x / 50),
-    "choice": lambda x: ag.sum(ag.where(x > 0, x**3, ag.sin(x) * x[0])),
-    "largest": lambda x: ag.sum(ag.maximum(x, 0.1) ** 2 * x[1]) + ag.max(x) ** 2,
-    "outer product": lambda x: ag.sum(ag.outer(x, x) ** 2 * B),
-    "matrices": lambda x: ag.sum((x.reshape(3, 4) @ B[:4, :5]) ** 3),
-}
-ONE_BY_ONE = {
-    "solve": lambda x: ag.sum(ag.solve(B + 5 * np.eye(12), ag.sin(x)) ** 3),
-    "cumsum": lambda x: ag.sum(ag.cumsum(x) ** 3),
-    "transpose": lambda x: ag.sum((x.reshape(3, 4).T @ B[:3, :5]) ** 3),
-}
+AT_ONCE = functions(
+    "x",
+    """
+    ag.sum(ag.tanh(A @ x) ** 2); ag.sum(ag.sin(x @ B) * x)
+    ag.sum(ag.exp(-(x[PLACES] - x[::-1][PLACES]) ** 2) * x[PLACES]); ag.sum((x[1:] * x[:-1]) ** 2) + x[0] * x[3] ** 2
+    ag.sum(ag.mean(ag.sin(x[:, None] * x[None, :] + B), axis=1) ** 2); ag.sum((x - ag.mean(x, keepdims=True)) ** 3)
+    ag.sum(x * x) ** 2 + ag.exp(x @ x / 50); ag.sum(ag.where(x > 0, x ** 3, ag.sin(x) * x[0]))
+    ag.sum(ag.maximum(x, 0.1) ** 2 * x[1]) + ag.max(x) ** 2; ag.sum(ag.outer(x, x) ** 2 * B)
+    ag.sum((x.reshape(3, 4) @ B[:4, :5]) ** 3)
+""",
+    globals(),
+)
+ONE_BY_ONE = functions(
+    "x",
+    """
+    ag.sum(ag.solve(B + 5 * np.eye(12), ag.sin(x)) ** 3); ag.sum(ag.cumsum(x) ** 3)
+    ag.sum((x.reshape(3, 4).T @ B[:3, :5]) ** 3)
+""",
+    globals(),
+)
 
 
 @pytest.fixture(autouse=True)

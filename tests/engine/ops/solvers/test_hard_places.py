@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -103,10 +104,8 @@ def test_a_change_of_sign_is_no_zero(name):
 
 
 def test_a_bracket_says_where_the_function_is_not_finite():
-    with pytest.raises(ag.AgradError, match="root: the function is inf at 0, inside the bracket"):
-        ag.root(lambda x: 1 / x, (-1, 1))
-    with pytest.raises(ag.AgradError, match=r"root: the function changes its sign at 1\.5708 without a zero"):
-        ag.root(ag.tan, (1, 2))
+    refuses(lambda: ag.root(lambda x: 1 / x, (-1, 1)), "root: the function is inf at 0, inside the bracket")
+    refuses(lambda: ag.root(ag.tan, (1, 2)), r"root: the function changes its sign at 1\.5708 without a zero")
 
 
 def test_what_a_function_does_at_its_zero_is_told():
