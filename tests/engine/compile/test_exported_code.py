@@ -1,9 +1,10 @@
-"""Exported C, JavaScript and Python give the values, gradients and Hessians that agrad gives."""
+"""Exported C, JavaScript, Python and agrad give the values, gradients and Hessians that agrad gives, within bounds that hold; LaTeX is pinned."""
 
 import math
 import random
 import shutil
 import subprocess
+from fractions import Fraction
 from unittest.mock import patch
 
 import numpy as np
@@ -25,8 +26,14 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
 
 RUN = {"c": by_c, "js": by_node, "py": lambda texts, points, folder: by_python(texts, points)}
+
+
 TOOLS = {"c": "cc", "js": "node", "py": "python3"}
+
+
 POINTS = [(0.5, 1.5, -0.7), (1.0, 0.0, 2.0), (-0.3, 0.3, 5.0)]
+
+
 EDGES = [(-1.0, 1e200, 1e-200), (math.inf, -0.0, math.nan)]  # where sums in another order may overflow
 
 
@@ -266,6 +273,8 @@ CHOICES = (
     "exp(x) if not (x > 1 or y == 0.5) else z**2*y",
     "(z if z > 1000 else y)**2*x",
 )
+
+
 PLACES = [(-4.0, 2.0, 0.5), (0.0, 0.5, 2.0), (-0.0, -1.0, 1e4), (3.0, 3.0, 1.0), (-0.3, 0.5, -2.0), (1.5, 0.5, 0.0)]
 
 
@@ -359,3 +368,89 @@ def test_what_is_refused(text, language, message):
     with pytest.raises(AgradError) as caught:
         exported(Session(), text, (), 1, language, "f")
     assert f"{caught.value.kind}: {caught.value.message}".startswith(message)
+
+
+def one(f, *point):
+    program = trace(f, list(point), [f"x{place}" for place in range(len(point))])
+    return bounded(program, point)[0]
+
+
+def test_an_exact_argument_is_exact():
+    assert one(lambda x: -x, 0.1) == (-0.1, 0.0)
+
+
+def test_a_call_may_be_wrong_by_four_units():
+    assert one(ag.sin, 0.5) == (math.sin(0.5), 4 * math.ulp(math.sin(0.5)))
+
+
+@each("x", [0.1, 0.7, 1.3, 2.9])
+def test_arithmetic_is_bounded_where_digits_cancel(x):
+    value, error = one(lambda x: (x + 0.1) * (x + 0.1) - x * x - 0.2 * x, x)
+    a, b, c = Fraction(x), Fraction(0.1), Fraction(0.2)
+    exact = (a + b) * (a + b) - a * a - c * a
+    assert abs(Fraction(value) - exact) <= error < 1e-14
+
+
+def test_an_error_is_magnified_by_a_steep_function():
+    value, error = one(lambda x: ag.exp(100.0 * ag.sin(x)), 0.5)
+    assert 100 * 4 * math.ulp(math.sin(0.5)) * value < error < 1000 * 4 * math.ulp(math.sin(0.5)) * value
+
+
+def test_an_uncertain_choice_may_be_either():
+    assert one(lambda x: ag.where(ag.sin(x) > math.sin(0.5), 1.0, 3.0), 0.5).error == 2.0
+    assert one(lambda x: ag.where(ag.sin(x) > 0.4, 1.0, 3.0), 0.5).error == 0.0
+
+
+def test_a_jump_is_in_the_bound():
+    assert one(lambda x: ag.floor(3.0 * (x / 3.0)), 1.0).error == pytest.approx(1.0, rel=0.1)
+
+
+TEX = r"""% x**2*sin(alpha*w)
+\begin{align*}
+    f\left(x, \alpha\right) &= x^{2} \sin\left(3 \alpha\right) \\
+    \frac{\partial f}{\partial x} &= 2 x \sin\left(3 \alpha\right) \\
+    \frac{\partial f}{\partial \alpha} &= 3 x^{2} \cos\left(3 \alpha\right) \\
+    \frac{\partial^{2} f}{\partial x^{2}} &= 2 \sin\left(3 \alpha\right) \\
+    \frac{\partial^{2} f}{\partial x \partial \alpha} &= 6 x \cos\left(3 \alpha\right) \\
+    \frac{\partial^{2} f}{\partial \alpha^{2}} &= -9 x^{2} \sin\left(3 \alpha\right)
+\end{align*}
+"""
+
+
+def test_equations():
+    session = Session()
+    session.run("w = 3")
+    assert exported(session, "x**2*sin(alpha*w)", ["x", "alpha"], 2, "tex", "f") == TEX
+
+
+def test_entries_of_arrays():
+    session = Session()
+    session.run("w = [0, 0]")
+    text = exported(session, "sum(w**2)*x1", ["w", "x1"], 1, "ag", "loss")
+    assert text.splitlines()[-1] == "    return x1*(w[0]**2 + w[1]**2), ([2*x1*w[0], 2*x1*w[1]], w[0]**2 + w[1]**2)"
+    assert r"\frac{\partial f}{\partial w_{0}} &= 2 x_{1} w_{0}" in exported(
+        session, "sum(w**2)*x1", ["w", "x1"], 1, "tex", "f"
+    )
+
+
+@each("seed", range(10), short=10)
+def test_random_functions_in_agrad(seed):
+    dice, known, compared = random.Random(seed), functions("py"), 0
+    for _ in range(20):
+        text, point = expression(dice, known), [dice.uniform(0.2, 2.0) for _ in NAMES]
+        try:
+            source = exported(Session(), text, NAMES, 2, "ag", "f")
+        except AgradError as error:
+            assert "no formula" in error.message or error.kind == "limit"
+            continue
+        given = ", ".join(f"{name}={x!r}" for name, x in zip(NAMES, point, strict=True))
+        session = Session()
+        session.run(f"{source}\nv, g, h = f({given})\ndef e({', '.join(NAMES)}) = {text}")
+        eager = session.names["e"]
+        wanted = [eager(*point), *ag.grad(eager, (0, 1, 2))(*point), *np.ravel(ag.hessian(eager, (0, 1, 2))(*point))]
+        found = [session.names["v"], *session.names["g"], *np.ravel(session.names["h"].tolist())]
+        wanted, found = [float(x) for x in wanted], [float(x) for x in found]
+        if np.isfinite(wanted).all() and np.isfinite(found).all():
+            compared += 1
+            assert found == pytest.approx(wanted, rel=1e-8, abs=1e-8 * max(map(abs, wanted))), f"{text}\n{source}"
+    assert compared > 8

@@ -9,9 +9,13 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from refused import leaf
+from rows import each
+from samples import function_of, samples
 
 import agrad.engine as ag
-from agrad.engine.inspect.memory import held, holders
+from agrad.engine.core.graph import collect
+from agrad.engine.inspect.memory import held, holders, live_graphs
+from agrad.engine.inspect.nodes import listed
 from agrad.grammar.session.session import Session
 
 
@@ -248,3 +252,49 @@ def test_a_freed_graph_of_uncertain_values_says_what_it_keeps():
     z = ag.sum(ag.exp(certain))
     z.backward()
     assert (held(z).arrays, held(z).bytes) == (0, 0)
+
+
+def nodes(*values):
+    return [value.node for value in values]
+
+
+def test_a_shared_operation_connects_and_a_shared_leaf_does_not():
+    a = ag.tensor(2.0, requires_grad=True)
+    b = a * a
+    c, d, e = b + 1, b * 2, a * 3
+    found = live_graphs([("c", nodes(c)), ("d", nodes(d)), ("e", nodes(e)), ("a", nodes(a)), ("b", nodes(b))])
+    assert [(graph.ends, graph.operations, graph.holders) for graph in found] == [
+        ((c.node, d.node), 3, ("c", "d", "b")),
+        ((e.node,), 1, ("e",)),
+    ]
+
+
+def test_what_nothing_refers_to_is_not_listed():
+    a = ag.tensor(2.0, requires_grad=True)
+    b = a * a
+    (b + 1).backward()
+    (found,) = live_graphs([("b", nodes(b))])
+    assert (found.ends, found.freed) == ((b.node,), 1)
+    assert live_graphs([("a", nodes(a)), ("nothing", [])]) == []
+
+
+def test_a_long_chain():
+    x = ag.tensor(1.0, requires_grad=True)
+    for _ in range(20_000):
+        x = x + 1
+    (found,) = live_graphs([("x", nodes(x))])
+    assert found.operations == 20_000
+
+
+HIDDEN = {"own", "stop", "depends"}
+
+
+@each("entry, sample", samples())
+def test_each_operation_behind_a_value_is_listed(entry, sample):
+    function, xs = function_of(entry, sample)
+    y = function(*[ag.tensor(x, requires_grad=True) for x in xs])
+    for part in y if isinstance(y, tuple) else (y,):
+        node = getattr(part, "node", None)
+        recorded = [one for one in collect([node]) if one.op is not None] if node is not None and node.recorded else []
+        shown = {id(one) for one in listed(node)} if recorded else set()
+        assert {one.op.name for one in recorded if id(one) not in shown} <= HIDDEN

@@ -1,17 +1,25 @@
-"""Modules: what belongs to them, what they refuse, and what a failed statement restores."""
+"""Modules, losses and optimisers: what belongs to them, what a failed statement restores, and the numbers of definitions and of torch 2.13, which are in torch_numbers.json."""
 
+import importlib.util
+import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch_cases
+from refused import refuses
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine import nn, optim
+from agrad.engine.autodiff.optim import kept_of, step
 from agrad.engine.core.context import UndoLog, scope
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.utils.data import DataLoader, TensorDataset
+from agrad.grammar.session.session import Session
 
 
 class Net(nn.Module):
@@ -253,3 +261,230 @@ def test_an_optimiser_is_printed_as_pytorch_prints_it():
 def test_modules_are_loaded_when_they_are_asked_for():
     code = "import sys, agrad.engine as ag; print('agrad.engine.nn' in sys.modules); ag.nn; print('agrad.engine.nn' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "True"]
+
+
+X = np.array([[2.0, 1.0, 0.1], [0.5, 2.5, 0.3], [0.3, -1.0, 1.5], [1.0, 1.0, 0.0]])
+
+
+TARGET = np.array([0, 1, 2, 1])
+
+
+def cross_entropy(x, target, reduction="mean", smoothing=0.0, weight=None, ignored=-100):
+    """By the definition in PyTorch's documentation."""
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    count = x.shape[1]
+    weight = np.ones(count) if weight is None else weight
+    if target.ndim == 2:
+        shares = target * (1 - smoothing) + smoothing / count
+        losses = -(shares * weight * logs).sum(1)
+        number = len(x)
+    else:
+        kept = target != ignored
+        place = np.where(kept, target, 0)
+        losses = -(1 - smoothing) * weight[place] * logs[range(len(x)), place]
+        losses = np.where(kept, losses - smoothing / count * (weight * logs).sum(1), 0.0)
+        number = weight[place][kept].sum()
+    return {"mean": losses.sum() / number, "sum": losses.sum(), "none": losses}[reduction]
+
+
+CASES = [
+    {"smoothing": 0.1},
+    {"weight": np.array([0.2, 1.0, 3.0])},
+    {"ignored": 1},
+    {"smoothing": 0.3, "weight": np.array([0.2, 1.0, 3.0]), "ignored": 0},
+]
+
+
+@each("reduction", ["mean", "sum", "none"])
+@each("case", CASES)
+def test_the_options_of_cross_entropy(case, reduction):
+    loss = ag.nn.CrossEntropyLoss(
+        weight=case.get("weight"),
+        reduction=reduction,
+        ignore_index=case.get("ignored", -100),
+        label_smoothing=case.get("smoothing", 0.0),
+    )
+    x = ag.tensor(X, requires_grad=True)
+    found = loss(x, ag.tensor(TARGET))
+    assert np.allclose(np.asarray(found.value), cross_entropy(X, TARGET, reduction, **case), rtol=1e-13)
+    ag.sum(found).backward()
+    for place in ((0, 0), (1, 2), (3, 1)):
+        ends = []
+        for away in (1e-6, -1e-6):
+            moved = X.copy()
+            moved[place] += away
+            ends.append(np.sum(cross_entropy(moved, TARGET, reduction, **case)))
+        assert abs(x.grad.value[place] - (ends[0] - ends[1]) / 2e-6) < 1e-8
+
+
+def test_smoothing_and_weights_of_probabilities():
+    target, weight = np.array([[0.2, 0.5, 0.3]] * 4), np.array([0.2, 1.0, 3.0])
+    found = ag.nn.CrossEntropyLoss(weight=weight, label_smoothing=0.2)(ag.tensor(X), ag.tensor(target))
+    assert abs(found.item() - cross_entropy(X, target, smoothing=0.2, weight=weight)) < 1e-13
+
+
+@each(
+    "options, message",
+    [
+        ({"label_smoothing": 2}, "cross_entropy: label_smoothing is from 0 to 1, not 2"),
+        ({"weight": [1.0, 2.0]}, "cross_entropy: weight has shape (2), and there are 3 classes"),
+        (
+            {"weight": ag.tensor([1.0, 2.0, 3.0], requires_grad=True)},
+            "cross_entropy has no derivative wrt weight here",
+        ),
+    ],
+)
+def test_an_option_that_does_not_fit(options, message):
+    with pytest.raises(AgradError) as caught:
+        ag.nn.CrossEntropyLoss(**options)(ag.tensor(X), ag.tensor(TARGET))
+    assert caught.value.message == message
+
+
+@each("decay", [0.0, 0.1])
+def test_amsgrad_divides_by_the_largest_mean_so_far(decay):
+    w = ag.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = ag.nn.optim.Adam([w], lr=0.1, weight_decay=decay, amsgrad=True)
+    x, m, v, top = np.array([1.0, -2.0]), 0.0, 0.0, np.zeros(2)
+    for count in range(1, 8):
+        optimizer.zero_grad()
+        ag.sum(w**4 / count**3).backward()
+        optimizer.step()
+        g = 4 * x**3 / count**3 + decay * x
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        top = np.maximum(top, v)
+        x = x - 0.1 / (1 - 0.9**count) * m / (np.sqrt(top) / np.sqrt(1 - 0.999**count) + 1e-8)
+        assert np.allclose(w.value, x, rtol=1e-13)
+
+
+NUMBERS = json.loads(Path(__file__).with_name("torch_numbers.json").read_text())
+
+
+def differences(found, wanted, path=""):
+    """Where two nested lists differ."""
+    if isinstance(wanted, str):
+        return [] if found == wanted else [f"{path}: {found} is not {wanted}"]
+    if isinstance(wanted, dict):
+        return [
+            x for key in wanted.keys() | found.keys() for x in differences(found[key], wanted[key], f"{path}.{key}")
+        ]
+    if isinstance(wanted, list):
+        if len(found) != len(wanted):
+            return [f"{path}: {len(found)} entries, not {len(wanted)}"]
+        return [
+            x for at, (a, b) in enumerate(zip(found, wanted, strict=True)) for x in differences(a, b, f"{path}[{at}]")
+        ]
+    return [] if abs(found - wanted) <= 1e-12 * max(1, abs(wanted)) else [f"{path}: {found} is not {wanted}"]
+
+
+@each("name", torch_cases.CASES)
+def test_agrad_gives_the_numbers_of_torch(name):
+    assert differences(torch_cases.CASES[name](ag), NUMBERS[name]) == []
+
+
+def test_every_number_belongs_to_a_case():
+    assert NUMBERS.keys() == torch_cases.CASES.keys()
+
+
+def test_a_difference_is_seen():
+    assert differences([1.0, [2.0]], [1.0, [2.1]]) == ["[1][0]: 2.0 is not 2.1"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_torch_gives_these_numbers():
+    torch = pytest.importorskip("torch")
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        for name, function in torch_cases.CASES.items():
+            assert differences(function(torch), NUMBERS[name]) == [], name
+    finally:
+        torch.set_default_dtype(before)
+
+
+LOSSES = {
+    "a bowl": lambda w: ag.sum((w - 3) ** 2),
+    "a valley": lambda w: ag.sum(w**4 - w),
+}
+
+
+STARTS = [0.5, [1.0, -2.0, 0.25]]
+
+
+def steps(method, loss, start, count=25, **options):
+    """The values of a leaf after each of so many steps."""
+    w, path = ag.tensor(start, requires_grad=True), []
+    for _ in range(count):
+        w.grad = None
+        loss(w).backward()
+        step(method, [w], **options)
+        path.append(w.tolist())
+    return path
+
+
+def entry(path, position):
+    return [values if position is None else values[position] for values in path]
+
+
+def gradients(loss, value):
+    w = ag.tensor(value, requires_grad=True)
+    loss(w).backward()
+    return w.grad.item()
+
+
+@each("start", STARTS)
+@each("name", sorted(LOSSES))
+def test_adam_is_algorithm_1_of_kingma_and_ba(name, start):
+    loss = LOSSES[name]
+    path = steps("adam", loss, start, lr=0.05, beta1=0.8, beta2=0.99)
+    for position, begin in [(None, start)] if isinstance(start, float) else list(enumerate(start)):
+        x, m, v = begin, 0.0, 0.0
+        for count, reached in enumerate(entry(path, position), 1):
+            g = gradients(loss, x)
+            m, v = 0.8 * m + 0.2 * g, 0.99 * v + 0.01 * g * g
+            x -= 0.05 * (m / (1 - 0.8**count)) / (math.sqrt(v / (1 - 0.99**count)) + 1e-8)
+            assert reached == pytest.approx(x, rel=1e-12)
+
+
+@each("momentum", [0.0, 0.9])
+@each("start", STARTS)
+def test_sgd_with_momentum_sums_the_gradients_that_decay(start, momentum):
+    loss = LOSSES["a bowl"]
+    path = steps("sgd", loss, start, lr=0.05, momentum=momentum)
+    for position, begin in [(None, start)] if isinstance(start, float) else list(enumerate(start)):
+        x, v = begin, 0.0
+        for reached in entry(path, position):
+            v = momentum * v + gradients(loss, x)
+            x -= 0.05 * v
+            assert reached == pytest.approx(x, rel=1e-12)
+
+
+@each("options", [{"beta1": 1.0}, {"beta2": -0.1}, {"eps": 0.0}])
+def test_what_adam_cannot_divide_by_is_refused_before_anything_changes(options):
+    w = ag.tensor(2.0, requires_grad=True)
+    (w**2).backward()
+    refuses(lambda: step("adam", [w], **options))
+    assert (w.item(), w.version, kept_of(w.node)) == (2.0, 0, ())
+
+
+def test_a_step_that_is_taken_back_never_was():
+    """A failing statement, and undo, give back the means too: the path goes on as if nothing had been."""
+    paths = []
+    for disturbed in (False, True):
+        session = Session()
+        session.steps.depth = 5
+        session.run("var w = [1, 2]\nfor i in range(3):\n    zero_grad; backward sum(w**2); step adam w lr=0.1")
+        if disturbed:
+            session.run("step adam w lr=0.1")
+            session.run("undo")
+            with pytest.raises(AgradError):
+                session.run("for i in range(2):\n    step adam w lr=0.1\n    nowhere")
+        session.run("step adam w lr=0.1")
+        paths.append(session.names["w"].tolist())
+    assert paths[0] == paths[1]
+
+
+def test_options_that_a_method_lacks_are_named():
+    session = Session()
+    session.run("var w = 1; backward w**2")
+    refuses(lambda: session.run("step sgd w beta1=0.5"), "step sgd has no option beta1; its options are lr, momentum")

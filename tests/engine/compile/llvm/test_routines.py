@@ -1,18 +1,31 @@
-"""Small products of matrices, and sums by places, as parts of the loops of machine code."""
+"""Parts of the loops of machine code: small products of matrices, sums by places, calls side by side, and the memory of a call."""
 
+import math
+import re
 from itertools import product
 
 import numpy as np
 import pytest
+from random_programs import of_arrays
 from rows import each
-from test_loops import check, stages
+from test_loops import check, program_of, stages
 
 import agrad.engine as ag
+from agrad.engine.compile.llvm import loops as arena
 from agrad.engine.compile.llvm import target
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped
+from agrad.engine.compile.llvm.loops import Loops
+from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Library, Product, Scatter
+from agrad.engine.compile.llvm.target import machine
+from agrad.engine.values import size_of
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+
+
 RNG = np.random.default_rng(5)
+
+
 LONG = RNG.normal(size=100)
 
 
@@ -124,3 +137,132 @@ def test_explain_names_them():
 
 def test_a_number_in_all_entries_of_a_matrix_is_multiplied_like_others():
     check(lambda a, m: ag.sum(ag.sin(LONG) * a) * ag.mean(m @ m.T) * a, 0.5, entries(3, 3), rtol=1e-12)
+
+
+pytest.importorskip("llvmlite")
+
+
+needs_vectors = pytest.mark.skipif(machine().vector_name("tanh", 1) is None, reason="there is no libmvec here")
+
+
+def code_of(chains, depth, function="tanh"):
+    """So many chains of calls, each of the one before."""
+    code = Code(1)
+    for chain in range(chains):
+        x = f"%x{chain}"
+        for _ in range(depth):
+            x = code.library(function, (code.binary("add", x, code.literal(0.5)),))
+    return code
+
+
+@needs_vectors
+@each("chains, depth", [(3, 1), (8, 2), (9, 3), (20, 1)])
+def test_calls_side_by_side_become_one(chains, depth):
+    grouped = Grouped(code_of(chains, depth))
+    text = "\n".join(grouped.lines)
+    lanes = machine().lanes
+    whole, rest = divmod(chains, lanes)
+    assert text.count(f"call <{lanes} x double>") == depth * (whole + (rest >= 3))
+    assert text.count("call double @tanh") == depth * (rest if rest < 3 else 0)
+    assert f"{64 * lanes}" in grouped.attributes
+    known = {f"%x{chain}" for chain in range(chains)}
+    for line in grouped.lines:  # nothing is used before it is computed
+        name, *operands = re.findall(r"%[\w.]+", line)
+        assert set(operands) <= known
+        known.add(name)
+
+
+@each("chains, depth", [(1, 5), (2, 3)])
+def test_a_few_calls_stay_as_they_are(chains, depth):
+    code = code_of(chains, depth)
+    grouped = Grouped(code)
+    assert (grouped.lines, grouped.declared, grouped.attributes) == (code.lines, [], "")
+
+
+@each("size, name", list(product([1, 2, 3, 7, 8, 9, 17], ["tanh", "exp", "sin", "log1p"])), short=3)
+def test_a_loop_gives_what_python_gives(name, size):
+    f = getattr(ag, name)
+
+    def run(start, rows):
+        def step(state, row):
+            state = f(0.3 * f(0.5 * state * state) + row * row)
+            return state, ag.sum(state)
+
+        last, sums = ag.scan(step, start, rows)
+        return ag.sum(last) + ag.sum(sums)
+
+    start, rows = np.linspace(0.1, 1.0, size), np.linspace(0.2, 0.8, 5 * size).reshape(5, size)
+    compiled = ag.compile(run, start, rows, backend="llvm")
+    for scale in (1.0, 1.1):
+        value, gradients = compiled.value_and_grad(scale * start, scale * rows)
+        xs = [ag.tensor(scale * x, requires_grad=True) for x in (start, rows)]
+        expected = run(*xs)
+        expected.backward()
+        assert value == pytest.approx(expected.item(), rel=1e-13)
+        for found, x in zip(gradients, xs, strict=True):
+            np.testing.assert_allclose(found, x.grad.numpy(), rtol=1e-12)
+
+
+def test_edges_are_those_of_the_c_library():
+    edges = np.array([0.0, -0.0, 1e-320, 710.0, -746.0, math.inf, -math.inf, math.nan, 1.0])
+
+    def run(start):
+        def step(state, _):
+            return ag.exp(state), ag.tanh(state)
+
+        return ag.scan(step, start, np.zeros(1))[1]
+
+    compiled = ag.compile(run, edges, backend="llvm")
+    compiled.value(0.5 * edges)
+    np.testing.assert_allclose(compiled.value(edges)[0], np.tanh(edges), rtol=1e-15)
+
+
+def chain(x):
+    """Each step needs the sums of the one before."""
+    for _ in range(8):
+        x = ag.sin(x) + ag.sum(x, 0) * ag.sum(x * x, 1)[:, None]
+        x = x / (1.0 + ag.sum(ag.abs(x)))
+    return ag.sum(x)
+
+
+def test_a_chain_needs_as_much_as_a_few_of_its_steps():
+    x = RNG.normal(size=(60, 50))
+    loops = check(chain, x, gradients=False, rtol=1e-12)
+    assert loops.memory.length < 4 * 60 * 50
+    assert check(chain, x, rtol=1e-9).memory.length < 18 * 60 * 50
+
+
+@each(
+    "f",
+    [
+        lambda x: ag.sum(ag.sort(ag.sin(x) @ x.T) * ag.exp(x @ x.T * 0.1)),
+        lambda x: ag.sum((ag.sin(x) @ ag.cos(x).T)[::-1].T @ ag.reshape(ag.exp(0.1 * x), (50, 60)).T),
+        lambda x: ag.sum(ag.solve(x[:50].T @ x[:50] + np.eye(50), ag.sum(ag.sin(x), 0))),
+        lambda x: ag.sum(ag.cumsum(ag.sin(x), 0) * ag.cumsum(ag.cos(x), 1)),
+    ],
+)
+def test_what_the_library_reads_and_returns_keeps_its_place(f):
+    check(f, RNG.normal(size=(60, 50)), rtol=1e-10)
+
+
+@each("seed", range(60), short=12)
+def test_no_two_arrays_that_are_needed_at_once_overlap(seed):
+    grown = of_arrays(seed)
+    schedule = Schedule(program_of(grown, *grown.examples))
+    memory = Loops(schedule.program).memory
+    last = arena._last_reads(schedule)
+    spans, seen = [], set()
+    for number, stage in enumerate(schedule.stages):
+        for slot in arena._written(stage):
+            if slot in memory.places and slot not in seen:
+                seen.add(slot)  # parts of it may be written later
+                begin = memory.places[slot]
+                spans.append(
+                    (begin, begin + size_of(schedule.program.shape(slot)), number, max(number, last.get(slot, number)))
+                )
+    assert len(spans) == len(memory.places)
+    for i, (begin, end, first, until) in enumerate(spans):
+        assert 0 <= begin < end <= memory.length
+        for other_begin, other_end, other_first, other_until in spans[:i]:
+            apart = end <= other_begin or other_end <= begin
+            assert apart or until < other_first or other_until < first
