@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FIRST, FUNCTIONS, OPS, SECOND
+from agrad.engine.core.op import FIRST, FUNCTIONS, SECOND
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import protocols
+from agrad.engine.ops.index import OPERANDS
 from agrad.engine.ops.tables import Table
 from agrad.engine.program.replay import forward
 
@@ -92,7 +92,7 @@ for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_rep
 for _method in (backward, forward, register_hook):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
-for _name in {*FIRST, *SECOND, "result", *(name for op in OPS.values() for name in op.signature.operands)}:
+for _name in {*FIRST, *SECOND, "result", *OPERANDS.split()}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
 protocols.install_numpy()
 protocols.install_python()

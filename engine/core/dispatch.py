@@ -21,6 +21,7 @@ from agrad.engine.core.op import (
     FUNCTIONS,
     OPS,
     REQUIRED,
+    VIEWERS,
     Entry,
     Function,
     Op,
@@ -759,6 +760,8 @@ def row(
     op.call.__name__, op.call.__doc__ = name, doc
     if family != "internal":
         FUNCTIONS[name] = op
+    if op.shares:
+        VIEWERS.add(op.call)
     return op.call
 
 
@@ -802,7 +805,7 @@ def composed(
         call.__name__, call.__doc__ = name, doc
         if alone is not None:
             call.alone = alone  # type: ignore[attr-defined]
-        FUNCTIONS[name] = Entry(
+        FUNCTIONS[name] = made = Entry(
             name=name,
             family=family,
             signature=called,
@@ -815,6 +818,8 @@ def composed(
             call=call,
             **facts,
         )
+        if made.shares:
+            VIEWERS.add(call)
         return call
 
     return register

@@ -47,7 +47,7 @@ def install_numpy() -> None:
         "__array__": _array,
         "__array_ufunc__": _array_ufunc,
         "__array_function__": _array_function,
-        "copy": FUNCTIONS["clone"].call,
+        "copy": lambda x: FUNCTIONS["clone"].call(x),
     }
     for name, ufunc in _OPERATORS.items():
         methods[f"__{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(self, other)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from agrad.engine.core.graph import leaf
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, UnknownColumn
 from agrad.engine.ops.arrays.indexing import tidy_slice
@@ -181,10 +181,9 @@ class Table:
 
 def install() -> None:
     """Give tables the operators of arrays: those of their matrices."""
-    for op in OPS.values():
-        if op.operator is not None and hasattr(Tensor, f"__{op.operator.method}__"):
-            names = [f"__{prefix}{op.operator.method}__" for prefix in ("", "r")]
-            for name in filter(lambda one: hasattr(Tensor, one), names):
+    for operator in OPERATORS.values():
+        for name in (f"__{operator.method}__", f"__r{operator.method}__"):
+            if name in vars(Tensor):
                 setattr(Table, name, _operator(name))
 
 

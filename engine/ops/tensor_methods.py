@@ -2,48 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand, operator_of
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op, Operator, Signature
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Function, Rows, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
 
-_NO_METHODS = {"creation", "comparison"}  # the families of functions that are not methods of a value
+
+class _Later:
+    """A method of Tensors that is made when it is first asked for, since the operation is imported then."""
+
+    def __init__(self, name: str, make: Callable[[], Function]) -> None:
+        self.name, self.make = name, make
+
+    def __get__(self, x: Tensor | None, kind: type[Tensor]) -> Any:
+        method: Any = self.make()
+        setattr(Tensor, self.name, method)
+        return method.__get__(x, kind)
 
 
-def install() -> None:
-    """Give Tensors their operators and methods. A method of Tensor itself (detach, …) is kept."""
-    for name, entry in FUNCTIONS.items():
-        operands = entry.signature.operands
-        if operands[:1] == ("x",) and entry.family not in _NO_METHODS and not hasattr(Tensor, name):
-            setattr(Tensor, name, entry.call)
-    for op in OPS.values():
-        if op.operator is not None:
-            _install_operator(op, op.operator)
+def install(names: Iterable[str]) -> None:
+    """Give Tensors their operators, and methods of these names. A method of Tensor itself (detach, …) is kept."""
+    made: dict[str, Callable[[], Function]] = {
+        name: partial(_call, FUNCTIONS, name) for name in names if not hasattr(Tensor, name)
+    }
+    for name, operator in OPERATORS.items():
+        made[f"__{operator.method}__"] = partial(_operator, name)
+        if operator.precedence and name != "neg":
+            made[f"__r{operator.method}__"] = partial(_reflected, name)
+            made[f"__i{operator.method}__"] = partial(_in_place, name)
+    made |= {"__abs__": partial(_call, OPS, "abs"), "__getitem__": partial(_call, OPS, "getitem")}
+    for name, make in made.items():
+        setattr(Tensor, name, _Later(name, make))
     for name, form in METHOD_FORMS.items():
         setattr(Tensor, name, _method(name, form))
     named: dict[str, Any] = {
         "__pos__": lambda x: x,
-        "__abs__": OPS["abs"].call,
-        "__getitem__": OPS["getitem"].call,
         "__setitem__": set_entries,
-        "T": property(OPS["transpose"].call),
-        "mT": property(OPS["swap"].call),
+        "T": property(lambda x: OPS["transpose"].call(x)),
+        "mT": property(lambda x: OPS["swap"].call(x)),
     }
     for attribute, what in named.items():
         setattr(Tensor, attribute, what)
 
 
-def _install_operator(op: Op, operator: Operator) -> None:
-    """Python's methods for an operator; the operators that compute have a reflected one and one in place."""
-    setattr(Tensor, f"__{operator.method}__", operator_of(op, operator.method))
-    if operator.precedence and len(op.signature.operands) == 2:
-        setattr(Tensor, f"__r{operator.method}__", _reflected(op.call))
-        setattr(Tensor, f"__i{operator.method}__", _in_place(op.call, f"{operator.sign}="))
+def _call(table: Rows[Any], name: str) -> Function:
+    call: Function = table[name].call
+    return call
+
+
+def _operator(name: str) -> Function:
+    return operator_of(OPS[name], OPERATORS[name].method)
+
+
+def _reflected(name: str) -> Function:
+    call = OPS[name].call
+
+    def operator(self: Tensor, other: Any) -> Any:
+        return call(other, self)
+
+    return operator
 
 
 # Methods that read their arguments in another way than the function of the same name
@@ -75,13 +99,6 @@ def _method(name: str, text: str) -> Function:
     return method
 
 
-def _reflected(call: Function) -> Function:
-    def operator(self: Tensor, other: Any) -> Any:
-        return call(other, self)
-
-    return operator
-
-
 # Writing in place
 
 
@@ -99,8 +116,9 @@ def _plain(operand: Any) -> Value:
     return operand.value if isinstance(operand, Tensor) else coerce(operand)
 
 
-def _in_place(call: Function, sign: str) -> Function:
+def _in_place(name: str) -> Function:
     """`x += y`: on the data if nothing is recorded, otherwise as a new history of the same value."""
+    call, sign = OPS[name].call, f"{OPERATORS[name].sign}="
 
     def operator(self: Tensor, other: Any) -> Tensor:
         other = operand(other)

@@ -312,7 +312,6 @@ def _marked(usage: str, position: int) -> str:
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # instructions that all calls of a text may run
 
-_OPERATORS = {id(op.call): op for op in OPS.values()}
 _COMPARISONS = frozenset(map(id, COMPARE_CALLS.values()))
 
 
@@ -384,7 +383,7 @@ class Calls:
         stack.append(_number(detail))
 
     def _unary(self, stack: list[Any], detail: Any) -> None:
-        if _OPERATORS.get(id(detail)) is not OPS["neg"]:
+        if detail is not OPS["neg"].call:
             raise Unknown
         stack.append(self.apart.apply(OPS["neg"], [_number(stack.pop())], {}))
 
@@ -397,8 +396,8 @@ class Calls:
         if id(detail) in _COMPARISONS:
             stack.append(detail(_alone(left), _alone(right)))
             return
-        entry = _OPERATORS.get(id(detail))
-        if entry is None:
+        entry = OPS.get(getattr(detail, "__name__", ""))
+        if entry is None or entry.call is not detail:
             raise Unknown
         stack.append(self.apart.apply(entry, [left, right], {}))
 

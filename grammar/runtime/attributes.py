@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
@@ -249,7 +249,7 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         as_tensor(value, f".{name}")  # what has no attributes is refused as without the brackets
         message = f"{name} is not a function: leave out the brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}")], facts=WrongAttribute(f"{name}()", (f".{name}",)))
-    raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
+    raise _unknown(value, name, {*ATTRIBUTES, *METHODS, *FUNCTIONS})
 
 
 def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -320,7 +320,7 @@ def _no_text_method(text: str, name: str) -> AgradError:
 _OF_OTHERS = {**dict.fromkeys(("n", "nominal_value"), "data"), **dict.fromkeys(("s", "std_dev", "stddev"), "u")}
 
 
-def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
+def _unknown(value: Any, name: str, known: Iterable[str]) -> AgradError:
     if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
         why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])

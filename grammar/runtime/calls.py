@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Node, touch
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.op import FUNCTIONS, VIEWERS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar import runtime, values
@@ -27,7 +27,6 @@ from agrad.grammar.runtime.notes import READERS, CutPaths, Growth, SpreadLosses,
 from agrad.grammar.runtime.operations import (
     ALIASES,
     VIEW_METHODS,
-    VIEWERS,
     adapted,
     added_up,
     as_array,
@@ -339,10 +338,8 @@ MAX_CALLS = 2000
 # The modules whose functions take objects and classes.
 _OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"})
 # Functions that call the operators of objects, or ask for their attributes.
-FOLDING = {FUNCTIONS[name].call: name for name in ("sum", "max", "min", "abs", "float", "hasattr", "getattr")}
-FOLDING[FUNCTIONS["stack"].call] = "stack"  # of truths
+FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"}) | {"stack"}  # of truths
 ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
-DIFFERENTIATE = tuple(FUNCTIONS[name].call for name in DERIVATIVES)
 
 
 class Calls(Names):
@@ -367,13 +364,12 @@ class Calls(Names):
         if not callable(function):
             raise not_called(function, (*args, *keywords), span)
         current().origin = span
-        if (
-            function in FOLDING
-            and args
-            and (found := self.folded(FOLDING[function], args, keywords, span)) is not MISSING
-        ):
-            stack.append(found)
-            return False
+        name = getattr(function, "__name__", "")
+        if name in FOLDING and args and function is FUNCTIONS[name].call:
+            found = self.folded(name, args, keywords, span)
+            if found is not MISSING:
+                stack.append(found)
+                return False
         stack.append(invoke(function, args, keywords))
         return False
 
@@ -502,7 +498,7 @@ def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
     """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
     signature = getattr(function, "signature", None)
     if type(function) is not ListMethod:
-        if function is FUNCTIONS["sum"].call and len(args) == 1 and not keywords and type(args[0]) is List:
+        if len(args) == 1 and not keywords and type(args[0]) is List and function is FUNCTIONS["sum"].call:
             return added_up(args[0])
         args, keywords = _without_lists(function, args, keywords)
     if signature is not None and keywords:
@@ -526,7 +522,8 @@ def _without_lists(function: Any, args: tuple[Any, ...], keywords: dict[str, Any
     if List not in map(type, args) and List not in map(type, keywords.values()):
         return args, keywords
     convert = given_as(function)
-    if function in DIFFERENTIATE and args:
+    name = getattr(function, "__name__", "")
+    if name in DERIVATIVES and args and function is FUNCTIONS[name].call:
         args = (as_array_if_list(args[0]), *args[1:])  # what is differentiated, by one value or several
     return tuple(map(convert, args)), {name: convert(value) for name, value in keywords.items()}
 

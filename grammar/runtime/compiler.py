@@ -13,7 +13,7 @@ from math import inf
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import percent, uncertain
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.errors import Label as Remark
@@ -31,9 +31,8 @@ DERIVATIVES = ("grad", "jacobian", "hessian")
 _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
 # The operations of two operands by their signs.
-_SIGNS = {op.operator: name for name, op in OPS.items() if op.operator and len(op.signature.operands) == 2}
-BINARY = {made.sign: name for made, name in _SIGNS.items() if made.precedence}
-COMPARE = {made.sign: name for made, name in _SIGNS.items() if not made.precedence}
+BINARY = {made.sign: name for name, made in OPERATORS.items() if made.precedence and name != "neg"}
+COMPARE = {made.sign: name for name, made in OPERATORS.items() if not made.precedence}
 _UNCERTAIN = {"±": uncertain, "±%": percent}
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries, number
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
@@ -337,11 +337,10 @@ class Writes(Core):
 
 # Operators of objects: the methods `__add__`, `__radd__`, `__eq__` of the user's classes; also `in` and `is`.
 
-_SIGNS = {OPS[name].call: sign for sign, name in BINARY.items()} | {call: sign for sign, call in COMPARE_CALLS.items()}
+_COMPARING = {call: sign for sign, call in COMPARE_CALLS.items()}
 # The methods of an operator: of the operand on the left, and of that on the right.
 _ARITHMETIC = {
-    sign: (f"__{OPS[name].operator.method}__", f"__r{OPS[name].operator.method}__")  # type: ignore[union-attr]
-    for sign, name in BINARY.items()
+    sign: (f"__{OPERATORS[name].method}__", f"__r{OPERATORS[name].method}__") for sign, name in BINARY.items()
 }
 _COMPARISONS = {
     "==": ("__eq__", "__eq__"),
@@ -351,9 +350,15 @@ _COMPARISONS = {
     ">": ("__gt__", "__lt__"),
     ">=": ("__ge__", "__le__"),
 }
-_MODULO = OPS[BINARY["%"]].call
-OPERATORS = _ARITHMETIC | _COMPARISONS
+_METHODS = _ARITHMETIC | _COMPARISONS
 IN_PLACE = {sign: f"__i{names[0][2:]}" for sign, names in _ARITHMETIC.items()}
+
+
+def _sign(function: Callable[[Any, Any], Any]) -> str:
+    """The sign of what an operator calls; empty for a function that has none, such as `±`."""
+    operation = OPS.get(getattr(function, "__name__", ""))
+    is_operator = operation is not None and operation.call is function and operation.operator is not None
+    return operation.operator.sign if is_operator else _COMPARING.get(function, "")
 
 
 def found_method(value: Any, name: str) -> Closure | None:
@@ -368,7 +373,7 @@ class Operators(Calls, Expressions, Writes):
 
     def operate(self, frame: Frame, function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> bool:
         """Apply an operator; True if that pushed a frame, which leaves the result on the stack."""
-        if type(left) is str and function is _MODULO:
+        if type(left) is str and _sign(function) == "%":
             frame.stack.append(with_sequences(function, left, right, span))
             return False
         called = self._method_of(function, left, right)
@@ -384,7 +389,7 @@ class Operators(Calls, Expressions, Writes):
         """The method that an operator calls, and its arguments."""
         if not (is_object(left) or is_object(right)):
             return None
-        for name, pair in zip(OPERATORS[_SIGNS[function]], ((left, right), (right, left)), strict=True):
+        for name, pair in zip(_METHODS[_sign(function)], ((left, right), (right, left)), strict=True):
             method = found_method(pair[0], name)
             if method is not None:
                 return method, pair
@@ -394,17 +399,17 @@ class Operators(Calls, Expressions, Writes):
         if is_table(left) or is_table(right):
             return self._of_tables(function, left, right, span)
         if is_object(left) or is_object(right):
-            sign = _SIGNS[function]
+            sign = _sign(function)
             if sign in ("==", "!="):
                 return self.are_equal(left, right) is (sign == "==")
-            name = OPERATORS[sign][0]
+            name = _METHODS[sign][0]
             known = type(left).__name__ if is_object(left) else type(right).__name__
             message = f"`{sign}` of {describe_value(left)} and {describe_value(right)} is not defined"
             fixes: list[str] = [Hint(f"def {name}(self, other): return …   in the class {known}")]
             if "Set" in (type(left).__name__, type(right).__name__) and "{" in span.text:  # x^{2}, as in TeX
                 fixes = [corrected(span, re.sub(r"\{([^{}]*)\}", r"(\1)", span.text))]
             raise AgradError("type", message, labels=[Label(span)], fixes=fixes)
-        sign = _SIGNS.get(function)
+        sign = _sign(function)
         if sign in ("==", "!=") and is_ragged(left, right):
             return self.are_equal(left, right) is (sign == "==")
         if type(left) in SEQUENCES or type(right) in SEQUENCES:
@@ -415,8 +420,8 @@ class Operators(Calls, Expressions, Writes):
     def _of_tables(self, function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
         """An operator on tables, as matrices, or a comparison of a column of texts."""
         texts, other = (left, right) if isinstance(left, Texts) else (right, left)
-        if isinstance(texts, Texts) and _SIGNS.get(function) in ("==", "!="):
-            return compared(texts, other, _SIGNS[function] == "==")
+        if isinstance(texts, Texts) and _sign(function) in ("==", "!="):
+            return compared(texts, other, _sign(function) == "==")
         return self._applied(function, as_array(left), as_array(right), span)
 
     def applied(self, sign: str, left: Any, right: Any, span: Span) -> Any:

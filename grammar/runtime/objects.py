@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from agrad.engine.autodiff.autograd import Function, FunctionContext
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPERATORS
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
@@ -32,7 +32,7 @@ _SPECIAL = frozenset(
     "__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __iter__ __repr__ __str__ __bool__ __float__".split()
 )
 _OPERATORS = frozenset(
-    f"__{prefix}{op.operator.method}__" for op in OPS.values() if op.operator is not None for prefix in ("", "r", "i")
+    f"__{prefix}{operator.method}__" for operator in OPERATORS.values() for prefix in ("", "r", "i")
 ) | frozenset("__pos__ __abs__ __contains__ __hash__".split())
 _OPERATOR = "operator "  # before the name of the method of an operator: no name of the language has a space
 _CALLER = (TypeError, ValueError, KeyError, IndexError, AttributeError)

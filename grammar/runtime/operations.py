@@ -12,7 +12,7 @@ from typing import Any
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.arrays.indexing import tidy_slice
@@ -40,7 +40,7 @@ from agrad.grammar.values import texts
 from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, place_in
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
+    sign: getattr(operator, f"i{OPERATORS[name].method}") for sign, name in BINARY.items()
 }
 
 MAX_NESTED = 5000  # entries of the tuples inside a tuple
@@ -444,8 +444,7 @@ format_of_texts = texts.formatter(_one)
 # it would be lost without a word. So each copy remembers what it was taken from, as long as that exists, and the write
 # is refused, or noted where the copy is a plain number.
 
-# The functions whose results share the data of their first argument in PyTorch, and other names of such methods.
-VIEWERS: frozenset[Callable[..., Any]] = frozenset(entry.call for entry in FUNCTIONS.values() if entry.shares)
+# Other names of methods whose results share the data of their first argument in PyTorch.
 VIEW_METHODS = frozenset({"view", "t"})
 VIEW_ATTRIBUTES = frozenset({"T", "mT"})
 # What shares its data with a value here as well: a write into it is lost where one into the value is.
