@@ -87,9 +87,11 @@ def written() -> str:
     places = {name: place for place, name in enumerate(BEFORE)}
     text = HEAD + "MODULES = {\n"
     for module in sorted(ROWS, key=lambda name: places.get(name, len(places))):
-        text += (
-            f'    "{module}": """\n{textwrap.indent(textwrap.fill(" ".join(ROWS[module]), 110), " " * 8)}\n    """,\n'
-        )
+        lines = textwrap.wrap(" ".join(ROWS[module]), 108)
+        if len(text_of := f'    "{module}": "{" ".join(lines)}",\n') > 121:
+            parts = "".join(f'        "{line} "\n' for line in lines)
+            text_of = f'    "{module}": (\n{parts}    ),\n'
+        text += text_of
     ops = sys.modules["agrad.engine.core.op"].OPS
     operands = " ".join(sorted({name for op in ops.values() for name in op.signature.operands}))
     text += "}\nOPERATORS = {\n"
