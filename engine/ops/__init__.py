@@ -24,7 +24,9 @@ def _index() -> list[str]:
                 functions[name] = f"agrad.engine.{module}"
             if word[-1] == ".":
                 methods.append(name)
-    OPERATORS.update({name: Operator(*facts) for name, facts in index.OPERATORS.items()})
+    for facts in index.OPERATORS.split(","):
+        name, sign, precedence, method, *right = facts.split()
+        OPERATORS[name] = Operator(sign, int(precedence), method, bool(right))
     OPS.know(ops)
     FUNCTIONS.know(functions)
     return methods

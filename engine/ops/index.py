@@ -76,21 +76,9 @@ MODULES = {
     "ops.scalar.steps": "+copysign. +heaviside. -sign_bit -step",
     "ops.solvers.functions": "+argmin. +root +integral +ode +taylor -solved",
 }
-OPERATORS = {
-    "equal": ("==", 0, "eq", False),
-    "not_equal": ("!=", 0, "ne", False),
-    "less": ("<", 0, "lt", False),
-    "less_equal": ("<=", 0, "le", False),
-    "greater": (">", 0, "gt", False),
-    "greater_equal": (">=", 0, "ge", False),
-    "add": ("+", 1, "add", False),
-    "sub": ("-", 1, "sub", False),
-    "mul": ("*", 2, "mul", False),
-    "div": ("/", 2, "truediv", False),
-    "neg": ("-", 3, "neg", False),
-    "floor_divide": ("//", 2, "floordiv", False),
-    "remainder": ("%", 2, "mod", False),
-    "pow": ("**", 4, "pow", True),
-    "matmul": ("@", 2, "matmul", False),
-}
+OPERATORS = (
+    "equal == 0 eq, not_equal != 0 ne, less < 0 lt, less_equal <= 0 le, greater > 0 gt, greater_equal >= 0 ge, "
+    "add + 1 add, sub - 1 sub, mul * 2 mul, div / 2 truediv, neg - 3 neg, floor_divide // 2 floordiv, remainder % "
+    "2 mod, pow ** 4 pow right, matmul @ 2 matmul "
+)
 OPERANDS = "a b c g hi i k lo n q v x xs y z"  # their names, of all operations

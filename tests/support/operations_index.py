@@ -87,17 +87,21 @@ def written() -> str:
     places = {name: place for place, name in enumerate(BEFORE)}
     text = HEAD + "MODULES = {\n"
     for module in sorted(ROWS, key=lambda name: places.get(name, len(places))):
-        lines = textwrap.wrap(" ".join(ROWS[module]), 108)
-        if len(text_of := f'    "{module}": "{" ".join(lines)}",\n') > 121:
-            parts = "".join(f'        "{line} "\n' for line in lines)
-            text_of = f'    "{module}": (\n{parts}    ),\n'
-        text += text_of
+        text += "    " + assigned(f'"{module}": ', " ".join(ROWS[module])).replace("\n", "\n    ") + ",\n"
     ops = sys.modules["agrad.engine.core.op"].OPS
-    operands = " ".join(sorted({name for op in ops.values() for name in op.signature.operands}))
-    text += "}\nOPERATORS = {\n"
-    for name, one in [(name, op.operator) for name, op in ops.items() if op.operator is not None]:
-        text += f'    "{name}": ("{one.sign}", {one.precedence}, "{one.method}", {one.is_right}),\n'
-    return text + f'}}\nOPERANDS = "{operands}"  # their names, of all operations\n'
+    operators = [(name, op.operator) for name, op in ops.items() if op.operator is not None]
+    signs = [f"{name} {x.sign} {x.precedence} {x.method}{' right' * x.is_right}" for name, x in operators]
+    operands = sorted({name for op in ops.values() for name in op.signature.operands})
+    text += "}\n" + assigned("OPERATORS = ", ", ".join(signs))
+    return text + f'\nOPERANDS = "{" ".join(operands)}"  # their names, of all operations\n'
+
+
+def assigned(to: str, text: str) -> str:
+    """A text as code, in lines that are not too long."""
+    if len(to + text) < 110:
+        return f'{to}"{text}"'
+    lines = textwrap.wrap(text, 108)
+    return f"{to}(\n" + "".join(f'    "{line} "\n' for line in lines) + ")"
 
 
 def main() -> int:
