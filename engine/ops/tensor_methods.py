@@ -63,11 +63,7 @@ def _operator(name: str) -> Function:
 
 def _reflected(name: str) -> Function:
     call = OPS[name].call
-
-    def operator(self: Tensor, other: Any) -> Any:
-        return call(other, self)
-
-    return operator
+    return lambda x, other: call(other, x)
 
 
 # Methods that read their arguments in another way than the function of the same name
