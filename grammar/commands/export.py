@@ -9,12 +9,12 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import printable
+from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.session.formulas import formula
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
@@ -118,5 +118,5 @@ def _name(name: str | None, place: int) -> str:
 def _formula(session: Session, call: Call) -> None:
     form = call.choice("as", "text")
     inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
-    for line in formula(session.machine, call.values[0].definition, call.names, inner, outer, form):
+    for line in sessions.formulas.formula(session.machine, call.values[0].definition, call.names, inner, outer, form):
         session.emit(Printed(line))

@@ -162,7 +162,11 @@ class Expressions(Core):
             frame.stack.append(entry_at(value, index))
             return
         if is_object(value):
-            frame.stack.append(self._entry_of_table(value, index, span) if is_table(value) else _entry_of(value, index))
+            frame.stack.append(
+                self._entry_of_table(value, index, span)
+                if is_table(value)
+                else adapted(runtime.objects.entry(value, index))
+            )
             return
         index = _plain_index(index)
         entry = as_tensor(value, "an index")[index]
@@ -206,11 +210,6 @@ class Expressions(Core):
 
     def _pop(self, frame: Frame, detail: None, span: Span) -> None:
         frame.stack.pop()
-
-
-def _entry_of(value: Any, index: Any) -> Any:
-    """An entry of an object that has entries: of a Sequential, a state, a group of parameters."""
-    return adapted(runtime.objects.entry(value, index))
 
 
 def _attribute_of(value: Any, name: str) -> Any:
@@ -442,9 +441,11 @@ class Operators(Calls, Expressions, Writes):
             if method is not None:
                 return truth(self.call(method, pair, {}))
         if is_object(left) or is_object(right):
-            return (type(left) is type(right) and isinstance(left, dict) and _same_entries(self, left, right)) or (
-                type(left) is type(right) and type(left).__name__ == "Set" and left == right
-            )
+            if type(left) is not type(right):
+                return False
+            if isinstance(left, dict):
+                return left.keys() == right.keys() and all(self.are_equal(x, right[key]) for key, x in left.items())
+            return type(left).__name__ == "Set" and bool(left == right)
         numbers = (float, bool, Tensor)
         if isinstance(left, numbers) and isinstance(right, numbers):
             shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
@@ -475,7 +476,9 @@ class Operators(Calls, Expressions, Writes):
         if method is not None and len(args) == 1 and not keywords:
             return self.call(method, (first,), {})
         if name in ("max", "min"):
-            parts = list(iterate(first)) if len(args) == 1 and _is_several(first) else list(args)
+            is_several = type(first) in (tuple, List, range) or isinstance(first, dict)
+            is_several = is_several or (isinstance(first, Tensor) and first.shape != ())
+            parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
             if "key" in keywords or any(map(is_object, parts)):
                 return self._extreme(name, parts, span, **keywords)
         if (name == "sum" and not keywords and type(first) in (tuple, List)) or isinstance(first, dict):
@@ -567,18 +570,6 @@ def _attribute(function: str, x: Any, name: Any, default: Any = MISSING) -> Any:
             raise
         return default if function == "getattr" else False
     return found if function == "getattr" else True
-
-
-def _is_several(value: Any) -> bool:
-    return (
-        type(value) in (tuple, List, range)
-        or isinstance(value, dict)
-        or (isinstance(value, Tensor) and value.shape != ())
-    )
-
-
-def _same_entries(machine: Operators, left: dict[Any, Any], right: dict[Any, Any]) -> bool:
-    return left.keys() == right.keys() and all(machine.are_equal(value, right[key]) for key, value in left.items())
 
 
 def _number(value: Any) -> float:

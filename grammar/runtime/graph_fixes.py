@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,6 @@ from agrad.grammar.syntax.parser import can_be_read, parse
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
-    from agrad.grammar.session.log import Entry as Accepted
-    from agrad.grammar.session.log import SessionLog, Steps
 
 _RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
 _GIVEN = re.compile(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
@@ -39,33 +37,38 @@ _OF_LAMBDA = r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)"
 _HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
 
 
-def explain(error: AgradError, steps: Steps | None = None, record: SessionLog | None = None, names: Any = None) -> None:
+def explain(
+    error: AgradError,
+    since: Callable[[Span], int] = lambda place: 0,
+    accepted: Iterable[Span] = (),
+    names: Mapping[str, Any] | None = None,
+) -> None:
     """Replace the fixes of an error that knows its graph. Called while the graph is as it was when it failed.
 
-    `steps` are the statements that can be taken back, where there are any; `record` those in effect, and `names` what
-    they have given values.
+    `since`: how many statements to take back so that the one at a place is among them, 0 where that cannot be.
+    `accepted` are the statements in effect, the last first, and `names` what they have given values.
     """
     error.fixes = of_own_table(_fixes(error) or error.fixes, _typed(error), names)
-    if record is not None and isinstance(error.facts, NoGraph):
-        error.fixes = _leaf_behind(error.facts.name, record.entries, names) or error.fixes
-    if steps is not None and isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
-        count, kept = steps.since(by), _retaining(by.text)
+    if isinstance(error.facts, NoGraph):
+        error.fixes = _leaf_behind(error.facts.name, accepted, names or {}) or error.fixes
+    if isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
+        count, kept = since(by), _retaining(by.text)
         if kept and 0 < count <= _NEAR:
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
 
 
-def _leaf_behind(name: str, entries: Sequence[Accepted], names: dict[str, Any]) -> list[str]:
+def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) -> list[str]:
     """The number that a number was computed from, as a leaf, and the lines that compute it: `var x = 3; again 5..6`."""
     wanted, given, places = {name}, "", list[Span]()
-    for entry in reversed(entries):
-        made = _GIVEN.fullmatch(entry.span.text)
+    for span in accepted:
+        made = _GIVEN.fullmatch(span.text)
         if made is None or made[1] not in wanted:
             continue
         wanted.discard(made[1])
         used = {one for one in _NAMES.findall(made[2]) if isinstance(names.get(one), float)}
         wanted |= used
         if used:
-            places.append(entry.span)
+            places.append(span)
         elif not given and made[1] != name:
             given = made[1]
     if not given or any(place.source.is_file for place in places) or not (commands := again(places)):

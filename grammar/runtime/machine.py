@@ -104,11 +104,13 @@ class Statements(Core):
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
             self.session.last = (_answer(value),)
-        if node.silent or _writes(node.value):
+        function = node.value.function if isinstance(node.value, ast.Call) else None
+        called = function if isinstance(function, ast.Attribute) else None
+        if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
             raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
-        if getattr(type(value), "is_silent", False) and _is_method_call(node.value):
+        if getattr(type(value), "is_silent", False) and called is not None and module_name(called) is None:
             return  # such as `net.eval()`, which is called for its effect
         self.end_line()
         if value is not None:
@@ -236,19 +238,6 @@ class Statements(Core):
         options = {name: next(rest) if value is not None else True for name, value in node.options}
         command = self.session.commands[node.word]
         command.perform(self.session, node, taken[: len(operands)], options, frame.scopes[0], span)
-
-
-def _is_method_call(node: ast.Expr) -> bool:
-    """Whether an expression is a call of a method, and not of a function of a module."""
-    return (
-        isinstance(node, ast.Call) and isinstance(node.function, ast.Attribute) and module_name(node.function) is None
-    )
-
-
-def _writes(expression: ast.Expr) -> bool:
-    """Whether an expression is a call that writes in place: `w.grad.zero_()`, `nn.init.zeros_(w)`."""
-    function = expression.function if isinstance(expression, ast.Call) else None
-    return isinstance(function, ast.Attribute) and function.name.endswith("_")
 
 
 def _is_own(name: str, value: Any) -> bool:

@@ -7,10 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.transforms import jvp
+from agrad.engine.compile.export.derive import derived, paths
+from agrad.engine.compile.export.formulas import Language, Latex, Spelling, written
+from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.trace import extract, plain
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure
@@ -21,8 +25,7 @@ from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.parser import parse_expression
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.export.formulas import Spelling
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
 
@@ -43,8 +46,6 @@ def formula(
     Raises AgradError of kind `type` for what has no formula, `shape` for arrays, and `guard` for what holds only for
     some values.
     """
-    from agrad.engine.compile.export.formulas import Language, Latex  # here: few sessions write formulas
-
     spelling = Latex() if form == "latex" else Language()
     with scope(listener=None):  # a note would be on a point that nobody has named
         value, known = _evaluated(machine, definition, names, [*inner, *outer, *symbols])
@@ -79,15 +80,11 @@ def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: lis
         if word in wrt or (word not in FUNCTIONS and word not in CONSTANTS):
             if word in found:
                 refuse_call(word, found[word], names)
-            known[word] = tensor(_sample(value), requires_grad=True)
+            sample = value.value if isinstance(value, Tensor) else value
+            known[word] = tensor(_POINT if sample is None else sample, requires_grad=True)
             known[word].node.name = word
     function = Closure(definition, (), machine, (known,))
     return as_array(function()), known
-
-
-def _sample(value: Any) -> Any:
-    """Where an expression is computed for a name: at its value, if it has one."""
-    return _POINT if value is None else value.value if isinstance(value, Tensor) else value
 
 
 def _derivative(y: Any, x: Any) -> Any:
@@ -104,11 +101,10 @@ def _explained() -> list[str]:
 
 def _lines(value: Any, spelling: Spelling) -> list[str]:
     """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
-    from agrad.engine.compile.export.formulas import written  # here, as above
-    from agrad.engine.program.trace import extract
-
     if not isinstance(value, Tensor):
-        value = tensor(_number(value))
+        if not isinstance(value, int | float):
+            raise AgradError("type", f"a formula is of a number, not of {describe_value(value)}")
+        value = tensor(float(value))
     leaves = [node for node in reversed(collect([value.node])) if node.op is None and node.requires_grad]
     for node in (*leaves, value.node):
         if node.shape:
@@ -122,12 +118,6 @@ def _lines(value: Any, spelling: Spelling) -> list[str]:
     return [*[f"{name} = {text}" for name, text in found.parts], *found.results]
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, int | float):
-        return float(value)
-    raise AgradError("type", f"a formula is of a number, not of {describe_value(value)}")
-
-
 # An expression as a function in another language, with its derivatives.
 
 
@@ -138,10 +128,6 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     have one that shows their shape; without `wrt`, it is differentiated by all arguments. Other names keep the values
     that they have. Raises AgradError.
     """
-    from agrad.engine.compile.export.derive import derived, paths  # here: an error in the expression does not need it
-    from agrad.engine.compile.export.languages import LANGUAGES
-    from agrad.engine.program.trace import plain
-
     code = compile_expression(parse_expression(Source("expression", text)))
     names: dict[str, None] = {}
     for do, word, span in code.instructions:

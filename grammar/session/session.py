@@ -497,7 +497,7 @@ class Session:
             self.steps.drop(log)
             self.record.cut(place)
             if isinstance(error, AgradError):
-                explain(error, self.steps, self.record, self.names)
+                explain(error, self.steps.since, (entry.span for entry in reversed(self.record.entries)), self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()

@@ -2,7 +2,6 @@
 
 import math
 import random
-from importlib import import_module
 
 import pytest
 from thinned import thinned
@@ -10,6 +9,7 @@ from thinned import thinned
 from agrad.engine.errors import AgradError
 from agrad.engine.program.printer import parts
 from agrad.grammar.results import Printed
+from agrad.grammar.session import formulas
 from agrad.grammar.session.session import Session
 
 DERIVATIVES = {
@@ -145,9 +145,8 @@ def test_random_formulas_read_back_to_the_same_value_and_gradient(seed):
 
 @pytest.mark.parametrize("seed", thinned(range(20), 20))
 def test_a_formula_is_never_longer_than_the_program_that_it_comes_from(seed, monkeypatch):
-    writing = import_module("agrad.engine.compile.export.formulas")  # `agrad.engine.compile` is a function, too
-    write, seen = writing.written, []
-    monkeypatch.setattr(writing, "written", lambda *given: seen.append((given[0], write(*given))) or seen[-1][1])
+    write, seen = formulas.written, []
+    monkeypatch.setattr(formulas, "written", lambda *given: seen.append((given[0], write(*given))) or seen[-1][1])
     dice, compared = random.Random(100 + seed), 0
     for _ in range(60):
         session, text = Session(), random_expression(dice, dice.randint(1, 4))
