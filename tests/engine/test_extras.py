@@ -6,6 +6,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from refused import refuses
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -75,9 +76,8 @@ def without(monkeypatch, tmp_path):
 def test_an_extra_that_does_not_load_is_named_with_what_to_install(without, library, fault):
     group, use = USES[library]
     without(library, FAULTS[fault])
-    with pytest.raises(ag.AgradError) as caught:
-        use()
-    problem = caught.value
+    caught = refuses(use)
+    problem = caught
     assert problem.kind == "extra"
     assert f'"agrad[{group}]"' in problem.fixes[0]
     if fault == "missing":
@@ -124,12 +124,11 @@ def test_an_llvmlite_of_another_version_is_told_with_that_and_how_to_do_without(
     monkeypatch.setattr(binding, name, stand_in)
     target.binding.cache_clear()
     try:
-        with pytest.raises(ag.AgradError) as caught:
-            target.llvmlite()
+        caught = refuses(target.llvmlite)
         assert ag.compile(lambda x: x * x, 2.0).map([1.0, 3.0])[0].tolist() == [1.0, 9.0]
     finally:
         target.binding.cache_clear()
-    problem = caught.value
+    problem = caught
     assert problem.kind == "extra"
     assert problem.message == f"machine code needs {target.NEEDED}; llvmlite {version('llvmlite')} is installed"
     assert problem.notes == [reason]

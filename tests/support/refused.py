@@ -36,10 +36,11 @@ def refusal(call):
 
 
 def refuses(call, message=None, kind=None):
-    """A call is refused, with these words (a pattern) and an error of this kind."""
+    """The error that a call is refused with, of these words (a pattern) and this kind."""
     with pytest.raises(ag.AgradError, match=message) as caught:
         call()
     assert kind is None or caught.value.kind == kind, caught.value.kind
+    return caught.value
 
 
 def message_of(script):

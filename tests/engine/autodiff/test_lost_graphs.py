@@ -66,12 +66,11 @@ def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
     if name in UNTRACED and way.startswith("compiled"):
         refuses(lambda: WAYS[way](LOST[name]), "cannot be compiled")
         return
-    with pytest.raises(ag.AgradError, match="its result has no graph") as caught:
-        WAYS[way](LOST[name])
-    assert caught.value.kind == "grad"
+    caught = refuses(lambda: WAYS[way](LOST[name]), "its result has no graph")
+    assert caught.kind == "grad"
     direct = name in ("math.sin", "math.floor")
-    assert caught.value.message.startswith(f"{way.split()[0].replace('compiled', 'compile')} of ")
-    assert (f"{__file__}:" in caught.value.message) is not direct
+    assert caught.message.startswith(f"{way.split()[0].replace('compiled', 'compile')} of ")
+    assert (f"{__file__}:" in caught.message) is not direct
 
 
 @each("name", sorted(LOST.keys() - UNTRACED))
@@ -98,9 +97,8 @@ def test_the_argument_that_was_read_is_named():
         return x * y.item()
 
     assert ag.grad(f)(2.0, ag.tensor(3.0)).item() == 3
-    with pytest.raises(ag.AgradError, match="argument 1 was read") as caught:
-        ag.grad(f, (0, 1))(2.0, 3.0)
-    assert f"{__file__}:{f.__code__.co_firstlineno + 1}" in caught.value.message
+    caught = refuses(lambda: ag.grad(f, (0, 1))(2.0, 3.0), "argument 1 was read")
+    assert f"{__file__}:{f.__code__.co_firstlineno + 1}" in caught.message
 
 
 CONSTANT = {

@@ -295,13 +295,11 @@ def test_an_argument_that_is_an_index_is_called_by_its_name():
             x = x * 2
         return x
 
-    with pytest.raises(ag.AgradError, match="n requires grad: as an index it has no derivative") as caught:
-        ag.compile(power, 2.0, 3)
-    assert caught.value.fixes == ["int(n)", 'wrt="x"']
+    caught = refuses(lambda: ag.compile(power, 2.0, 3), "n requires grad: as an index it has no derivative")
+    assert caught.fixes == ["int(n)", 'wrt="x"']
     assert ag.compile(power, 2.0, 3, wrt="x").value_and_grad(2.0, 4) == (32.0, 16.0)
-    with pytest.raises(ag.AgradError, match="a result of Add requires grad") as caught:
-        ag.compile(lambda x, n: power(x, n + 1), 2.0, 3)
-    assert caught.value.fixes == ["int(x)"]
+    caught = refuses(lambda: ag.compile(lambda x, n: power(x, n + 1), 2.0, 3), "a result of Add requires grad")
+    assert caught.fixes == ["int(x)"]
 
 
 @everywhere

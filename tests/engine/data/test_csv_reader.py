@@ -79,12 +79,11 @@ def test_all_read_the_same_numbers(file, read, text):
 @each("text, line, reason", BAD.values())
 @each("read", READERS)
 def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
-    with pytest.raises(ag.AgradError) as caught:
-        read(file(text))
-    assert caught.value.message.endswith(reason)
-    assert (caught.value.kind, caught.value.facts.line) == ("file", line)
+    caught = refuses(lambda: read(file(text)))
+    assert caught.message.endswith(reason)
+    assert (caught.kind, caught.facts.line) == ("file", line)
     if "UTF-8" not in reason:  # for which there is an option, that not all readers can name
-        assert bool(caught.value.fixes) == (reason == "the entry is empty")
+        assert bool(caught.fixes) == (reason == "the entry is empty")
 
 
 @each(

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -167,9 +168,7 @@ def test_refused_with_the_place(file, opened, name):
 def test_refused_as_a_whole(file, name):
     data, message = NO_TABLE[name]
     path = file(name, data)
-    with pytest.raises(ag.AgradError) as caught:
-        open_table(path)
-    assert caught.value.message == message.format(path)
+    assert refuses(lambda: open_table(path)).message == message.format(path)
 
 
 def test_a_file_that_ends_too_early_is_refused_after_what_could_be_read(file, opened):
@@ -220,9 +219,7 @@ def test_what_is_given_holds(file, opened, form, text, expected):
     ],
 )
 def test_what_cannot_be_is_refused(given, message):
-    with pytest.raises(ag.AgradError) as caught:
-        TextForm(**given)
-    assert caught.value.message == message
+    assert refuses(lambda: TextForm(**given)).message == message
 
 
 def test_the_text_of_a_comma_file_is_found_whatever_the_numbers():
@@ -238,15 +235,11 @@ def test_load_csv_and_chunks_find_and_take_the_same(file):
     path = file("a.csv", "x;y\n1,5;2\n3,25;4\n")
     assert ag.load_csv(path).tolist() == [[1.5, 2], [3.25, 4]]
     assert [rows.tolist() for rows in ag.chunks(path, 1)] == [[[1.5, 2]], [[3.25, 4]]]
-    with pytest.raises(ag.AgradError) as caught:
-        list(ag.chunks(path, 1, decimal="."))
-    assert (
-        caught.value.message == f'chunks: {path}, line 2, column 1: "1,5" is not a number: the decimal mark is a point'
-    )
-    assert caught.value.fixes == [f'chunks("{path}", 1, decimal=",")']
-    with pytest.raises(ag.AgradError) as caught:
-        ag.load_csv(file("b.csv", "x;y\n1.5;1\n2,5;2\n"))
-    assert caught.value.fixes == [f'load_csv("{path.replace("a.csv", "b.csv")}", decimal=",")']
+    caught = refuses(lambda: list(ag.chunks(path, 1, decimal=".")))
+    assert caught.message == f'chunks: {path}, line 2, column 1: "1,5" is not a number: the decimal mark is a point'
+    assert caught.fixes == [f'chunks("{path}", 1, decimal=",")']
+    caught = refuses(lambda: ag.load_csv(file("b.csv", "x;y\n1.5;1\n2,5;2\n")))
+    assert caught.fixes == [f'load_csv("{path.replace("a.csv", "b.csv")}", decimal=",")']
     rows = ag.chunks(path, 1, columns="x", delimiter=";", skip=0)
     assert str(rows) == f'chunks("{path}", 1, columns="x", delimiter=";")'
     assert [one.tolist() for one in rows] == [[[1.5]], [[3.25]]]
@@ -330,10 +323,9 @@ def test_a_file_of_a_folder_that_is_not_like_the_first_is_refused(tmp_path):
         read(table, ["y"])
     assert caught.value.message == f"{tmp_path}/b.csv has no column y, which {tmp_path}/a.csv has"
     (tmp_path / "c.jsonl").write_text('{"x": 1}\n')
-    with pytest.raises(ag.AgradError) as caught:
-        open_table(str(tmp_path))
-    assert caught.value.message == f"{tmp_path} has files of several kinds: .csv .jsonl"
-    assert caught.value.fixes == [f"name those of one kind: '{tmp_path}/*.csv'"]
+    caught = refuses(lambda: open_table(str(tmp_path)))
+    assert caught.message == f"{tmp_path} has files of several kinds: .csv .jsonl"
+    assert caught.fixes == [f"name those of one kind: '{tmp_path}/*.csv'"]
 
 
 def test_a_folder_with_too_many_files_is_refused_before_it_is_walked_to_its_end(tmp_path, monkeypatch):
@@ -390,9 +382,8 @@ def test_load_csv_says_what_to_add(file):
     found = ag.load_csv(path, na=("NA", "", "-"))
     assert np.array_equal(np.asarray(found), [[1, 2], [np.nan] * 2, [np.nan, 4]], equal_nan=True)
     latin = file("b.csv", "x;s\n1;ä\n".encode("cp1252"))
-    with pytest.raises(ag.AgradError, match="the texts of the column s are not UTF-8") as caught:
-        ag.load_csv(latin)
-    assert caught.value.fixes == [f'load_csv("{latin}", encoding="cp1252")']
+    caught = refuses(lambda: ag.load_csv(latin), "the texts of the column s are not UTF-8")
+    assert caught.fixes == [f'load_csv("{latin}", encoding="cp1252")']
     assert list(ag.load_csv(latin, encoding="cp1252").s) == ["ä"]
     assert [rows.tolist() for rows in ag.chunks(latin, 5, columns="x", encoding="cp1252")] == [[[1]]]
 

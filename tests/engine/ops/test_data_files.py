@@ -121,19 +121,16 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, 
 @each("name", ["load_csv", "load_npy", "chunks"])
 def test_a_folder_is_no_file_of_numbers(tmp_path, name):
     more = (3,) if name == "chunks" else ()
-    with pytest.raises(ag.AgradError) as caught:
-        list(getattr(ag, name)(str(tmp_path), *more))
+    caught = refuses(lambda: list(getattr(ag, name)(str(tmp_path), *more)))
     why = "cannot be read: it is a folder" if name == "load_npy" else "has no files"
-    assert caught.value.message == f"{name}: {tmp_path} {why}"
+    assert caught.message == f"{name}: {tmp_path} {why}"
     if os.path.exists(os.devnull):
         refuses(lambda: getattr(ag, name)(os.devnull, *more), "cannot be read: it is not a regular file")
 
 
 @each("path", ["", " "])
 def test_a_name_without_a_letter_is_no_file(path):
-    with pytest.raises(ag.AgradError) as caught:
-        ag.chunks(path, rows=2)
-    assert caught.value.message == "chunks: that is not the name of a file"
+    assert refuses(lambda: ag.chunks(path, rows=2)).message == "chunks: that is not the name of a file"
 
 
 CHOSEN = {
@@ -168,21 +165,18 @@ def test_some_columns_of_a_file_with_texts(file, columns):
 def test_the_columns_of_numbers_are_offered_where_there_are_texts(file, name, text, columns):
     path = file(text)
     rest = ", 3" if name == "chunks" else ""
-    with pytest.raises(ag.AgradError) as caught:
-        load_matrix(path) if name == "load_csv" else list(ag.chunks(path, 3))
-    assert caught.value.fixes == ([f'{name}("{path}"{rest}, columns={columns})'] if columns else [])
+    caught = refuses(lambda: load_matrix(path) if name == "load_csv" else list(ag.chunks(path, 3)))
+    assert caught.fixes == ([f'{name}("{path}"{rest}, columns={columns})'] if columns else [])
     if columns:
         assert ag.load_csv(path, columns=eval(columns)).shape[0] == text.count("\n") - (text[0] != "1")
 
 
 def test_the_columns_of_numbers_are_offered_for_the_form_that_was_given(file):
     path = file("1;x;3\n2;y;4\n")
-    with pytest.raises(ag.AgradError, match="may have the names of the columns, or be data") as asked:
-        list(ag.chunks(path, 3))
-    assert asked.value.fixes == [f'chunks("{path}", 3, header={value})' for value in (1, 0)]
-    with pytest.raises(ag.AgradError, match='"x" is not a number') as caught:
-        list(ag.chunks(path, 3, delimiter=";", header=0))
-    (fix,) = caught.value.fixes
+    asked = refuses(lambda: list(ag.chunks(path, 3)), "may have the names of the columns, or be data")
+    assert asked.fixes == [f'chunks("{path}", 3, header={value})' for value in (1, 0)]
+    caught = refuses(lambda: list(ag.chunks(path, 3, delimiter=";", header=0)), '"x" is not a number')
+    (fix,) = caught.fixes
     assert fix == f'chunks("{path}", 3, columns=(0, 2), delimiter=";", header=0)'
     assert [piece.tolist() for piece in eval(fix, {"chunks": ag.chunks})] == [[[1, 3], [2, 4]]]
 
@@ -225,9 +219,8 @@ def test_a_text_file_is_read_as_numpy_reads_it(file, text, shape):
 )
 def test_what_numpy_refuses_in_a_text_file(file, text, message):
     path = file(text)
-    with pytest.raises(ag.AgradError) as caught:
-        load_text(path, ",", 0)
-    assert (caught.value.kind, caught.value.message) == ("file", f"np.loadtxt: {path}: {message}")
+    caught = refuses(lambda: load_text(path, ",", 0))
+    assert (caught.kind, caught.message) == ("file", f"np.loadtxt: {path}: {message}")
 
 
 def test_a_text_file_in_another_encoding(tmp_path):

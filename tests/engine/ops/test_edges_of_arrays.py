@@ -277,9 +277,8 @@ def test_special_function_at_its_edge(name, x, y, slope):
 def test_without_scipy_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(special, "scipy_special", lambda: None)
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(ag.AgradError, match="erfinv needs SciPy, which is not installed") as caught:
-        ag.erfinv(0.5)
-    assert caught.value.fixes == ['pip install "agrad[science]"']
+    caught = refuses(lambda: ag.erfinv(0.5), "erfinv needs SciPy, which is not installed")
+    assert caught.fixes == ['pip install "agrad[science]"']
     same(value(ag.erf([0.5, 1.0])), [math.erf(0.5), math.erf(1.0)])
     same(value(ag.gamma([5, 0, -1])), [24, inf, nan])
     same(value(ag.lgamma([5, 0])), [math.log(24), inf])

@@ -201,9 +201,8 @@ def test_the_types_of_arrow_are_numbers_or_texts(tmp_path):
     assert (list(found.coded), list(found.s)) == (["a", "b"], ["a", None])
     assert [when[:19] for when in found.when] == ["1970-01-01 00:00:00", "1970-01-02 00:00:00"]
     parquet.write_table(pa.table({"x": [1.0], "xs": [[1.0]]}), tmp_path / "b.parquet")
-    with pytest.raises(ag.AgradError, match="the column xs holds list") as caught:
-        ag.load_csv(str(tmp_path / "b.parquet"))
-    assert caught.value.fixes == ["columns=… chooses those to read"]
+    caught = refuses(lambda: ag.load_csv(str(tmp_path / "b.parquet")), "the column xs holds list")
+    assert caught.fixes == ["columns=… chooses those to read"]
     assert ag.load_csv(str(tmp_path / "b.parquet"), columns="x").x.tolist() == [1]
 
 

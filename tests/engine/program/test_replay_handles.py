@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from refused import leaf, named, refusal
+from refused import leaf, named, refusal, refuses
 from replays import same_bits, state, value
 from rows import each
 
@@ -25,10 +25,9 @@ def computed(monkeypatch):
 
 
 def refused(kind, run):
-    with pytest.raises(ag.AgradError) as caught:
-        run()
-    assert caught.value.kind == kind
-    return caught.value
+    caught = refuses(run)
+    assert caught.kind == kind
+    return caught
 
 
 # What is computed

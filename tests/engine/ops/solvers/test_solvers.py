@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -202,7 +203,6 @@ def test_taylor_gives_the_coefficients_of_a_polynomial():
 
 @pytest.mark.long
 def test_a_stiff_equation_says_so():
-    with pytest.raises(ag.AgradError) as caught:
-        ag.ode(lambda t, y: -1e6 * (y - ag.cos(t)), 1.0, [0, 10])
-    assert caught.value.message.startswith("ode: the equation is stiff: the solution is at t = 0.01")
-    assert caught.value.fixes == ["ode(f, y0, ts, stiff=True)   an implicit method"]
+    caught = refuses(lambda: ag.ode(lambda t, y: -1e6 * (y - ag.cos(t)), 1.0, [0, 10]))
+    assert caught.message.startswith("ode: the equation is stiff: the solution is at t = 0.01")
+    assert caught.fixes == ["ode(f, y0, ts, stiff=True)   an implicit method"]
