@@ -3,7 +3,6 @@
 import copy
 import math
 import pickle
-import sys
 from itertools import count, pairwise
 
 import numpy as np
@@ -16,12 +15,13 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import cost, specializations
-from agrad.engine.compile.llvm import backend, target
-from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.compile.llvm import target
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 
 SAME = np.empty(1)
+
+
 everywhere = pytest.mark.parametrize("backend", USABLE)
 
 
@@ -205,26 +205,6 @@ def test_what_there_is_no_machine_code_for_falls_back_and_says_so():
     f = ag.compile(lambda x: ag.sum(ag.sort(x) * 2), [1.0, 2.0], backend="llvm")
     assert f.value_and_grad([3.0, 4.0])[0] == 14.0
     assert f.source().startswith("# no machine code: there is no loop over many entries in it")
-
-
-def test_without_llvmlite_everything_but_machine_code_works(monkeypatch):
-    monkeypatch.setattr(target, "binding", lambda: None)
-    monkeypatch.setattr(backend, "binding", lambda: None)
-    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
-    with pytest.raises(ag.AgradError, match=r"llvmlite 0\.45 or later, which is not installed") as caught:
-        ag.compile(seed, 2.0, 3.0, backend="llvm")
-    assert any("agrad[jit]" in fix for fix in caught.value.fixes)
-    f = ag.compile(lambda x, y: seed(x, y) * 1.25, 2.0, 3.0)
-    monkeypatch.setattr(specializations, "calls_before_machine_code", lambda program: 2)
-    for _ in range(5):
-        assert math.isclose(f.value_and_grad(1.5, 2.5)[0], 1.25 * seed(1.5, 2.5))
-    assert "# no machine code: llvmlite" in f.source("llvm")
-
-
-def test_the_source_can_be_asked_for():
-    f = ag.compile(seed, 2.0, 3.0)
-    assert f.source("python").startswith("def compiled(x, y):\n")
-    assert "def compiled(x):" in ag.compile(lambda x: x * 2, [1.0, 2.0]).source()
 
 
 def test_what_is_no_function_of_its_arguments_is_noticed():
@@ -504,23 +484,6 @@ def test_a_matrix_is_not_shared_between_calls():
     f = ag.compile(lambda x, y: x * y, 1.0, 1.0)
     f.hessian(1.0, 2.0)[:] = 99.0
     assert f.hessian(1.0, 2.0).tolist() == [[0.0, 1.0], [1.0, 0.0]]
-
-
-def test_a_program_of_entries_computes_what_that_of_arrays_does():
-    def f(x, w):
-        turned = ag.permute(ag.reshape(ag.concat([x[::-1], w]), 2, 3), 1, 0)
-        return ag.sum(ag.cumsum(turned, axis=0) @ ag.expand(w[:2], 2, 2)) + ag.mean(
-            ag.roll(ag.flip(x, 0), 1, 0) * w, axis=0
-        )
-
-    program = optimised(trace(f, (np.ones(3), np.ones(3))))
-    x, w = np.random.default_rng(2).normal(size=(2, 3))
-    np.testing.assert_allclose(scalarised(program).run(*x, *w), program.run(x, w), rtol=1e-13)
-
-
-def test_what_is_not_made_of_entries_has_no_such_program():
-    assert scalarised(optimised(trace(ag.det, (np.eye(5),)))) is None
-    assert scalarised(optimised(trace(lambda x: x[x > 0][0], (np.ones(2),)))) is None
 
 
 def test_of_the_code_of_many_programs_the_latest_is_kept(monkeypatch):

@@ -13,7 +13,6 @@ from error_bounds import ULPS, bounded
 from exports import GCC, NAMES, arguments, by_c, by_node, by_python, expression, flat, functions
 from refused import refuses
 from rows import each
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
@@ -32,6 +31,7 @@ RUN = {"c": by_c, "js": by_node, "py": lambda texts, points, folder: by_python(t
 TOOLS = {"c": "cc", "js": "node", "py": "python3"}
 
 
+TRIED = ["py", *[pytest.param(one, marks=pytest.mark.long) for one in ("c", "js")]]
 POINTS = [(0.5, 1.5, -0.7), (1.0, 0.0, 2.0), (-0.3, 0.3, 5.0)]
 
 
@@ -124,7 +124,7 @@ def tools(language):
         pytest.skip(f"{TOOLS[language]} is not installed")
 
 
-@pytest.mark.parametrize("language", thinned(["py", "c", "js"], 3))
+@pytest.mark.parametrize("language", TRIED)
 def test_random_expressions_in_another_language(tools, language, tmp_path):
     compare(language, 20, 5, tmp_path)
 
@@ -135,7 +135,7 @@ def test_many_random_expressions_in_another_language(tools, language, tmp_path):
     compare(language, 500, 6, tmp_path)
 
 
-@pytest.mark.parametrize("language", thinned(["py", "c", "js"], 3))
+@pytest.mark.parametrize("language", TRIED)
 def test_each_function_in_another_language(tools, language, tmp_path):
     known = functions(language)
     assert len(known) > 60
@@ -161,7 +161,7 @@ OF_SMALL_ARRAYS = (
 )
 
 
-@pytest.mark.parametrize("language", ["py", *thinned(["c", "js"], 2)])
+@pytest.mark.parametrize("language", TRIED)
 def test_operations_on_small_arrays_with_second_derivatives(tools, language, tmp_path):
     sources, _ = written(language, OF_SMALL_ARRAYS)
     for point in [(0.7, 1.3, -0.4), (2.0, -0.5, 1.1)]:
@@ -279,7 +279,7 @@ CHOICES = (
 PLACES = [(-4.0, 2.0, 0.5), (0.0, 0.5, 2.0), (-0.0, -1.0, 1e4), (3.0, 3.0, 1.0), (-0.3, 0.5, -2.0), (1.5, 0.5, 0.0)]
 
 
-@pytest.mark.parametrize("language", ["py", *thinned(["c", "js"], 2)])
+@pytest.mark.parametrize("language", TRIED)
 def test_choices(tools, language, tmp_path):
     sources = [
         exported(Session(), text, NAMES, 2, language, f"f{number}" if language == "c" else "f")

@@ -12,7 +12,6 @@ import pytest
 from native import EDGES, ELSEWHERE, VARIANTS, calls, check_steps, close, inf, nan, program_of, ulps
 from refused import refuses
 from rows import each
-from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target
@@ -23,10 +22,10 @@ from agrad.engine.program.trace import gradient_program, trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 Native, supports = backend.Native, backend.supports
-MACHINES = ["as it is", "4 lanes", "2 lanes", "no libmvec"]
+LESS = [pytest.param(less, marks=pytest.mark.long) for less in ("4 lanes", "2 lanes", "no libmvec")]
 
 
-@pytest.fixture(params=thinned(MACHINES, len(MACHINES)))
+@pytest.fixture(params=["as it is", *LESS])
 def machine(request, monkeypatch):
     """This machine, and what it would be with narrower vectors, or without functions for them."""
     here = target.machine()

@@ -172,19 +172,6 @@ def test_a_guard_on_a_value_without_recording_holds_until_its_leaf_changes(name)
     refused(y, x, other)
 
 
-def test_the_message_says_what_was_read_and_what_it_is_now():
-    x = leaf(2.0)
-    x.name = "x"
-    y = x * 2 if x else x
-    y.name = "y"
-    x.set_(0.0)
-    assert refused(y, x).message == "y cannot be replayed: it was built where x was true; now it is false"
-    y = x[int(x)] if x.shape else x * int(x)
-    y.name = "y"
-    x.set_(4.0)
-    assert refused(y, x).message == "y cannot be replayed: it was built where x was 0; now it is 4"
-
-
 def test_a_guard_that_was_run_again_by_itself_still_stops():
     x = leaf(1.0)
     positive = x > 0

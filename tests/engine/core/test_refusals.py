@@ -45,20 +45,6 @@ def test_numbers_of_numpy_are_numbers():
     assert ag.log(np.float64(-1)) != ag.log(np.float64(-1))
 
 
-def test_files_of_numbers(tmp_path):
-    (tmp_path / "a.csv").write_text("x,y\n1,2\n\n3,4.5\n")
-    assert ag.load_csv(str(tmp_path / "a.csv")).tolist() == [[1, 2], [3, 4.5]]
-    (tmp_path / "b.csv").write_text("1,2\n3\n")
-    (tmp_path / "c.csv").write_text("1,2\n3,x\n")
-    for name, message in (("b", "line 2: 1 entry, not 2"), ("c", 'line 2, column 2: "x" is not a number')):
-        with pytest.raises(ag.AgradError, match=message):
-            ag.load_csv(str(tmp_path / f"{name}.csv"))
-    np.save(tmp_path / "a.npy", [[1.0, 2.0]])
-    assert ag.load_npy(str(tmp_path / "a.npy")).tolist() == [[1, 2]]
-    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbf1,2\n")  # as spreadsheets write it
-    assert ag.load_csv(str(tmp_path / "bom.csv")).tolist() == [[1, 2]]
-
-
 def test_files_that_cannot_be_read(tmp_path):
     np.save(tmp_path / "a.npy", [[1.0, 2.0]])
     np.save(tmp_path / "complex.npy", [1j])
@@ -93,7 +79,11 @@ VALUES = [
     np.zeros((2, 0)), np.array(3.0), np.ones((2, 3, 4)), np.float64(2.5), np.array([1, 2, 3]), np.array([True, False]),
     "abc", None, (1, 2), (), {}, ag.sin, [1, [2, 3]], 1j, b"x", [None], ["a"],
 ]  # fmt: skip
+
+
 ATTRIBUTES = [0, 1, -1, 2, 7, 0.5, None, "x", (0, 1), [0], float("nan"), True, [1, 2], "ij->ji", -3, len, {}]
+
+
 NAMES = sorted(
     name for name, entry in ag.FUNCTIONS.items() if entry.family not in ("creation", "derivatives") and name in dir(ag)
 )

@@ -1,13 +1,11 @@
 """A graph drawn with boxes and lines: what the drawing says is what the graph is."""
 
 import re
-import sys
 import xml.etree.ElementTree as Xml
 from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refused import refuses
 
 import agrad.engine as ag
 from agrad.engine.inspect.boxes import MOST
@@ -159,9 +157,3 @@ def test_a_picture_of_a_long_chain_hangs_together():
     page = Xml.fromstring(dump(y, "y").svg())
     assert sum(part.get("class") == "freed" for part in page.iter() if part.tag.endswith("path")) == 2
     assert any((part.text or "").startswith("… 301 nodes left out") for part in page.iter())
-
-
-def test_without_the_library_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "fast_sugiyama", None)
-    caught = refuses(dump(sample()[1], "d").svg, "fast-sugiyama, which is not installed")
-    assert caught.fixes == ['pip install "agrad[plot]"']

@@ -4,12 +4,10 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import xml.etree.ElementTree as Xml
 import zlib
 
 import pytest
-from refused import refuses
 from rows import each
 
 import agrad.engine as ag
@@ -18,6 +16,8 @@ from agrad.engine.inspect.pictures import Box, Line, Text, drawing
 from agrad.engine.inspect.pictures import in_latex as escape
 
 pytest.importorskip("fast_sugiyama")
+
+
 LATEX = shutil.which("pdflatex") or shutil.which("lualatex")
 
 
@@ -170,13 +170,3 @@ def test_a_png_has_the_boxes_where_the_drawing_has_them():
 def test_the_same_graph_is_the_same_file(form):
     pytest.importorskip("matplotlib")
     assert sample().picture(form) == sample().picture(form)
-
-
-def test_without_the_library_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    caught = refuses(lambda: sample().picture("png"))
-    assert (caught.kind, caught.message) == (
-        "extra",
-        "a graph as png or pdf needs matplotlib, which is not installed",
-    )
-    assert caught.fixes == ['pip install "agrad[plot]"']

@@ -637,22 +637,6 @@ def test_the_fixes_keep_the_graph():
 # What arrays have and a plain function may ask for
 
 
-def test_methods_of_arrays():
-    x = leaf(C)
-    for ours, theirs in (
-        (x.ravel(), C.ravel()),
-        (x.swapaxes(0, 2), C.swapaxes(0, 2)),
-        (x.take([0, 1], axis=2), C.take([0, 1], axis=2)),
-        (x.astype(float), C),
-        (x.copy(), C),
-        (x.T, C.T),
-        (x.dot(V), C.dot(V)),
-        (x.std(axis=0), C.std(axis=0)),
-    ):
-        assert ours.requires_grad
-        np.testing.assert_allclose(ours.numpy(), theirs)
-
-
 def test_masks():
     x = leaf(M)
     inside = (x > -1) & (x < 1) | np.array([True, False, False, False])

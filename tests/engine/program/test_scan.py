@@ -32,7 +32,10 @@ def entries(value):
 
 
 RNG = np.random.default_rng(5)
+
+
 W, M, V, ROWS = RNG.normal(size=3), RNG.normal(size=(3, 3)) / 2, RNG.normal(size=3), RNG.normal(size=(6, 3))
+
 
 # A body of (w, m), a state and rows.
 LOOPS = {
@@ -223,33 +226,6 @@ def test_of_plain_values_it_gives_plain_values():
     assert (type(state), state, type(kept), kept.tolist()) == (float, 6.0, np.ndarray, [1.0, 2.0])
 
 
-REFUSED = {
-    "arity: scan needs rows, or how often to run": lambda: ag.scan(lambda s, x: (s, ()), 1.0),
-    "domain: scan: count is -1": lambda: ag.scan(lambda s, x: (s, ()), 1.0, count=-1),
-    "shape: scan: the arrays of rows have 2 and 3 rows": lambda: ag.scan(
-        lambda s, x: (s, ()), 1.0, ([1.0, 2.0], [1.0, 2.0, 3.0])
-    ),
-    "shape: scan: there are 2 rows, and count is 3": lambda: ag.scan(lambda s, x: (s, ()), 1.0, [1.0, 2.0], 3),
-    "shape: scan: rows are along the first axis of an array, and this is a number": lambda: ag.scan(max, 1.0, 3.0),
-    "type: scan needs a function of a state and a row, not the number 3": lambda: ag.scan(3.0, 1.0, [1.0]),
-    "type: the function of scan must return two values, the new state and a result; it returned the number 1": (
-        lambda: ag.scan(lambda s, x: 1.0, 1.0, [1.0])
-    ),
-    "shape: scan: the state has shape (), and the new state (2)": lambda: ag.scan(
-        lambda s, x: ([s, s], ()), 1.0, [1.0]
-    ),
-    "type: scan: the new state is made of other tuples or dicts than the state": (
-        lambda: ag.scan(lambda s, x: ((s[0], (s[1],)), ()), (1.0, 2.0), [1.0])
-    ),
-    "guard: the function of scan reads a result of Greater, and might do something else in another iteration": (
-        lambda: ag.scan(lambda s, x: (s if s > 0 else -s, ()), 1.0, [1.0])
-    ),
-    "domain: the function of scan draws random numbers, which would be the same in each iteration": (
-        lambda: ag.scan(lambda s, x: (s + ag.rand(), ()), 1.0, [1.0])
-    ),
-}
-
-
 def written(change):
     """The message where a body changes what is outside of it, which is then as it was."""
     total, w = ag.tensor([1.0, 2.0]), leaf([1.0, 2.0])
@@ -286,12 +262,6 @@ def test_a_change_of_what_is_outside_is_refused_and_taken_back(name):
     assert written(CHANGES[name]) == (
         "the function of scan changes something outside of it, and is called once for all iterations"
     )
-
-
-@each("expected", REFUSED)
-def test_what_cannot_be_done_is_refused(expected):
-    caught = refuses(REFUSED[expected])
-    assert f"{caught.kind}: {caught.message}" == expected
 
 
 def test_sums_and_products_in_iterations_are_rounded_as_those_of_arrays():
