@@ -61,7 +61,10 @@ class BatchTable(Table):
             if column.null_count and "" in self.na:
                 piece.missing += column.null_count
             elif column.null_count:
-                self._refuse(name, column, piece, wanted.tolerant)
+                empty = column.is_null().to_numpy(zero_copy_only=False)
+                place, facts = piece.place(int(empty.argmax())), BadEntry(None, None, missing="")
+                problem = AgradError("file", f"column {name}: {NOTHING}", row=True, facts=facts, **place)
+                piece.refuse(problem, empty, wanted.tolerant)
         return piece
 
     def _numbers(self, name: str, column: Any) -> Numbers:
@@ -77,18 +80,6 @@ class BatchTable(Table):
             column = column.cast(pa.int8())
         numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers
-
-    @staticmethod
-    def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
-        """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
-        empty = column.is_null().to_numpy(zero_copy_only=False)
-        facts = BadEntry(None, None, missing="")
-        place = piece.place(int(empty.argmax()))
-        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, facts=facts, **place)
-        if not tolerant:
-            raise problem
-        piece.bad = empty if piece.bad is None else piece.bad | empty
-        piece.problem = piece.problem or problem
 
 
 def _flattened(table: Any) -> Any:

@@ -1,20 +1,26 @@
-"""How a file of text is divided into entries: the delimiter, the decimal mark, comments, and lines to skip.
+"""CSV, in blocks that end at the end of a row: for `load_csv`, `chunks`, `map` and `x=@data.csv:speed` alike.
 
-What is not given is found in the first lines of the file, the head, by these rules:
+pyarrow reads a block if it is installed. Otherwise, and if pyarrow refuses a block, the `csv` module reads it, which
+knows the place of each entry. Both find the same numbers.
+
+The rules: an entry may be quoted, with line breaks inside; lines end with LF or CR LF; a byte order mark and lines
+without entries are skipped, as are lines that begin with `#`, which are comments; every row has as many entries as the
+first. The first row names the columns if an entry of it is not a number. If columns are identified by their places, not
+by their names, a first row in which some entries are numbers is data: a wrong entry in it is then an error, and no row
+is lost.
+
+The delimiter and the decimal mark, where they are not given, are found in the first lines of the file, the head:
 
 * A delimiter is `;`, a tab, `,`, `|` or blanks. Those are possible that divide the rows of the head into the same
   number of entries, two or more. Of these the one counts for which most of the entries after the first row are
   numbers, with either decimal mark; of equals, the first in this order. If none is possible, the one that most rows
-  agree on.
+  agree on. A first line `sep=;`, as Excel writes it, gives the delimiter.
 * The decimal mark is a comma if the head has numbers with a comma, and none with a point; it is a point otherwise. If
   all of its numbers with a comma could be whole numbers with their thousands grouped, as in 12,345, it is a comma only
   between semicolons, which programs write where the decimal mark is a comma.
   In a file of one column it is never found to be a comma.
-* A line that begins with `#` is a comment. If the last one before the first row has as many entries as that row, and
-  none that is a number, it names the columns.
-* A first line `sep=;`, as Excel writes it, gives the delimiter.
 
-A row after the head that contradicts these is refused where its entries are read, by the reader.
+A row after the head that contradicts these is refused where its entries are read.
 """
 
 from __future__ import annotations
@@ -27,11 +33,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from math import nan
 from typing import Any, BinaryIO, TypeAlias
 
-from agrad.engine.data.source import Source, Span
+from agrad.engine.data.source import Span
 from agrad.engine.data.tables import (
     BYTES,
     FILL_IN,
@@ -91,21 +97,19 @@ class TextForm:
                 raise AgradError("domain", message, fixes=['delimiter ";"'])
         if self.decimal not in (None, ".", ","):
             raise AgradError("domain", f"the decimal mark is . or , and not {self.decimal!r}")
-        if self.delimiter == "," and self.decimal == ",":
+        if self.delimiter == "," == self.decimal:
             raise AgradError("domain", _BOTH)
         if self.comments not in (None, "#", "none"):
             raise AgradError("domain", f"comments begin with #, or there are none, and not {self.comments!r}")
         if self.skip < 0:
             raise AgradError("domain", f"{self.skip} lines cannot be skipped")
-        if self.encoding is not None and not _is_encoding(self.encoding):
+        if self.encoding is not None:
+            try:
+                if "a".encode(self.encoding) and b"".decode(self.encoding) == "":
+                    return
+            except (LookupError, ValueError):  # which Python does not know, or which is not of text
+                pass
             raise AgradError("domain", f"{self.encoding!r} is not an encoding of text", fixes=["encoding cp1252"])
-
-
-def _is_encoding(name: str) -> bool:
-    try:
-        return "a".encode(name) != b"" and b"".decode(name) == ""
-    except (LookupError, ValueError):  # which Python does not know, or which is not of text
-        return False
 
 
 @dataclass(slots=True)
@@ -117,26 +121,24 @@ class Dialect:
     comments: bool = True
     sure: bool = False
     skip: int = 0  # lines before the first row
-    names: tuple[str, ...] = ()  # in a comment before the first row
     na: frozenset[str] = frozenset()  # entries that stand for missing numbers
     begins_with_number: bool = False  # whether the first column has numbers in the head
 
-    def number(self, text: str) -> float | None:
-        """The number that an entry is, or None."""
-        try:
-            return self.strict(text)
-        except ValueError:
-            return None
-
     def strict(self, text: str) -> float:
-        """The number that an entry is, nan for one that is missing. Raises ValueError."""
+        """The number that an entry is, nan for one that is missing. Raises ValueError for any other."""
         if self.na and text.strip() in self.na:
             return nan
-        if self.decimal == ",":
-            if "." in text:
-                raise ValueError
-            text = text.replace(",", ".", 1)
-        return float(text)
+        if self.decimal == "," and "." in text:
+            raise ValueError
+        return float(text.replace(",", ".", 1) if self.decimal == "," else text)
+
+    def is_number(self, text: str) -> bool:
+        """Whether an entry is a number, or stands for one that is missing."""
+        try:
+            self.strict(text)
+        except ValueError:
+            return False
+        return True
 
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""
@@ -226,6 +228,9 @@ class Dialect:
         return [(start, end - 1) for start, end in zip(starts, [*starts[1:], len(text) + 1], strict=True)]
 
 
+_PLAIN = Dialect()
+
+
 def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
     """The dialect of a file that begins with `head`, by the rules of this module; `ended`: the file has no more."""
     text = head.decode("utf-8", "replace")
@@ -241,7 +246,7 @@ def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
         found.skip += 1
         delimiter = delimiter or given[1]
         lines = lines[1:]
-    rows, comment = _rows_and_comment(lines, found.comments)
+    rows = _without_comments(lines) if found.comments else [line for line in lines if line.strip(" \r\n")]
     found.delimiter = delimiter or _delimiter(rows, form.decimal)
     if found.delimiter == "," == form.decimal:  # as sep= gives it
         raise AgradError("file", _BOTH)
@@ -249,27 +254,18 @@ def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
     entries = _split(rows[:2] if is_plain or form.decimal else rows, found.delimiter)
     is_single = all(len(row) < 2 for row in entries)  # so that a comma may also be a delimiter that was not meant
     found.decimal = form.decimal or ("." if is_single else _decimal(entries, found.delimiter))
-    found.begins_with_number = any(found.number(row[0]) is not None for row in entries[:2] if row)
-    if comment and entries and any(found.number(entry) is not None for entry in entries[0]):
-        names = [name.strip() for name in next(found._entries([comment]), [])]
-        if len(names) == len(entries[0]) and all(names) and all(found.number(name) is None for name in names):
-            found.names = tuple(names)
+    found.begins_with_number = any(found.is_number(row[0]) for row in entries[:2] if row)
     return found
 
 
-def _rows_and_comment(lines: Sequence[str], comments: bool) -> tuple[list[str], str]:
-    """The lines without comments and empty ones, and the last comment before the first of them, without its sign."""
-    rows: list[str] = []
-    comment, inside = "", False
+def _without_comments(lines: Iterable[str]) -> list[str]:
+    """The lines that are neither comments nor empty; an entry may have line breaks."""
+    rows, inside = [], False
     for line in lines:
-        bare = line.strip(" \r\n")
-        if comments and not inside and bare.lstrip().startswith("#"):
-            if not rows:
-                comment = bare.lstrip().lstrip("#").strip()
-        elif bare:
+        if line.strip(" \r\n") and (inside or not line.lstrip(" \r\n").lstrip().startswith("#")):
             rows.append(line)
-            inside ^= line.count('"') % 2 == 1  # an entry may have line breaks
-    return rows, comment
+            inside ^= line.count('"') % 2 == 1
+    return rows
 
 
 def _split(lines: Iterable[str], delimiter: str) -> list[list[str]]:
@@ -285,7 +281,8 @@ def _delimiter(lines: Sequence[str], decimal: str | None) -> str:
     best, chosen = (False, 0.0), ";" if decimal == "," else ","
     first = lines[0].strip("\r\n") if lines else ""
     for delimiter in _ORDER:
-        if delimiter == "," == decimal or not _occurs(delimiter, first):
+        occurs = len(first.split()) > 1 if delimiter == BLANKS else delimiter in first
+        if delimiter == "," == decimal or not occurs:
             continue
         rows = _split(islice(lines, _ROWS), delimiter)
         counts = Counter(map(len, rows))
@@ -303,17 +300,9 @@ def _delimiter(lines: Sequence[str], decimal: str | None) -> str:
     return chosen
 
 
-def _occurs(delimiter: str, line: str) -> bool:
-    return len(line.split()) > 1 if delimiter == BLANKS else delimiter in line
-
-
 def _is_number(entry: str) -> bool:
     """Whether an entry is a number with either decimal mark."""
-    try:
-        float(entry)
-    except ValueError:
-        return _WITH_COMMA.fullmatch(entry.strip()) is not None
-    return True
+    return _PLAIN.is_number(entry) or _WITH_COMMA.fullmatch(entry.strip()) is not None
 
 
 def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
@@ -325,16 +314,7 @@ def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     return "," if delimiter == ";" or not all(map(_GROUPED.fullmatch, commas)) else "."
 
 
-# CSV, in blocks that end at the end of a row: for `load_csv`, `chunks`, `map` and `x=@data.csv:speed` alike.
-#
-# pyarrow reads a block if it is installed. Otherwise, and if pyarrow refuses a block, the `csv` module reads it, which
-# knows the place of each entry. Both find the same numbers.
-#
-# The rules: an entry may be quoted, with line breaks inside; lines end with LF or CR LF; a byte order mark and lines
-# without entries are skipped; every row has as many entries as the first. `dialect` finds the delimiter, the decimal
-# mark and comments, `streams` reads what is compressed. The first row names the columns if an entry of it is not a
-# number. If columns are identified by their places, not by their names, a first row in which some entries are numbers
-# is data: a wrong entry in it is then an error, and no row is lost.
+# The reader
 
 LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
@@ -370,47 +350,43 @@ class CsvTable(TextTable):
         """See TextTable."""
         self.dialect = find(self.head, self.form, self.ended)
         self._skip(self.dialect.skip)
-        self.blocks = self._blocks()
-        self.first = next((block for block in self.blocks if next(self._filled(block), None)), None)
-        self._find_names(self.given)
-
-    def _find_names(self, given: Sequence[str]) -> None:
-        """Remove the names in the first row, if it has them, from the first block."""
-        first = self.first
-        found = next(self._filled(first), None) if first is not None else None
-        if first is None or found is None:
+        self.first = first = next((block for block in self.blocks if next(self._filled(block), None)), None)
+        if first is None:
             raise AgradError("file", f"{self.path} is empty")
         if b"\r" in first.data and b"\n" not in first.data:
             raise AgradError("file", f"{self.path} ends its lines with \\r alone, as old Macs did: write it with \\n")
-        line, entries, lines = found
-        numbers = [self.dialect.number(entry) is not None for entry in entries]
-        head = (not any(numbers) if given else not all(numbers)) if self.form.header is None else self.form.header
-        if self.dialect.names and not given and len(entries) == len(self.dialect.names):
-            self.names, self.width = list(self.dialect.names), len(entries)
-            return
+        line, entries, lines = next(self._filled(first))
+        given, header, numbers = self.given, self.form.header, list(map(self.dialect.is_number, entries))
+        head = (not any(numbers) if given else not all(numbers)) if header is None else header
         if head and any(map(_is_damaged, entries)):
             message = f"cannot read {self.path}: line {line + 1} is not UTF-8 text"
             raise AgradError("file", message, facts=OtherForm("encoding", (OFTEN,)))
         if head and given:
             raise names_given(self.path)
         self.width = len(entries)
-        self.unsure = head and any(numbers) and self.form.header is None
+        self.unsure = head and any(numbers) and header is None
         if not head:
             self.names, self.nameless = column_names(self.path, self.width, given), not given
-        else:
-            self.names = [entry.strip() for entry in entries]
-            data = first.data
-            for _ in range(lines):
-                data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
-            self.first = Block(data, first.line + lines, first.done)
+            return
+        self.names = [entry.strip() for entry in entries]
+        data = first.data
+        for _ in range(lines):
+            data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
+        self.first = Block(data, first.line + lines, first.done)
 
     def _cut(self, data: bytes) -> int:
-        """See TextTable."""
-        return _end_of_rows(data)
-
-    def parts(self, wanted: Wanted) -> Iterator[Block]:
-        """See Table."""
-        yield from chain([self.first] if self.first is not None else [], self.blocks)
+        """See TextTable: after the last line break outside quotes."""
+        cut = data.rfind(b"\n") + 1
+        if b'"' not in data:
+            return cut
+        odd = data.count(b'"', 0, cut) % 2
+        while cut and odd:
+            before = data.rfind(b"\n", 0, cut - 1) + 1
+            odd ^= data.count(b'"', before, cut) % 2
+            cut = before
+        if not cut and len(data) > _QUOTES:  # a quote inside an entry, as in 5" wide
+            return data.rfind(b"\n") + 1
+        return cut
 
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
@@ -421,11 +397,9 @@ class CsvTable(TextTable):
         """Refuse a line that begins with #, and may be a row, since the first column has texts. Raises AgradError."""
         at = self.dialect.doubtful(block.data, self.width)
         if at is not None:
-            line = block.line + lines_of(block.data[:at])
-            text = block.data[at:].splitlines()[0].decode("utf-8", "replace")
+            line = self._line(block, lines_of(block.data[:at]), block.data[at:].splitlines()[0])
             message = "this line may be a comment, or a row whose first entry begins with #"
-            label = Label(Span(Source(self.path, text, line, is_file=True), 0, len(text)))
-            raise AgradError("file", message, labels=[label], facts=OtherForm("comments", ("#", "none")))
+            raise AgradError("file", message, labels=[Label(line)], facts=OtherForm("comments", ("#", "none")))
 
     def texts(self) -> set[str]:
         """See Table: those whose first entry that is not empty is no number."""
@@ -435,7 +409,7 @@ class CsvTable(TextTable):
                 entry = entries[place] if place < len(entries) else ""
                 if entry.strip() and entry.strip() not in self.dialect.na:
                     del left[place]
-                    if self.dialect.number(entry) is None:
+                    if not self.dialect.is_number(entry):
                         found.add(name)
             if not left:
                 break
@@ -518,19 +492,14 @@ class CsvTable(TextTable):
 
     def _numbers(self, place: int, texts: list[str], faults: list[_Fault]) -> Column:
         """A column of numbers; an entry that is not one becomes nan, and a fault."""
-        try:
+        with suppress(ValueError):
             return np.array(list(map(self.convert, texts)), dtype=np.float64)
-        except ValueError:
-            pass
         column = np.full(len(texts), np.nan)
         for row, text in enumerate(texts):
-            number = self.dialect.number(text)
-            if number is not None:
-                column[row] = number
-            elif _is_damaged(text):
-                faults.append((row, place, _DAMAGED))
+            if self.dialect.is_number(text):
+                column[row] = self.dialect.strict(text)
             else:
-                faults.append((row, place, self._reason(text.strip())))
+                faults.append((row, place, _DAMAGED if _is_damaged(text) else self._reason(text.strip())))
         return column
 
     @property
@@ -577,10 +546,7 @@ class CsvTable(TextTable):
                 reason is _DAMAGED,
             ),
         )
-        if copied or not wanted.tolerant:
-            raise problem
-        piece.problem, piece.bad = problem, np.zeros(len(rows), dtype=np.bool_)
-        piece.bad[[row for row, _, _ in faults]] = True
+        piece.refuse(problem, [row for row, _, _ in faults], wanted.tolerant and not copied)
 
     def _filled(self, block: Block) -> Iterator[_Row]:
         """The rows of a block that are not empty lines. Raises AgradError of kind `file`."""
@@ -603,35 +569,18 @@ class CsvTable(TextTable):
         return {"labels": [Label(self._span(block, found, None))]}
 
     def _span(self, block: Block, row: _Row, entry: int | None) -> Span:
-        """The place of an entry of a row in a block, or of the first line of the row."""
+        """The place of an entry of a row in a block, without the spaces around it, or of the first line of the row."""
         line, _, behind = row
         lines = block.data.splitlines(keepends=True)[line : behind if entry is not None else line + 1]
-        text = b"".join(lines).decode("utf-8", "replace").rstrip("\r\n")
-        source = Source(self.path, text, block.line + line, is_file=True)
-        start, end = (0, len(text)) if entry is None else self._extent(text, entry)
-        return Span(source, start, end)
-
-    def _extent(self, text: str, entry: int) -> tuple[int, int]:
-        """Where an entry of a line begins and ends, without the spaces around it."""
+        whole = self._line(block, line, b"".join(lines).rstrip(b"\r\n"))
+        if entry is None:
+            return whole
+        text = whole.source.text
         extents = self.dialect.extents(text)
         start, end = extents[min(entry, len(extents) - 1)]
         inside = text[start:end]
-        return start + len(inside) - len(inside.lstrip()), max(start + len(inside.rstrip()), start)
-
-
-def _end_of_rows(data: bytes) -> int:
-    """The offset after the last line break outside quotes; 0 if there is none."""
-    cut = data.rfind(b"\n") + 1
-    if b'"' not in data:
-        return cut
-    odd = data.count(b'"', 0, cut) % 2
-    while cut and odd:
-        before = data.rfind(b"\n", 0, cut - 1) + 1
-        odd ^= data.count(b'"', before, cut) % 2
-        cut = before
-    if not cut and len(data) > _QUOTES:  # a quote inside an entry, as in 5" wide
-        return data.rfind(b"\n") + 1
-    return cut
+        begin = start + len(inside) - len(inside.lstrip())
+        return Span(whole.source, begin, max(start + len(inside.rstrip()), begin))
 
 
 def _is_damaged(text: str) -> bool:

@@ -11,6 +11,7 @@ from glob import has_magic, iglob
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from agrad.engine import data
 from agrad.engine.data.tables import Piece, Table, Wanted, names_given, unreadable
 from agrad.engine.data.text_tables import ending_of
 from agrad.engine.errors import AgradError, Hint
@@ -47,9 +48,7 @@ def open_table(
     if stream is None and (files or is_folder(path)):
         return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast, kind=kind), files)
     if ending not in BINARY and ending not in _JSON:
-        from agrad.engine.data.csv_tables import CsvTable
-
-        return CsvTable(path, names, stream, block=block, fast=fast, form=form)
+        return data.csv_tables.CsvTable(path, names, stream, block=block, fast=fast, form=form)
     if stream is None:
         try:
             with open(path, "rb"):
@@ -73,19 +72,14 @@ def _ending_found(stream: BinaryIO) -> str:
 def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None, form: TextForm | None) -> Table:
     """The table in a file, or a stream, whose extension gives its kind."""
     if ending in _JSON:
-        from agrad.engine.data.json_lines import JsonLinesTable
-
-        return JsonLinesTable(path, stream, form=form)
+        return data.json_lines.JsonLinesTable(path, stream, form=form)
     if ending in _PARQUET or ending in _ARROW:
-        from agrad.engine.data.arrow import ArrowStream, ArrowTable, BatchTable, ParquetTable
-
-        kind = ParquetTable if ending in _PARQUET else ArrowTable
-        found: BatchTable = ArrowStream(path, stream) if stream is not None else kind(path)
+        kind = data.arrow.ParquetTable if ending in _PARQUET else data.arrow.ArrowTable
+        found = data.arrow.ArrowStream(path, stream) if stream is not None else kind(path)
         found.na = form.na if form is not None else ()
         return found
-    from agrad.engine.data.numpy_files import NpyTable, NpzTable
-
-    return NpyTable(path, names) if ending == ".npy" else NpzTable(path)
+    files = data.numpy_files
+    return files.NpyTable(path, names) if ending == ".npy" else files.NpzTable(path)
 
 
 # A folder of files, or several that match a pattern, as one table: the rows of each file in the order of their names.

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain
 from typing import Any, BinaryIO
 
 from agrad.engine.data.csv_tables import TextForm
-from agrad.engine.data.source import Source, Span
+from agrad.engine.data.source import Span
 from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted, pyarrow
 from agrad.engine.data.text_tables import Block, TextTable
 from agrad.engine.errors import AgradError, BadEntry, Hint, Label
@@ -46,7 +44,6 @@ class JsonLinesTable(TextTable):
         if self.head.lstrip()[:1] == b"[":
             message = f"{self.path} is one array of JSON, not an object on each line"
             raise AgradError("file", message, fixes=[Hint(f"jq -c '.[]' {self.path} > lines.jsonl")])
-        self.blocks = self._blocks()
         self.first = next(self.blocks, None)
         fields: dict[str, None] = {}
         for _, row in self._rows(self.first) if self.first is not None else ():
@@ -54,10 +51,6 @@ class JsonLinesTable(TextTable):
         self.names = list(fields)
         if not fields:
             raise AgradError("file", f"{self.path} is empty")
-
-    def parts(self, wanted: Wanted) -> Iterator[Block]:
-        """See Table."""
-        yield from chain([self.first] if self.first is not None else [], self.blocks)
 
     def texts(self) -> set[str]:
         """See Table: those whose first entry that is not null is neither a number nor a boolean."""
@@ -110,28 +103,16 @@ class JsonLinesTable(TextTable):
                 faults += [(row, name, _reason(entries[row])) for row in bad if not self._stands_for_none(entries[row])]
                 piece.missing += sum(self._stands_for_none(entries[row]) for row in bad)
         if faults:
-            self._tell(faults, piece, wanted, partial(self._span, block, rows))
+            row, name, reason = min(faults, key=lambda one: one[0])
+            span, missing = self._span(block, rows[row][0]), "" if reason is NOTHING else None
+            facts = BadEntry(span.source.first_line, self.names.index(name), missing=missing)
+            problem = AgradError("file", f"column {name}: {reason}", labels=[Label(span)], row=True, facts=facts)
+            piece.refuse(problem, [row for row, _, _ in faults], wanted.tolerant)
         return piece
 
     def _stands_for_none(self, entry: Any) -> bool:
         """Whether an entry stands for a missing number: one of the texts that were given, or null for an empty one."""
         return ("" if entry is None else entry.strip() if isinstance(entry, str) else None) in self.na
-
-    def _tell(self, faults: list[tuple[int, str, str]], piece: Piece, wanted: Wanted, place: Any) -> None:
-        """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows."""
-        row, name, reason = min(faults, key=lambda one: one[0])
-        span = place(row)
-        problem = AgradError(
-            "file",
-            f"column {name}: {reason}",
-            labels=[Label(span)],
-            row=True,
-            facts=BadEntry(span.source.first_line, self.names.index(name), missing="" if reason is NOTHING else None),
-        )
-        if not wanted.tolerant:
-            raise problem
-        piece.problem, piece.bad = problem, np.zeros(piece.rows, dtype=np.bool_)
-        piece.bad[[row for row, _, _ in faults]] = True
 
     def _rows(self, block: Block) -> Iterator[tuple[int, dict[str, Any]]]:
         """The objects of a block, and the line of each, from 0. Raises AgradError of kind `file`."""
@@ -142,26 +123,22 @@ class JsonLinesTable(TextTable):
                 row = json.loads(data)
             except (ValueError, RecursionError) as problem:
                 reason = str(problem).partition(": line 1")[0] if isinstance(problem, ValueError) else "it is too deep"
-                raise self._refused(block, line, data, f"this line is not JSON: {reason}") from None
+                message, labels = f"this line is not JSON: {reason}", [Label(self._span(block, line))]
+                raise AgradError("file", message, labels=labels) from None
             if not isinstance(row, dict):
-                raise self._refused(block, line, data, 'this line is not an object of JSON, such as {"x": 1}')
+                message = 'this line is not an object of JSON, such as {"x": 1}'
+                raise AgradError("file", message, labels=[Label(self._span(block, line))])
             if dict in map(type, row.values()):
                 flat = _flattened(row)
                 self.nested |= flat.keys() - row.keys()
                 row = flat
             yield line, row
 
-    def _refused(self, block: Block, line: int, data: bytes, message: str) -> AgradError:
-        source = Source(self.path, data.decode("utf-8", "replace").rstrip("\r"), block.line + line, is_file=True)
-        return AgradError("file", message, labels=[Label(Span(source, 0, len(source.text)))])
-
-    def _span(self, block: Block, rows: list[tuple[int, Any]], row: int) -> Span:
-        line = rows[row][0]
-        text = block.data.split(b"\n")[line].decode("utf-8", "replace").rstrip("\r")
-        return Span(Source(self.path, text, block.line + line, is_file=True), 0, len(text))
+    def _span(self, block: Block, line: int) -> Span:
+        return self._line(block, line, block.data.split(b"\n")[line].rstrip(b"\r"))
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
-        return {"labels": [Label(self._span(block, list(self._rows(block)), row))]}
+        return {"labels": [Label(self._span(block, list(self._rows(block))[row][0]))]}
 
 
 def _flattened(row: dict[str, Any], above: str = "") -> dict[str, Any]:

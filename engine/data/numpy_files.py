@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from zipfile import ZipFile
 
 from agrad.engine.data.tables import BYTES, ROWS, Numbers, Piece, Table, Wanted, column_names, names_given
 from agrad.engine.errors import AgradError, Hint
@@ -97,8 +98,6 @@ class NpzTable(Table):
     """A `.npz` file: an array for each column, read in a stream, so that they need not fit into memory."""
 
     def __init__(self, path: str) -> None:
-        from zipfile import ZipFile  # here, since few tables are archives
-
         super().__init__(path)
         try:
             self.zip = ZipFile(path)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, OtherForm, UnknownColumn
 from agrad.engine.extras import extra
@@ -35,6 +36,14 @@ class Piece:
     bad: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
     problem: AgradError | None = None  # of the first row that could not be read
     missing: int = 0  # entries that were read as nan, since they stand for missing numbers
+
+    def refuse(self, problem: AgradError, rows: Any, tolerant: bool) -> None:
+        """Mark rows, by their places or a mask, as those that could not be read; raises the problem if not tolerant."""
+        if not tolerant:
+            raise problem
+        self.problem = self.problem or problem
+        self.bad = np.zeros(self.rows, dtype=np.bool_) if self.bad is None else self.bad
+        self.bad[rows] = True
 
 
 @dataclass(slots=True)
@@ -255,29 +264,16 @@ class Aggregates:
         """The number of that name. Raises AgradError of kind `domain` if there were no entries."""
         if not self.count and name != "sum":
             raise AgradError("domain", f"{name} of no rows")
-        number: float = getattr(self, f"_{name}")()
-        return number
-
-    def _mean(self) -> float:
-        return self._sum() / self.count
-
-    def _std(self) -> float:
-        return math.sqrt(self._var())
-
-    def _var(self) -> float:
-        return self.squares / self.count
-
-    def _sum(self) -> float:
-        return math.fsum(self.sums) if all(map(math.isfinite, self.sums)) else sum(self.sums)
-
-    def _min(self) -> float:
-        return self.least
-
-    def _max(self) -> float:
-        return self.greatest
+        total = math.fsum(self.sums) if all(map(math.isfinite, self.sums)) else sum(self.sums)
+        if name in ("sum", "mean"):
+            return total / self.count if name == "mean" else total
+        if name in ("var", "std"):
+            variance = self.squares / self.count
+            return variance if name == "var" else math.sqrt(variance)
+        return self.least if name == "min" else self.greatest
 
 
-NAMES = tuple([name[1:] for name in vars(Aggregates) if name[0] == "_" != name[1]])  # of the functions of a column
+NAMES = ("mean", "std", "var", "sum", "min", "max")  # of the functions of a column
 
 
 # pyarrow, which is an extra: imported only when it reads or writes something.
@@ -311,31 +307,22 @@ def as_text(name: str, column: Any, form: str) -> Any:
         return as_text(name, column.cast(kind.value_type), form)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return column
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowInvalid:
-        if pa.types.is_timestamp(kind):
-            return _text_of_utc(column)
-    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        pass
+    with suppress(pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        try:
+            return column.cast(pa.string())
+        except pa.ArrowInvalid:
+            if pa.types.is_timestamp(kind):  # in a zone that this system does not know: in UTC, in which it is stored
+                texts = column.view(pa.int64()).view(pa.timestamp(kind.unit)).cast(pa.string())
+                return pyarrow("compute").binary_join_element_wise(texts, "Z", "")
     is_binary = any(word in str(kind) for word in ("binary", "string"))
     why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
     fixes = [Hint(f"leave {name} out of --keep")]
     raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
 
 
-def _text_of_utc(column: Any) -> Any:
-    """Times in a zone that this system does not know: in UTC, in which they are stored."""
-    pa, compute = pyarrow(), pyarrow("compute")
-    texts = column.view(pa.int64()).view(pa.timestamp(column.type.unit)).cast(pa.string())
-    return compute.binary_join_element_wise(texts, "Z", "")
-
-
 def _text_of_extension(name: str, column: Any, form: str) -> Any:
     """The texts of an extension type of pyarrow: of its storage type, except for UUIDs."""
     if column.type.extension_name != "arrow.uuid":
         return as_text(name, column.storage, form)
-    from uuid import UUID  # here, since few columns hold one
-
     entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
     return pyarrow().array(entries, pyarrow().string())

@@ -5,19 +5,24 @@ A file is compressed if it begins as gzip, Zstandard, bzip2 or xz do, whatever i
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
-from agrad.engine.data.tables import BYTES, Table, require_pyarrow, unreadable
+from agrad.engine.data.source import Source, Span
+from agrad.engine.data.tables import BYTES, Table, Wanted, require_pyarrow, unreadable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+_MODULES = {"xz": "lzma"}  # where the name of one is not that of the compression
 _UTF16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _OTHERS = {
     b"PAR1": ("a Parquet file", "name it .parquet"),
@@ -91,20 +96,10 @@ def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[Binar
 
 
 def _decompressed(path: str, stream: BinaryIO, kind: str) -> Any:
-    if kind == "gzip":
-        import gzip  # here, as below: few files are compressed
-
-        return gzip.GzipFile(fileobj=stream, mode="rb")
-    if kind == "bz2":
-        import bz2
-
-        return bz2.BZ2File(stream)
-    if kind == "xz":
-        import lzma
-
-        return lzma.LZMAFile(stream)
-    pa = require_pyarrow(f"reading {path}")
-    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+    if kind == "zstd":
+        pa = require_pyarrow(f"reading {path}")
+        return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), kind)
+    return import_module(_MODULES.get(kind, kind)).open(stream)  # here, since few files are compressed
 
 
 class _Checked:
@@ -145,8 +140,6 @@ class _Recoded:
     """Text in another encoding, as UTF-8. Raises AgradError of kind `file` where it is not in that encoding."""
 
     def __init__(self, path: str, stream: BinaryIO, encoding: str) -> None:
-        import codecs
-
         self.path, self.stream, self.encoding = path, stream, encoding
         self.decoder = codecs.getincrementaldecoder(encoding)()
         self.left = b""
@@ -189,6 +182,7 @@ class TextTable(Table):
     """A file of text, or a stream that is called `path`. `block`: bytes to read at once."""
 
     what = "CSV"
+    first: Block | None  # which `_begin` has read
 
     def __init__(self, path: str, stream: BinaryIO | None, block: int, encoding: str | None = None) -> None:
         super().__init__(path)
@@ -209,6 +203,7 @@ class TextTable(Table):
             self.ended = len(self.head) < _HEAD
             self.line, self.mark = 1, len(_MARK) if self.head.startswith(_MARK) else 0
             self.head = self.head[self.mark :]
+            self.blocks = self._blocks()
             self._begin()
         except AgradError:
             self.close()
@@ -216,6 +211,10 @@ class TextTable(Table):
         except OSError as problem:
             self.close()
             raise unreadable(self.path, problem) from None
+
+    def parts(self, wanted: Wanted) -> Iterator[Block]:
+        """See Table."""
+        yield from chain([self.first] if self.first is not None else [], self.blocks)
 
     def _begin(self) -> None:
         """Find the names of the columns. Raises AgradError of kind `file`."""
@@ -253,6 +252,11 @@ class TextTable(Table):
             rest = data[cut:]
         if rest:
             yield Block(rest, line, done)
+
+    def _line(self, block: Block, line: int, data: bytes) -> Span:
+        """The place of some bytes, which begin at a line of a block."""
+        text = data.decode("utf-8", "replace")
+        return Span(Source(self.path, text, block.line + line, is_file=True), 0, len(text))
 
     def _read(self) -> bytes:
         if not self.head:

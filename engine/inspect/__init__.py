@@ -12,6 +12,7 @@ from agrad.engine.lazy import lazy
 if TYPE_CHECKING:
     from agrad.engine.inspect import dump as dump
     from agrad.engine.inspect import memory as memory
+    from agrad.engine.inspect import page as page
     from agrad.engine.inspect import undefined as undefined
 else:
-    __getattr__ = lazy(__name__, "dump", "memory", "undefined")
+    __getattr__ = lazy(__name__, "dump", "memory", "page", "undefined")

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from agrad.engine import inspect
 from agrad.engine.core.graph import Node, by_seq, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
@@ -346,9 +347,7 @@ class Comparison(Dump):
             node: change for both, change in zip(self.merged, self.changes, strict=True) for node in both
         }
         whole.facts_of, whole.function_of, whole.explain = self.facts_of, self.function_of, self.explain
-        from agrad.engine.inspect import page  # here: few graphs are pages
-
-        return page.as_page(whole, precision, self.heading)
+        return inspect.page.as_page(whole, precision, self.heading)
 
     def program(self, precision: int | None = 10) -> str:
         """Two computations are not one: raises AgradError of kind `name`."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from agrad.engine import inspect, interop
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
@@ -25,18 +26,14 @@ class Dump(GraphRows):
 
     def page(self, precision: int | None = 10) -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
-        from agrad.engine.inspect.page import as_page  # here, since few graphs are pages
-
-        return as_page(self, precision)
+        return inspect.page.as_page(self, precision)
 
     def __str__(self) -> str:
         return self.text()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """For a notebook: the text and, where the extra `plot` is installed, the picture."""
-        from agrad.engine.interop.notebook import bundle_of_graph
-
-        return bundle_of_graph(self)
+        return interop.notebook.bundle_of_graph(self)
 
 
 FORMATS: dict[str, Callable[[Dump, int | None], str]] = {

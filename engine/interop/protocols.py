@@ -23,6 +23,7 @@ from functools import cache
 from opcode import opmap
 from typing import Any
 
+from agrad.engine import interop
 from agrad.engine.core.graph import Gradient
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Function
 from agrad.engine.core.tensor import Tensor, tensor
@@ -63,9 +64,7 @@ def install_numpy() -> None:
 
 def _method(name: str) -> Function:
     def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
-        from agrad.engine.interop.numpy_functions import MADE  # not at the start: see `_ufuncs`
-
-        return MADE[name](self, *args, **keywords)
+        return interop.numpy_functions.MADE[name](self, *args, **keywords)
 
     method.__name__ = name
     return method
@@ -131,16 +130,15 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
 
 def _method_of_ufunc(name: str, ufunc: Any, method: str, function: Function) -> Function:
     """`np.add.reduce` and the like."""
-    from agrad.engine.interop.numpy_functions import ARGUMENTS, method_of  # not at the start: see `_ufuncs`
-
-    found = method_of(method, str(ufunc.__name__), function)
+    arguments = interop.numpy_functions.ARGUMENTS
+    found = interop.numpy_functions.method_of(method, str(ufunc.__name__), function)
     if found is None or ufunc.nin != 2 or ufunc.nout != 1:
         raise _refusal(f"{name}.{method}")
 
     def call(*inputs: Any, **keywords: Any) -> Any:
-        given = {key: value for key, value in keywords.items() if key in ARGUMENTS[method] or not _idle(key, value)}
+        given = {key: value for key, value in keywords.items() if key in arguments[method] or not _idle(key, value)}
         for key in given:
-            if key not in ARGUMENTS[method]:
+            if key not in arguments[method]:
                 raise _without(f"{name}.{method}", key)
         _check_real(f"{name}.{method}", inputs)
         return found(*inputs, **given)
@@ -156,21 +154,21 @@ def _known(kind: type) -> bool:
 @cache
 def _ufuncs() -> Mapping[Any, Function]:
     """agrad's function for each of NumPy's ufuncs, looked up when the first is called, which loads the table."""
-    from agrad.engine.interop.numpy_functions import counterparts
-
     return {
         function: target.call if isinstance(target, Entry) else target
-        for function, target in counterparts().items()
+        for function, target in interop.numpy_functions.counterparts().items()
         if isinstance(function, np.ufunc)
     }
 
 
 def _from_scipy(ufunc: Any) -> Function | None:
     """scipy.special's functions are ufuncs as well."""
-    from agrad.engine.interop.numpy_functions import in_scipy
-
     name = str(ufunc.__name__)
-    return in_scipy(name) if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
+    return (
+        interop.numpy_functions.in_scipy(name)
+        if getattr(sys.modules.get("scipy.special"), name, None) is ufunc
+        else None
+    )
 
 
 # Other functions
@@ -179,9 +177,7 @@ def _from_scipy(ufunc: Any) -> Function | None:
 def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if not all(issubclass(kind, Tensor | np.ndarray) for kind in types):
         return NotImplemented
-    from agrad.engine.interop.numpy_functions import describing
-
-    decides = describing().get(function)
+    decides = interop.numpy_functions.describing().get(function)
     if decides is not None:
         entries = {name: _plain(x, decides) for name, x in keywords.items()}
         return function(*(_plain(x, decides) for x in args), **entries)
@@ -193,9 +189,7 @@ def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ..
 
 @cache
 def _counterpart(function: Function) -> _Counterpart | None:
-    from agrad.engine.interop.numpy_functions import counterparts
-
-    target = counterparts().get(function)
+    target = interop.numpy_functions.counterparts().get(function)
     return None if target is None else _Counterpart(function, target)
 
 
@@ -203,8 +197,6 @@ class _Counterpart:
     """A function of agrad that is called with NumPy's arguments: in NumPy's order, by NumPy's names."""
 
     def __init__(self, function: Function, target: Entry | Function) -> None:
-        from agrad.engine.interop.numpy_functions import RENAMED
-
         self.name = _name_of(function)
         if isinstance(target, Entry):  # its operands are in NumPy's order, the rest goes by name
             self.call, self.operands = target.call, len(target.signature.operands)
@@ -216,7 +208,7 @@ class _Counterpart:
             self.signature = inspect.signature(function)
         except ValueError:  # before NumPy 2.4, functions written in C have no signature
             self.signature = inspect.signature(self.call)
-        names = {name: RENAMED.get(name, name) for name in self.signature.parameters}
+        names = {name: interop.numpy_functions.RENAMED.get(name, name) for name in self.signature.parameters}
         self.takes = {name: name if name in known else ours for name, ours in names.items() if {name, ours} & known}
         if any(one.kind is one.VAR_KEYWORD for one in self.signature.parameters.values()):
             self.takes |= {name: name for name in known}
