@@ -133,7 +133,7 @@ KINDS = ["bare.csv", "columns.npy", "fields.npy", "packed.npz", "plain.npz", "ro
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_gives_the_same_rows(mapped, tmp_path, monkeypatch, kind):
-    for reader in ("numpy_files", "parquet"):
+    for reader in ("numpy_files", "arrow"):
         monkeypatch.setattr(f"agrad.engine.data.{reader}.ROWS", 3)  # more than one piece
     expected = mapped(CURVE, "points.csv", "--wrt", "x,y")
     assert mapped(CURVE, kind, "--wrt", "x,y", *saved(tmp_path)[kind]) == expected
