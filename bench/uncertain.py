@@ -53,7 +53,7 @@ def agrad() -> dict[str, Case]:
     import numpy as np
 
     import agrad.engine as ag
-    from agrad.engine.ops.solvers.models import fitted
+    from agrad.engine.ops.solvers.fitting import fitted
 
     x, y = data()
     names = list("abcde")

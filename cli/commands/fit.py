@@ -96,8 +96,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 def _found(bench: Any, most: float, on: On | None) -> Any:
     """The fit, in this process or on a cluster. Raises AgradError."""
     from agrad.cli.data.parts import in_files
-    from agrad.engine.ops.solvers.fitting import fit
-    from agrad.engine.ops.solvers.sums import joined
+    from agrad.engine.ops.solvers.fitting import fit, joined
 
     bench.run(bench.prepare)
     parts = bench.run(lambda: [part for of_file in in_files(bench.work.files, most) for part in of_file])

@@ -26,7 +26,7 @@ from agrad.cli.lazy_imports import load_all
 from agrad.cli.terminal.progress import AFTER, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.sums import GROUP, Ask, Sums, joined
+from agrad.engine.ops.solvers.fitting import GROUP, Ask, Sums, joined
 
 # A connection to a Dask cluster: one that is started here, or one with an address.
 #

@@ -10,7 +10,7 @@ from agrad.cli.arguments.expression import noted
 from agrad.cli.data.parts import Bench, Part, Work
 from agrad.cli.data.request import RowFormula
 from agrad.engine.data.tables import Wanted
-from agrad.engine.ops.solvers.sums import Ask, Sums, summed
+from agrad.engine.ops.solvers.fitting import Ask, Sums, summed
 from agrad.engine.values import np
 
 

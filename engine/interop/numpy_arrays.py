@@ -12,7 +12,7 @@ from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of,
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.arrays.fourier import inverse_cosine_transform
+from agrad.engine.ops.arrays.convolution import inverse_cosine_transform
 from agrad.engine.values import broadcast, format_shape, np, shape_of, whole
 
 

@@ -60,7 +60,7 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     },
 )
 def _fit(session: Session, call: Call) -> None:
-    from agrad.engine.ops.solvers.models import fitted  # here, as below, since few sessions need SciPy
+    from agrad.engine.ops.solvers.fitting import fitted  # here, as below, since few sessions need SciPy
     from agrad.grammar.commands.plot.fitted import last_fit
 
     function: Closure = call.values[0]

@@ -17,6 +17,8 @@ from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import collapse, flip
+from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
+from agrad.engine.ops.scalar.comparison import greater, greater_equal, isnan, less, where
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of
 
 FAMILY = "reductions"
@@ -185,3 +187,119 @@ def correlate(x: Any, y: Any, mode: Any) -> Any:
         return convolution(x, y, axes=(0,), valid=True)
     full = convolution(x, y, axes=(0,), valid=False)
     return full if mode == "full" else _middle(full, a, b, (0,), late=a[0] < b[0])
+
+
+# The Fourier transforms of real numbers that are real: of spectra without imaginary parts.
+#
+# With c[j, k] = cos(2*pi*j*k/n), the inverse transform of a real half spectrum is y[j] = sum(w[k]*c[j, k]*x[k])/n,
+# where w is 1 for the frequency 0 and for the last of an even n, else 2. Its transpose is the real part of the
+# transform.
+
+
+def _weights(n: int, ndim: int, axis: int) -> Any:
+    """How often each frequency of a half spectrum is counted."""
+    weights = np.full(n // 2 + 1, 2.0)
+    weights[0] = 1.0
+    if n % 2 == 0:
+        weights[-1] = 1.0
+    return weights.reshape(tuple(-1 if place == axis else 1 for place in range(ndim)))
+
+
+def _by_spectrum(g: Any, out: Any, x: Any, n: int, axis: int) -> Any:
+    return mul(cosine_transform(g, n=n, axis=axis), _weights(n, len(g.shape), axis) / n)
+
+
+def _by_signal(g: Any, out: Any, x: Any, n: int, axis: int) -> Any:
+    return inverse_cosine_transform(mul(g, n / _weights(n, len(g.shape), axis)), n=n, axis=axis)
+
+
+cosine_transform: Function = row(
+    "cosine_transform",
+    "x; n, axis",
+    family="internal",
+    array=lambda x, n, axis: np.fft.rfft(x, n, axis).real.copy(),
+    rules={"x": ("", _by_signal)},
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0, -1.0], {"n": 4, "axis": 0}), ([[1.0, 3.0, 2.0]], {"n": 3, "axis": 1})),
+    doc="The real part of the Fourier transform of n real numbers along an axis, up to half the frequencies.",
+    derivative="the weighted inverse of the gradient",
+)
+
+inverse_cosine_transform: Function = row(
+    "inverse_cosine_transform",
+    "x; n, axis",
+    family="internal",
+    array=lambda x, n, axis: np.fft.irfft(x, n, axis),
+    rules={"x": ("", _by_spectrum)},
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0], {"n": 4, "axis": 0}), ([[1.0, 3.0]], {"n": 3, "axis": 1})),
+    doc="The n real numbers whose Fourier transform, up to half the frequencies, is real and given.",
+    derivative="the weighted transform of the gradient",
+)
+
+
+# Interpolation between samples.
+
+
+def _interval(x: Any, xs: Any) -> Any:
+    """The place of the last of some ascending numbers that is not above x; not beyond the last but one.
+
+    The order is checked here, not in `interp`, so that a replay checks it too.
+    """
+    if not np.all(xs[1:] >= xs[:-1]):
+        fixes = [Hint("order = argsort(xp); interp(x, xp[order], fp[order])")]
+        raise AgradError("domain", "interp: xp must be in ascending order", fixes=fixes)
+    found = np.searchsorted(xs, x, side="right") - 1
+    return np.clip(found, 0, max(len(xs) - 2, 0)).astype(float)
+
+
+interval: Function = row(
+    "interval",
+    "x, xs",
+    family="internal",
+    array=_interval,
+    prepare=lambda x, xs: {},
+    reach="mixed",
+    samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),),
+    doc="The place of the interval of ascending numbers that x lies in.",
+    derivative="none: the result does not require grad",
+)
+
+
+@composed(
+    "interp",
+    "x, xp, fp; left=None, right=None",
+    family=FAMILY,
+    data=("left", "right"),
+    samples=(
+        (0.5, [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
+        ([0.3, 2.5, -1.0, 4.0], [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
+        ([0.3, -1.0, 4.0], [0.0, 3.0], [2.0, 1.0], {"left": 0.0, "right": 7.0}),
+    ),
+    doc="The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the "
+    "value at the end, or left and right.",
+    derivative="wrt x: the slope, at a point that to its right; wrt fp: the shares of the two points",
+    example="interp(1.5, [1, 2, 3], [3, 2, 0]) == 2.5",
+)
+def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+    """See the entry."""
+    x, xp, fp = operand(x), operand(xp), operand(fp)
+    check_vectors("interp", xp, fp)
+    count = shape_of(xp)[0]
+    if shape_of(fp)[0] != count:
+        raise AgradError("shape", f"interp: {count} places and {shape_of(fp)[0]} values")
+    first, last = getitem(fp, 0), getitem(fp, count - 1)
+    low, high = getitem(xp, 0), getitem(xp, count - 1)
+    inside: Any = last
+    if count > 1:
+        at = interval(x, xp)
+        start, end, x0, x1 = (_taken(one, at, step) for one in (fp, xp) for step in (0, 1))
+        inside = add(start, mul(div(sub(end, start), sub(x1, x0)), sub(x, x0)))
+    inside = where(greater_equal(x, high), last, inside)
+    inside = where(greater(x, high), last if right is None else right, inside)
+    result = where(less(x, low), first if left is None else left, inside)
+    return where(isnan(x), x, result)
+
+
+def _taken(x: Any, at: Any, step: int) -> Any:
+    return getitem(x, (add(at, float(step)),))

@@ -1,25 +1,277 @@
-"""Nonlinear least squares, by sums over parts of the data (`sums`).
+"""Nonlinear least squares: a model fitted to points, by sums over parts of the data.
 
-SciPy's `least_squares` (method `lm`, Moré's MINPACK) asks for residuals and their Jacobian. It uses only their lengths
-and angles, and these are the same after an orthogonal transformation: so it gets the R of a QR decomposition of
-[J | r], with p + 1 residuals for any number of points (Golub and Van Loan, Matrix Computations, 5.3). While J is
-well-conditioned, R is computed from the sums J'J, J'r and r'r (Cholesky); otherwise piece by piece (12.5), so that no
-digits are lost as in the normal equations. The data need not be in memory.
+The sums of parts are joined two by two in a binary tree, whose leaves are the parts in their order. So the result has
+the same bits whoever computes which part, and in which groups they are joined, as long as each is a node of the tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import isfinite
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from math import isfinite, sqrt
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import correlations
+from agrad.engine.compile.derive import row
+from agrad.engine.compile.function import Compiled, again
+from agrad.engine.compile.python_backend import Compiled as Replayed
+from agrad.engine.compile.registry import AUTO
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.implicit import newton
-from agrad.engine.ops.solvers.sums import Ask, Pieces, Sums, summed
+from agrad.engine.program.closed import settled
+from agrad.engine.program.ir import Program
+from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.trace import as_graph, extract, inlined, trace
 from agrad.engine.text import align
-from agrad.engine.values import Array, format_number, format_uncertain, np
+from agrad.engine.values import Array, format_number, format_shape, format_uncertain, np, shape_of
+
+# For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
+# that, if they are known. The rows of the table are the derivatives of the model, and its values.
+Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
+
+GROUP = 16  # parts whose sums may be joined by themselves: a power of 2, so that they are a node of the tree
+_CONDITION = 1e3  # of J, its columns scaled to length 1, up to which R follows from sums of products
+_TINY = 1e-140  # length of a column, from which on its products are above the smallest numbers
+_PRODUCTS = 200_000  # of entries of two matrices, for the same
+_ENTRIES = 8192  # of a vector or matrix, up to which BLAS starts no threads: their number would show in the last digits
+
+
+class Ask(NamedTuple):
+    """What is to be summed: at the parameters p, R piece by piece, or the products; and what was measured."""
+
+    p: Array
+    by_pieces: bool
+    moments: bool = True
+
+
+class Sums:
+    """The sums over some points: products of the columns of [J | r], or R of a QR decomposition of that.
+
+    `count`, `mean`, `spread`: of what was measured, its number, its mean and the squares of the differences from that;
+    `rss`: the sum of the squares of r, unweighted.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        size = len(ask.p) + 1
+        self.by_pieces, self.moments = ask.by_pieces, ask.moments
+        self.table = np.zeros((size, size))  # R, or the products, without those of r with J
+        self.rss = 0.0
+        self.is_weighted = False
+        self.count, self.mean, self.spread = 0, 0.0, 0.0
+
+    def take(self, table: Array, y: Array, sigma: Array | float | None) -> None:
+        """Add a piece of the data, whose table is written over. Raises AgradError of kind `domain`."""
+        if not len(y):
+            return
+        if self.moments:
+            mean = float(np.mean(y))
+            self._take_moments(len(y), mean, _square(y - mean))
+        table[-1] -= y
+        self.rss += _square(table[-1])
+        if sigma is not None:
+            self.is_weighted = True
+            if not np.all((np.asarray(sigma) > 0) & np.isfinite(sigma)):
+                raise AgradError("domain", "fit: sigma must be positive and finite: a number, or one for each point")
+            table /= sigma
+        if self.by_pieces:
+            self._take_rows(table)
+        else:
+            self._take_products(table)
+
+    def joined(self, other: Sums) -> Sums:
+        """New sums, over these points and others, which come after them."""
+        found = copy(self)
+        found._take_moments(other.count, other.mean, other.spread)
+        found.rss += other.rss
+        found.is_weighted = self.is_weighted or other.is_weighted
+        if self.by_pieces:
+            found._take_rows(other.table.T)
+        else:
+            found.table = self.table + other.table
+        return found
+
+    def _take_moments(self, count: int, mean: float, spread: float) -> None:
+        """Add those of other points (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
+        total, distance = max(self.count + count, 1), mean - self.mean
+        self.spread += spread + distance**2 * self.count * count / total
+        self.mean += distance * count / total
+        self.count += count
+
+    def _take_rows(self, table: Array) -> None:
+        """Add the columns of a table, as rows of [J | r], to its QR decomposition."""
+        size = len(table)
+        length = max(_ENTRIES // size - size, size)
+        for begin in range(0, table.shape[1], length):
+            whole = np.concatenate([self.table.T, table[:, begin : begin + length]], axis=1)
+            self.table = np.array(np.linalg.qr(whole.T, mode="r"))
+
+    def _take_products(self, table: Array) -> None:
+        """Add the products of the rows of a table, in matrices for which BLAS starts no threads.
+
+        Those of J with [J | r], and of r with itself: of a matrix with itself, BLAS computes one half, which takes
+        twice as long where there are few rows.
+        """
+        length = max(min(_PRODUCTS // len(table) ** 2, _ENTRIES // 2), 1)
+        for begin in range(0, table.shape[1], length):
+            part = table[:, begin : begin + length]
+            self.table[:-1] += part[:-1] @ part.T
+            self.table[-1, -1] += part[-1] @ part[-1]
+
+    def factor(self) -> Array | None:
+        """R of [J | r]: None where the products do not give it to ten digits, not finite where J or r is not."""
+        return self.table if self.by_pieces else _from_products(self.table)
+
+
+def _square(x: Array) -> float:
+    """The sum of the squares of a vector; BLAS would start threads."""
+    return float(np.einsum("i,i", x, x))
+
+
+def _from_products(gram: Array) -> Array | None:
+    """R of [J | r] from the products of the columns of J with it, and of r with r; None where that loses digits."""
+    scale = np.sqrt(np.diag(gram)[:-1])
+    if not np.isfinite(gram).all() or not np.all(scale > _TINY):
+        return None
+    normed = gram[:-1, :-1] / np.outer(scale, scale)
+    if np.linalg.cond(normed) > _CONDITION**2:
+        return None
+    left = np.linalg.cholesky(normed)
+    factor = np.zeros_like(gram)
+    factor[:-1, :-1] = left.T * scale
+    factor[:-1, -1] = np.linalg.solve(left, gram[:-1, -1] / scale)
+    factor[-1, -1] = sqrt(max(gram[-1, -1] - float(np.sum(factor[:-1, -1] ** 2)), 0.0))
+    return factor
+
+
+class Tree:
+    """The sums of parts, joined as they come: few of them are kept, one for each level of the tree."""
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[int, Sums]] = []  # with the number of parts in each, from left to right
+
+    def add(self, sums: Sums) -> None:
+        """Add those of the next part, or of as many parts as those before."""
+        count = 1
+        while self.nodes and self.nodes[-1][0] == count:
+            sums = self.nodes.pop()[1].joined(sums)
+            count *= 2
+        self.nodes.append((count, sums))
+
+    def total(self) -> Sums:
+        """All of them joined. There must be one."""
+        _, found = self.nodes.pop()
+        while self.nodes:
+            found = self.nodes.pop()[1].joined(found)
+        return found
+
+
+def joined(several: Iterable[Sums]) -> Sums:
+    """The sums of parts that follow each other: of all, or of a group as `GROUP` says."""
+    tree = Tree()
+    for sums in several:
+        tree.add(sums)
+    return tree.total()
+
+
+def summed(ask: Ask, pieces: Iterable[tuple[Array, Array, Any]]) -> Sums:
+    """The sums over the pieces of one part."""
+    sums = Sums(ask)
+    for table, y, sigma in pieces:
+        sums.take(table, y, sigma)
+    return sums
+
+
+# Fits of a model of some parameters to points: its values and derivatives at all of them, for `fitting`.
+#
+# Where each point is computed by itself, as in a*exp(-b*x), the model is compiled as a function of numbers, mapped
+# over columns. Where it is not, as in the solution of a differential equation, it is differentiated in forward mode.
+
+_PIECE = 131_072  # points at once: their table is some megabytes
+_MANY = 20_000  # points, from which on the search begins with a sample of them
+_SAMPLE = 2_000  # points
+
+
+def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Fit:
+    """The parameters with which a model fits measurements. Raises AgradError of kind `shape`, `guard` or `domain`."""
+    program = settled("fit", trace(f, list(start), names))
+    for what, shape in (("the model", program.shape(program.outputs[0])), ("sigma", np.shape(sigma))):
+        if shape not in ((), y.shape):
+            shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
+            raise AgradError("shape", f"fit: {what} has shape {shapes}")
+    if not np.isfinite(y).all():
+        raise AgradError("domain", f"fit: what was measured is {format_number(y[~np.isfinite(y)][0])} in some places")
+    columns = _columns(program, len(y))
+    if columns is None:
+        return fit(in_one(_as_a_whole(program, start, y, sigma)), names, start)
+    model = _by_points(program, columns, start, y, sigma)
+    whole = in_one(partial(model, [slice(begin, begin + _PIECE) for begin in range(0, len(y), _PIECE)]))
+    if len(y) < _MANY or len(names) >= _SAMPLE:
+        return fit(whole, names, start)
+    sample = np.sort(np.random.default_rng(0).integers(0, len(y), _SAMPLE))
+    return fit(whole, names, start, in_one(partial(model, [sample])))
+
+
+def _columns(program: Program, count: int) -> list[int] | None:
+    """The constants that have a number for each point; None where the points are not computed one by one."""
+    shapes = [program.shape(slot) for slot in range(program.first + len(program.steps))]
+    if not count or any(shape not in ((), (count,)) for shape in shapes):
+        return None
+    if any(step.op.reach != "pointwise" or "axis" in step.attrs for step in program.steps):
+        return None
+    return [slot for slot in range(len(program.inputs), program.first) if shapes[slot]]
+
+
+def _by_points(
+    program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any
+) -> Callable[[Sequence[Any], Array], Iterator[tuple[Array, Array, Any]]]:
+    """A model of numbers, mapped over columns: the tables of some pieces, each of which is the places of its points."""
+    size = len(program.inputs)
+    data: list[Any] = [program.constants[slot - size] for slot in columns]
+
+    def point(*entries: Any) -> Any:
+        xs, constants = [x if isinstance(x, Tensor) else tensor(x) for x in entries], list(program.constants)
+        for slot, x in zip(columns, xs[size:], strict=True):
+            constants[slot - size] = x.node  # type: ignore[call-overload]  # `inlined` takes nodes as values
+        return inlined(replace(program, constants=tuple(constants)), xs[:size])[0]
+
+    numbers = [0.0 if shape_of(x) else x for x in program.constants]
+    same = key(replace(program, constants=tuple(numbers))), tuple(columns)  # a model is often fitted to other data
+    examples = [*start, *[float(column[0]) for column in data]]
+    code = again(Compiled, f"fit {same}", None, point, examples, tuple(range(size)), AUTO, {})
+
+    def pieces(places: Sequence[Any], p: Array) -> Iterator[tuple[Array, Array, Any]]:
+        for here in places:
+            measured = y[here]
+            table = np.empty((size + 1, len(measured)))
+            given = [*[np.broadcast_to(x, len(measured)) for x in p], *[column[here] for column in data]]
+            code.map(*given, out=(table[-1], list(table[:-1])))
+            yield table, measured, sigma[here] if np.shape(sigma) else sigma
+
+    return pieces
+
+
+def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) -> Pieces:
+    with as_graph(program, list(start), range(len(start))) as (results, xs):
+        (value,) = results
+        code = Replayed(optimised(extract([*row(value, xs), value], xs)))
+
+    def pieces(p: Array) -> Iterator[tuple[Array, Array, Any]]:
+        yield np.stack([np.broadcast_to(x, y.shape) for x in code.call(*p.tolist())]), y, sigma
+
+    return pieces
+
+
+# Nonlinear least squares, by sums over parts of the data (`sums`).
+#
+# SciPy's `least_squares` (method `lm`, Moré's MINPACK) asks for residuals and their Jacobian. It uses only their
+# lengths and angles, and these are the same after an orthogonal transformation: so it gets the R of a QR decomposition
+# of [J | r], with p + 1 residuals for any number of points (Golub and Van Loan, Matrix Computations, 5.3). While J is
+# well-conditioned, R is computed from the sums J'J, J'r and r'r (Cholesky); otherwise piece by piece (12.5), so that
+# no digits are lost as in the normal equations. The data need not be in memory.
 
 Total = Callable[[Ask], Sums]  # over all points
 

@@ -96,7 +96,7 @@ def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkey
     from agrad.cli.data.fit_work import FitBench, FitWork
     from agrad.cli.data.parts import in_files, inputs
     from agrad.cli.data.request import Asked
-    from agrad.engine.ops.solvers.sums import Ask, joined
+    from agrad.engine.ops.solvers.fitting import Ask, joined
 
     monkeypatch.chdir(tmp_path)
     start = {"a": "400", "b": "0.1", "c": "1"}

@@ -12,7 +12,7 @@ import agrad.engine as ag
 
 pytest.importorskip("scipy")
 
-from agrad.engine.ops.solvers.models import fitted
+from agrad.engine.ops.solvers.fitting import fitted
 
 PROBLEMS = sorted(Path(__file__).with_name("nist").glob("*.dat"))
 
