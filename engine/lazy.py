@@ -1,10 +1,15 @@
-"""Modules of a package that are loaded when they are first used: what is rare costs nothing at the start."""
+"""What is loaded when it is first used, since what is rare should cost nothing: modules, patterns, rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from importlib import import_module
 from types import ModuleType
+from typing import Any, TypeVar, cast
+
+E = TypeVar("E")
 
 
 def lazy(package: str, *modules: str) -> Callable[[str], ModuleType]:
@@ -16,3 +21,76 @@ def lazy(package: str, *modules: str) -> Callable[[str], ModuleType]:
         return import_module(f"{package}.{name}")
 
     return load
+
+
+class _Pattern:
+    """A regular expression that is not compiled yet."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self.text, self.flags = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self.text, self.flags)
+        self.__dict__.update({name: getattr(compiled, name) for name in dir(compiled) if not name.startswith("__")})
+        return getattr(compiled, name)
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression for a constant of a module: it is compiled when it is first used, and not at each start."""
+    return cast("re.Pattern[str]", _Pattern(text, flags))
+
+
+class Rows(dict[str, E]):
+    """Rows by name. The module that makes a row is imported when the row is first asked for; the names are known."""
+
+    def __init__(self) -> None:
+        self.modules: dict[
+            str, str
+        ] = {}  # by the name of each row, the module that makes it; in the order of the table
+
+    def know(self, modules: dict[str, str]) -> None:
+        """From now on, know the module that makes each row, and their order."""
+        self.modules = {name: "" for name in self.modules if name not in modules} | modules
+
+    def __missing__(self, name: str) -> E:
+        import_module(self.modules[name])
+        return super().__getitem__(name)
+
+    def __setitem__(self, name: str, row: E) -> None:
+        maker = self.modules.setdefault(name, "")
+        if not maker or maker in sys.modules:  # else that module is still to come, and makes another one of this
+            super().__setitem__(name, row)
+
+    def __delitem__(self, name: str) -> None:
+        del self.modules[name]
+        super().__delitem__(name)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Take a row out of the table."""
+        self.modules.pop(name, None)
+        return super().pop(name, *default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A row, or the default if no row has that name."""
+        return self[name] if name in self.modules else default
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # as below: not those of a dictionary
+        """The names, for which nothing is imported."""
+        return self.modules.keys()
+
+    def values(self) -> ValuesView[E]:  # type: ignore[override]
+        """All rows, which are imported."""
+        return {name: self[name] for name in self.modules}.values()
+
+    def items(self) -> ItemsView[str, E]:  # type: ignore[override]
+        """All rows with their names, which are imported."""
+        return {name: self[name] for name in self.modules}.items()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from agrad.engine.errors import AgradError, MissingFile, Origin
+from agrad.engine.lazy import pattern
 from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
 
 _UNDER_WAY: set[str] = set()  # the temporary files
 _MARK = ".agrad-"  # what follows, in the name of such a file, on that of the target
 _LONGEST = 200  # bytes of a name at the beginning of another, which may have 255
-_LEFT = re.compile(r"[0-9a-f]{12}\.tmp")  # and on this
+_LEFT = pattern(r"[0-9a-f]{12}\.tmp")  # and on this
 
 
 def read_text(path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,6 +9,7 @@ import click
 
 from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.grammar.session.derivatives import Request
 from agrad.grammar.session.session import Session
 
@@ -107,7 +107,7 @@ TABLE_OPTIONS = (
     "kind",
 )  # the names of their values
 TYPED = "agrad.typed"  # the words of a command line, in the context
-_GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
+_GLUED = pattern(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
 
 class TableCommand(FormulaCommand):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ from agrad.cli.settings import find, initial_script, require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog
     from agrad.cli.repl.toolbar import Echo
 
-_ARGUMENTS = re.compile(r"\bargs\b")
+_ARGUMENTS = pattern(r"\bargs\b")
 
 
 @click.command("repl", cls=Command)

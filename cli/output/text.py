@@ -11,6 +11,7 @@ import click
 
 from agrad.cli.terminal.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
+from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.diagnostics import render
@@ -31,7 +32,7 @@ _CARETS = r"(?m)^(  +\| *)(\^.*)"
 _REMARK = r"(?m)^  (note|fix)(?=:)"
 _HUES = {"error": "red", "note": "cyan", "fix": "green"}
 # What is said of the state of a graph or a node, after a blank and before the end of a phrase.
-_STATE = re.compile(r"(?m)(?<= )((?:held|freed|stale|retained)(?=$|, |  | \(| (?:at|by|since) )|retained(?=: ))")
+_STATE = pattern(r"(?m)(?<= )((?:held|freed|stale|retained)(?=$|, |  | \(| (?:at|by|since) )|retained(?=: ))")
 _STATES = {"held": "green", "freed": "red", "stale": "magenta", "retained": "cyan"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -21,6 +20,7 @@ from prompt_toolkit.search import SearchDirection, SearchState
 from agrad.cli.output.text import note
 from agrad.cli.settings import make_folder, require_ordinary, state_folder
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.completion import completions
@@ -35,9 +35,9 @@ _MEANING = 16  # columns that it needs at least, to say anything
 _NAMED = "|".join(
     sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
 )
-_FILE = re.compile(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
+_FILE = pattern(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
 
-_QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
+_QUESTION = pattern(r"\s*\?\s*(?=\w*$)")
 
 
 class Words(Completer):

@@ -24,6 +24,7 @@ from prompt_toolkit.keys import Keys
 from agrad.cli import __version__
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import can_be_read, needs_more
@@ -76,10 +77,10 @@ def _line(prompt: str) -> str | None:
 
 # Statements from a pipe or a file, read line by line.
 
-_CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
+_CONTINUES = pattern(r"[ \t]|(elif|else)\b|\s*(#|$)")
 
-_PROMPT = re.compile(r"(?:>>>|agrad(?: \d+)?>)( |(?=\n)|$)")
-_MORE = re.compile(r"(?:\.\.\.| +\.\.\.>)( |(?=\n)|$)")
+_PROMPT = pattern(r"(?:>>>|agrad(?: \d+)?>)( |(?=\n)|$)")
+_MORE = pattern(r"(?:\.\.\.| +\.\.\.>)( |(?=\n)|$)")
 
 
 def statements(lines: Iterable[bytes]) -> Iterator[str]:
@@ -139,8 +140,8 @@ def _decoded(data: bytes, number: int) -> str:
 # Pasted text: without the prompts it was copied with, and recognised where the terminal does not mark it.
 
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
-_FIRST = re.compile(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
-_PASTE_MORE = re.compile(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
+_FIRST = pattern(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
+_PASTE_MORE = pattern(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
 _GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
 _TAB = 4  # columns, which a tab in the margin of a pasted line goes on to
 _KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
@@ -196,7 +197,7 @@ def waits(source: Input) -> bool:
 
 # `? sin`, `sin?` and `sin(x)?`: help, as in other consoles; for a name of the session, `info`.
 
-_QUESTION = re.compile(r"\s*(?:\?\s*(\S*)|([^\s?(]+(?=\())\([^?]*\)\s*\?|([^\s?]+)\s*\?)\s*")
+_QUESTION = pattern(r"\s*(?:\?\s*(\S*)|([^\s?(]+(?=\())\([^?]*\)\s*\?|([^\s?]+)\s*\?)\s*")
 
 
 def answered(text: str, names: Collection[str]) -> str:
@@ -210,7 +211,7 @@ def answered(text: str, names: Collection[str]) -> str:
 
 # What a prompt begins with, and the words that it takes beside the language.
 
-_HEADER = re.compile(r":\s*(#.*)?$|^@")  # of a block, or a decorator
+_HEADER = pattern(r":\s*(#.*)?$|^@")  # of a block, or a decorator
 
 
 def greeting() -> str:

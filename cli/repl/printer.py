@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, option, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.grammar.prompt import noise
 from agrad.grammar.results import (
@@ -36,7 +36,7 @@ from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import tokens
 
-_OPENING = re.compile(r"[^\[(]*[\[(]+")
+_OPENING = pattern(r"[^\[(]*[\[(]+")
 _JOINED = "\0"  # for a blank that a line is not broken at
 
 

@@ -45,6 +45,7 @@ from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
+from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
 from agrad.grammar.prompt.graphs import Stepping, with_newest
@@ -163,8 +164,8 @@ def _keep_mistakes_near(prompt: PromptSession[str]) -> None:
 # The key bindings of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted.
 
 _STEP = 4  # columns of one indentation
-_LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
-_COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
+_LEAVES = pattern(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
+_COMMENT = pattern(r"\s*(#[^'\"]*)?$")
 
 
 def keys(
@@ -281,7 +282,7 @@ def new_line(buffer: Buffer) -> None:
 
 # Alt-Up and Alt-Down on the name of a leaf: what they run, and the plot above that follows.
 
-_PLOT = re.compile(r"\s*(plot|contour|histogram)\b[^\n;]*;?\s*$")
+_PLOT = pattern(r"\s*(plot|contour|histogram)\b[^\n;]*;?\s*$")
 
 
 class Step(str):

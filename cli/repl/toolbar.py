@@ -18,6 +18,7 @@ from prompt_toolkit.validation import ValidationError, Validator
 from agrad.cli.settings import find
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.errors import AgradError, SyntaxMistake
+from agrad.engine.lazy import pattern
 from agrad.engine.text import display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
@@ -28,7 +29,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
-_NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
+_NO_GRAD = pattern(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
 
 
 class Toolbar:
@@ -237,7 +238,7 @@ class Mistake(ValidationError):
 # What a statement has changed, in one dim line.
 
 # What says itself what it does.
-_SAYS = re.compile(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
+_SAYS = pattern(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
 
 
 class Echo:

@@ -15,6 +15,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op, Remedy
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.lazy import pattern
 from agrad.engine.text import divided, is_balanced, without_brackets
 from agrad.engine.values import Shape, format_number, has_nan, is_finite, np, shape_of, spread
 
@@ -22,7 +23,7 @@ from agrad.engine.values import Shape, format_number, has_nan, is_finite, np, sh
 _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
 
 # What an index may stand behind as it is: a name, an attribute, an index or a call, or what is in brackets.
-_ATOM = re.compile(r"[\w.]+(\[[^\[\]]*\])?$|[\w.]*\([^()]*(\([^()]*\)[^()]*)*\)$")
+_ATOM = pattern(r"[\w.]+(\[[^\[\]]*\])?$|[\w.]*\([^()]*(\([^()]*\)[^()]*)*\)$")
 
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
@@ -275,8 +276,8 @@ def _shown(operand: Input, value: Any, found: Any, index: Any, here: str) -> str
 # is none for an operation whose text is not known, as from Python, or whose operand no rule here knows how to keep
 # away.
 
-_CALL = re.compile(r"\(*((?:\w+\.)*)(\w+)\((.*)\)$", re.DOTALL)
-_METHOD = re.compile(r"(.+)\.(\w+)\(\)$", re.DOTALL)
+_CALL = pattern(r"\(*((?:\w+\.)*)(\w+)\((.*)\)$", re.DOTALL)
+_METHOD = pattern(r"(.+)\.(\w+)\(\)$", re.DOTALL)
 _NEAR_ZERO = "1e-12"
 LARGE = 1e100  # beyond what any calculation means to reach
 

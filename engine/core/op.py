@@ -17,17 +17,15 @@ The function that is called, `mul(x, y)`, is a closure made for the row: see `di
 from __future__ import annotations
 
 import ast
-import sys
-from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-from importlib import import_module
-from typing import Any, Literal, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import Rows
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, describe
 
-E = TypeVar("E")
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
 Role: TypeAlias = Literal["", "copy", "view", "tied", "opaque", "adding", "loop", "truths", "involution"]
@@ -321,62 +319,6 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
             return (operands[0] and any(live),) * len(live), out and any(live)
         keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
         return tuple(any(keep[position] for keep in keeps) for position in range(len(live))), any(k[-1] for k in keeps)
-
-
-class Rows(dict[str, E]):
-    """Rows by name. The module that makes a row is imported when the row is first asked for; the names are known."""
-
-    def __init__(self) -> None:
-        self.modules: dict[
-            str, str
-        ] = {}  # by the name of each row, the module that makes it; in the order of the table
-
-    def know(self, modules: dict[str, str]) -> None:
-        """From now on, know the module that makes each row, and their order."""
-        self.modules = modules | {name: "" for name in self.modules if name not in modules}
-
-    def __missing__(self, name: str) -> E:
-        import_module(self.modules[name])
-        return super().__getitem__(name)
-
-    def __setitem__(self, name: str, row: E) -> None:
-        maker = self.modules.setdefault(name, "")
-        if not maker or maker in sys.modules:  # else that module is still to come, and makes another one of this
-            super().__setitem__(name, row)
-
-    def __delitem__(self, name: str) -> None:
-        del self.modules[name]
-        super().__delitem__(name)
-
-    def pop(self, name: str, *default: Any) -> Any:
-        """Take a row out of the table."""
-        self.modules.pop(name, None)
-        return super().pop(name, *default)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.modules
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.modules)
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A row, or the default if no row has that name."""
-        return self[name] if name in self.modules else default
-
-    def keys(self) -> KeysView[str]:  # type: ignore[override]  # as below: not those of a dictionary
-        """The names, for which nothing is imported."""
-        return self.modules.keys()
-
-    def values(self) -> ValuesView[E]:  # type: ignore[override]
-        """All rows, which are imported."""
-        return {name: self[name] for name in self.modules}.values()
-
-    def items(self) -> ItemsView[str, E]:  # type: ignore[override]
-        """All rows with their names, which are imported."""
-        return {name: self[name] for name in self.modules}.items()
 
 
 OPS: Rows[Op] = Rows()  # every operation

@@ -9,9 +9,10 @@ from typing import Any
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand, operator_of
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Function, Rows, Signature
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Function, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import Rows
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
 
 

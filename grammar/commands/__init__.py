@@ -2,34 +2,36 @@
 
 `registry` has the decorator `command`, the table COMMANDS and what a command is called with; `operands` the kinds of
 operands; `host` what a command sees of its session. Help, completion, syntax errors, lint, the session log and `save`
-read the table. From outside, import from here or from `registry`; importing this package fills the table. A command
-hands its results to the session, and prints nothing.
+read the table. From outside, import from here or from `registry`; importing this package names the commands, whose
+files are imported when they are asked for. A command hands its results to the session, and prints nothing.
 """
 
-# isort: off
-# In this order `help` lists what is in them.
-from agrad.grammar.commands import gradients, graphs, export, uncertainty, solving, history
-from agrad.grammar.commands.plot import command as plot, contour, histogram
-from agrad.grammar.commands import session
+from typing import TYPE_CHECKING
 
-# isort: on
-from agrad.grammar.commands.gradients import gradient_of, why_none
+from agrad.engine.lazy import lazy
 from agrad.grammar.commands.registry import COMMANDS, Call, Command
+from agrad.grammar.syntax.keywords import SHAPES
 
-__all__ = [
-    "COMMANDS",
-    "Call",
-    "Command",
-    "contour",
-    "export",
-    "gradient_of",
-    "gradients",
-    "graphs",
-    "histogram",
-    "history",
-    "plot",
-    "session",
-    "solving",
-    "uncertainty",
-    "why_none",
-]
+if TYPE_CHECKING:
+    from agrad.grammar.commands import gradients as gradients
+else:
+    __getattr__ = lazy(__name__, "gradients")
+
+__all__ = ["COMMANDS", "Call", "Command"]
+
+# By file, its commands; in this order `help` lists them.
+_FILES = {
+    "gradients": "backward retain watch grad zero_grad step check explain",
+    "graphs": "graph graphs info set forward",
+    "export": "export formula",
+    "uncertainty": "budget correlate",
+    "solving": "fit solve minimize maximize",
+    "history": "reset history again redo save",
+    "plot.command": "plot",
+    "plot.contour": "contour",
+    "plot.histogram": "histogram",
+    "session": "time vars limit undo load help quit",
+}
+_MODULES = {word: f"{__name__}.{file}" for file, words in _FILES.items() for word in words.split()}
+COMMANDS.know(_MODULES)
+SHAPES.know(_MODULES)

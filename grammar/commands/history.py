@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import Call, command
@@ -62,7 +62,7 @@ def _history(session: Session, call: Call) -> None:
     session.emit(Table(text) if lines else Printed("no statement is in effect yet"))
 
 
-_STEP = re.compile(r"\s*(undo|redo)\b")
+_STEP = pattern(r"\s*(undo|redo)\b")
 
 
 @command(

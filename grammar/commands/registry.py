@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NoGraph
+from agrad.engine.lazy import Rows
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
@@ -145,7 +146,7 @@ class Command(Struct):
         self.run(session, Call(*parts))
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: Rows[Command] = Rows()
 
 
 def command(

@@ -11,6 +11,7 @@ from typing import Any
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS, REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.lazy import pattern
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
@@ -29,8 +30,8 @@ from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import followers
 
-_WORD = re.compile(r"[^\W\d]\w*$")
-_COLUMN = re.compile(r"""([^\W\d]\w*)\[(?:[^\[\]"']*,)?\s*\[?(?:"[^"]*",\s*)*["']([^"'\n]*)$""")  # t["spe, t[:, "spe
+_WORD = pattern(r"[^\W\d]\w*$")
+_COLUMN = pattern(r"""([^\W\d]\w*)\[(?:[^\[\]"']*,)?\s*\[?(?:"[^"]*",\s*)*["']([^"'\n]*)$""")  # t["spe, t[:, "spe
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})

@@ -11,6 +11,7 @@ from agrad.engine.autodiff.uncertainty import lost
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
+from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number
 from agrad.grammar.prompt.noise import NOISE, is_noise
@@ -21,7 +22,7 @@ _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
 _MOST = 1000  # nodes to visit
 _LINES = 3  # at most, where the terminal is narrow
-_STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
+_STEP = pattern(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
 
 
 class Changes:

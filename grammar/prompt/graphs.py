@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +10,7 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.inspect import memory
+from agrad.engine.lazy import pattern
 from agrad.engine.values import format_number
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.session.session import Session
@@ -19,7 +19,7 @@ from agrad.grammar.syntax.parser import lexed
 if TYPE_CHECKING:
     from agrad.grammar.session.session import Session
 
-_BARE = re.compile(
+_BARE = pattern(
     r"\s*(backward|explain|forward|grad|graph|info)\b\s*(?:(as|depth|retain|create_graph|fresh|trace)\b.*)?$"
 )
 

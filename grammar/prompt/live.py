@@ -18,6 +18,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.lazy import pattern
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
@@ -45,7 +46,7 @@ _COSTS = {
     "learning": 8,
     "linear algebra": 8,
 }
-_TARGET = re.compile(r"\s*(?:var\s+)?[^\W\d]\w*\s*=(?!=)|\s*print\b(?!\()|\s*backward\b")
+_TARGET = pattern(r"\s*(?:var\s+)?[^\W\d]\w*\s*=(?!=)|\s*print\b(?!\()|\s*backward\b")
 
 
 class Live:

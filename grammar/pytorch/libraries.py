@@ -10,6 +10,19 @@ from __future__ import annotations
 import math
 from functools import cache
 
+# What PyTorch has in modules of its own, and where agrad has the same names.
+NAMESPACES = {
+    "autograd": "agrad.engine.autodiff.autograd",
+    "nn": "agrad.engine.nn",
+    "nn.init": "agrad.engine.nn.init",
+    "nn.parameter": "agrad.engine.nn.parameter",
+    "optim": "agrad.engine.nn.optim",
+    "optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "nn.utils": "agrad.engine.nn.utils",
+    "utils.data": "agrad.engine.nn.utils.data",
+}
+
 # fmt: off
 _NAMES = {
     "torch": (

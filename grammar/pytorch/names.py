@@ -27,7 +27,7 @@ from agrad.engine.values import describe, format_shape
 from agrad.grammar import values
 from agrad.grammar.pytorch import functions, libraries
 from agrad.grammar.pytorch.functions import FORMS
-from agrad.grammar.pytorch.libraries import CONSTANTS
+from agrad.grammar.pytorch.libraries import CONSTANTS, NAMESPACES
 
 DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
 _STAND_INS = frozenset({"time", "random", "copy"})  # modules of Python of which agrad has a few functions
@@ -458,20 +458,6 @@ def _repeated(x: Any, *sizes: Any) -> Any:
         have = f"{len(counts)} number{'' if len(counts) == 1 else 's'}"
         raise AgradError("shape", f"repeat of shape {format_shape(shape_of_any(x))} needs a number an axis, not {have}")
     return FUNCTIONS["tile"].call(x, *counts)
-
-
-# What PyTorch has in modules of its own, and where agrad has the same names.
-NAMESPACES = {
-    "autograd": "agrad.engine.autodiff.autograd",
-    "nn": "agrad.engine.nn",
-    "nn.init": "agrad.engine.nn.init",
-    "nn.parameter": "agrad.engine.nn.parameter",
-    "optim": "agrad.engine.nn.optim",
-    "optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
-    "lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
-    "nn.utils": "agrad.engine.nn.utils",
-    "utils.data": "agrad.engine.nn.utils.data",
-}
 
 
 def names_in(prefix: str) -> list[str]:

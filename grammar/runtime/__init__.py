@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from agrad.engine.lazy import lazy
 
 if TYPE_CHECKING:
+    from agrad.grammar.runtime import graph_fixes as graph_fixes
+    from agrad.grammar.runtime import name_errors as name_errors
     from agrad.grammar.runtime import objects as objects
 else:
-    __getattr__ = lazy(__name__, "objects")
+    __getattr__ = lazy(__name__, "graph_fixes", "name_errors", "objects")

@@ -22,8 +22,8 @@ from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
+from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch.names import DTYPE, IGNORED, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import format_of_texts
@@ -58,7 +58,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "u": Attribute(_u),
     "requires_grad": Attribute(lambda x: x.requires_grad),
     "is_leaf": Attribute(lambda x: x.is_leaf),
-    "dtype": Attribute(lambda x: DTYPE, _AS_IS),
+    "dtype": Attribute(lambda x: pytorch.names.DTYPE, _AS_IS),
     "device": Attribute(lambda x: "cpu", _AS_IS),
     "grad_fn": Attribute(lambda x: x.grad_fn),
     "_version": Attribute(lambda x: float(x.version)),
@@ -98,7 +98,7 @@ def _same(x: Tensor, **_: Any) -> Tensor:
 def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
     """`x.to(…)`: a device, a type, both, or a value that has these. Only a mask is of another type than x."""
     targets = target if isinstance(target, tuple) else (target,)
-    kind = next((one for one in (dtype, *targets) if type_name(one) in IGNORED), None)
+    kind = next((one for one in (dtype, *targets) if type_name(one) in pytorch.names.IGNORED), None)
     return of_type(x, kind)
 
 
@@ -134,7 +134,7 @@ _MASK_METHODS = {
 
 def _own(name: str) -> Callable[..., Any]:
     """The function of PyTorch of a name, as a method."""
-    return lambda x, **given: OWN[f"torch.{name}"](x, *given.values())
+    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
 
 
 class Method(Struct):
@@ -188,8 +188,8 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "masked_fill": ("mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x), _NEVER),
     **{name: (form, _own(name), _NEVER) for name, form in _MASK_METHODS.items()},
-    "gather": ("axis, index", lambda x, axis, index: OWN["torch.gather"](x, axis, index), _NEVER),
-    "chunk": ("chunks, axis=0", lambda x, chunks, axis: OWN["torch.chunk"](x, chunks, axis), _NEVER),
+    "gather": ("axis, index", lambda x, axis, index: pytorch.names.OWN["torch.gather"](x, axis, index), _NEVER),
+    "chunk": ("chunks, axis=0", lambda x, chunks, axis: pytorch.names.OWN["torch.chunk"](x, chunks, axis), _NEVER),
     "add_": ("other, alpha=1", _write("add"), _NEVER),
     "sub_": ("other, alpha=1", _write("sub"), _NEVER),
     "mul_": ("other", _write("mul"), _NEVER),
@@ -240,9 +240,9 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         raise _unknown(value, name, {})
     if name in METHODS:
         return METHODS[name]
-    if name in FUNCTIONS or name in RENAMED:
-        return FUNCTIONS[RENAMED.get(name, name)].call
-    base = RENAMED.get(name[:-1], name[:-1])
+    if name in FUNCTIONS or name in pytorch.names.RENAMED:
+        return FUNCTIONS[pytorch.names.RENAMED.get(name, name)].call
+    base = pytorch.names.RENAMED.get(name[:-1], name[:-1])
     if name.endswith("_") and base in FUNCTIONS and FUNCTIONS[base].pure:
         return _in_place(name, FUNCTIONS[base].call)
     if name in ATTRIBUTES:
@@ -321,8 +321,8 @@ _OF_OTHERS = {**dict.fromkeys(("n", "nominal_value"), "data"), **dict.fromkeys((
 
 
 def _unknown(value: Any, name: str, known: Iterable[str]) -> AgradError:
-    if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
-        why, advice = NO_METHODS[name]
+    if name in pytorch.names.NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
+        why, advice = pytorch.names.NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
     close = [_OF_OTHERS[name]] if name in _OF_OTHERS else suggest(name, sorted(known))
     instead = tuple(f".{word}" for word in close)

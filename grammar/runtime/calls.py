@@ -11,10 +11,9 @@ from agrad.engine.core.graph import Node, touch
 from agrad.engine.core.op import FUNCTIONS, VIEWERS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.grammar import runtime, values
+from agrad.grammar import pytorch, runtime, values
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch import names as pytorch_names
-from agrad.grammar.pytorch.names import DIFFERING, NAMESPACES, method_there
+from agrad.grammar.pytorch.libraries import NAMESPACES
 from agrad.grammar.results import Noted, Plot, Result, Settings
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.analysis import at_once
@@ -22,7 +21,6 @@ from agrad.grammar.runtime.budget import Watch
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, as_tensor, between, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Frame, Loop, Spread, Staging
 from agrad.grammar.runtime.compiler import DERIVATIVES, SKIPPED
-from agrad.grammar.runtime.name_errors import not_called, of_a_module, unknown, unknown_in
 from agrad.grammar.runtime.notes import READERS, CutPaths, Growth, SpreadLosses, iteration
 from agrad.grammar.runtime.operations import (
     ALIASES,
@@ -222,8 +220,8 @@ class Names(Core):
     def unknown(self, name: str, span: Span) -> AgradError:
         """The error for an unknown name, with suggestions."""
         if name in self.session.absent:
-            return of_a_module(name, self.session.absent[name], span)
-        return unknown(name, span, [*self.session.names, *self.frames[-1].scopes[0]])
+            return runtime.name_errors.of_a_module(name, self.session.absent[name], span)
+        return runtime.name_errors.unknown(name, span, [*self.session.names, *self.frames[-1].scopes[0]])
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         name, module = detail
@@ -232,14 +230,14 @@ class Names(Core):
         if own is not None:
             frame.stack.append(adapted(runtime.objects.member(own, [*path, name])))
             return
-        if module in pytorch_names.DRAWERS:
+        if module in pytorch.names.DRAWERS:
             frame.stack.append(self._drawer(module, name, span))
             return
-        function = pytorch_names.function(module, name)
+        function = pytorch.names.function(module, name)
         if function is None:
-            function = pytorch_names.constant(module, name)
+            function = pytorch.names.constant(module, name)
             if function is None:
-                raise unknown_in(module, name, span)
+                raise runtime.name_errors.unknown_in(module, name, span)
         frame.stack.append(function)
 
     def _drawer(self, module: str, name: str, span: Span) -> Any:
@@ -362,7 +360,7 @@ class Calls(Names):
         if is_object(function):
             return self._call_object(stack, function, args, keywords, span)
         if not callable(function):
-            raise not_called(function, (*args, *keywords), span)
+            raise runtime.name_errors.not_called(function, (*args, *keywords), span)
         current().origin = span
         name = getattr(function, "__name__", "")
         if name in FOLDING and args and function is FUNCTIONS[name].call:
@@ -428,7 +426,7 @@ class Calls(Names):
             self.frames.append(self._enter(*own, keywords))
             return True
         if not callable(function):
-            raise not_called(function, (*args, *keywords), span)
+            raise runtime.name_errors.not_called(function, (*args, *keywords), span)
         args = tuple(map(as_tuple_if_list, args))
         keywords = {name: as_tuple_if_list(value) for name, value in keywords.items()}
         stack.append(adapted(runtime.objects.call(function, args, keywords)))
@@ -455,8 +453,8 @@ class Calls(Names):
                 return ENTERED
             return ENTERED if self._call_object(frame.stack, found, args, keywords, span) else None
         current().origin = span
-        if name in DIFFERING and self.session.imported and type(value) is Tensor:
-            own = method_there(name, args, keywords, self.session.imported)
+        if self.session.imported and name in pytorch.names.DIFFERING and type(value) is Tensor:
+            own = pytorch.names.method_there(name, args, keywords, self.session.imported)
             if own is not None:
                 found = adapted(own(value, *args, **keywords))
                 if name == "split":

@@ -18,10 +18,10 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
+from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.libraries import names_bound
 from agrad.grammar.pytorch.libraries import note_on_import as note_on
-from agrad.grammar.pytorch.names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
 from agrad.grammar.syntax import ast
 
@@ -312,9 +312,9 @@ class _Compiler:
 
     def _import(self, node: ast.Import) -> None:
         for module, name, here in node.names:
-            if is_imported(module, name):  # functions are known without their modules
+            if pytorch.names.is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
-        libraries = tuple([name for name in LIBRARIES if name in re.split(r"\W+", node.text)])
+        libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
         absent = {name: module for name, module in names_bound(node.text).items() if module in node.others}
         if libraries or absent:
             self.emit([(Do.IMPORT, (libraries, absent), node.span)])
@@ -418,7 +418,7 @@ def _call(node: ast.Call) -> list[Part]:
     called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
     arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
     module = module_name(function) if isinstance(function, ast.Attribute) else None
-    if takes_several(called) or (module is not None and has_classes(module)):
+    if takes_several(called) or (module is not None and pytorch.names.has_classes(module)):
         arguments = [_as_tuple(argument) for argument in arguments]
     elif isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1:
         arguments = [_of_unknown(arguments[0]), *arguments[1:]]
@@ -515,7 +515,7 @@ def module_name(node: ast.Attribute) -> str | None:
     while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_PREFIX:
         parts.append(inner.name)
         inner = inner.value
-    if not isinstance(inner, ast.Name) or inner.id not in PREFIXES:
+    if not isinstance(inner, ast.Name) or inner.id not in pytorch.names.PREFIXES:
         return None
     return ".".join([inner.id, *reversed(parts)])
 

@@ -14,6 +14,7 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, REQUIRED, Entry
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
+from agrad.engine.lazy import pattern
 from agrad.engine.ops.tables import Table
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
@@ -23,9 +24,9 @@ from agrad.grammar.syntax.parser import can_be_read, parse
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
 
-_RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
-_GIVEN = re.compile(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
-_NAMES = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
+_GIVEN = pattern(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
+_NAMES = pattern(r"(?<![\w.])[^\W\d]\w*")
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # A text on one side of a plus.
 _JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
@@ -338,10 +339,10 @@ _OF_FRAMES = {
     "loc": "{t}[{x} > 0]   for rows",
     "plot": "plot {x}, {y}",
 }
-_GENERIC = re.compile(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
-_COLUMN_FIXES_NAMES = re.compile(r"(?<![\w.\"'])[^\W\d]\w*")
+_GENERIC = pattern(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
+_COLUMN_FIXES_NAMES = pattern(r"(?<![\w.\"'])[^\W\d]\w*")
 _ROWS = 5  # of head and tail
-_LEADING = re.compile(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
+_LEADING = pattern(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 
 
 def column_fixes(facts: UnknownColumn, at: Origin | None) -> list[str]:

@@ -15,6 +15,7 @@ from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import format_number
+from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
@@ -22,7 +23,6 @@ from agrad.grammar.runtime.bytecode import Code, Do, Frame, Loop
 from agrad.grammar.runtime.calls import ENTERED, MISSING, Core
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
 from agrad.grammar.runtime.expressions import Operators, no_arithmetic
-from agrad.grammar.runtime.name_errors import unknown
 from agrad.grammar.runtime.operations import holds, is_ragged, iterate, joined, sides, spread, truth
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -109,7 +109,7 @@ class Statements(Core):
         if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
-            raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
+            raise runtime.name_errors.unknown(node.value.id, span, ())  # `grad`, the command without its operand
         if getattr(type(value), "is_silent", False) and called is not None and module_name(called) is None:
             return  # such as `net.eval()`, which is called for its effect
         self.end_line()

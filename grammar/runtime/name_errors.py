@@ -9,6 +9,7 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
+from agrad.engine.lazy import pattern
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Span, suggest
@@ -294,7 +295,7 @@ def _from_one(given: str, shape: Shape) -> str:
     return ", ".join(str(one - 1) for one in numbers) if fits else ""
 
 
-_RAISED = re.compile(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
+_RAISED = pattern(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
 
 
 def _power_of(value: float, given: str, span: Span) -> str:

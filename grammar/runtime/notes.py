@@ -13,6 +13,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.lazy import pattern
 from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.bytecode import Do, Frame
@@ -278,7 +279,7 @@ def _without_history(name: str, node: Node, statement: Span) -> str | None:
 
 # The note on a statement whose result is nan: which operation is not defined at its operands.
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = pattern(r"[^\W\d]\w*")
 
 
 def note_on_nan(

@@ -22,7 +22,7 @@ from agrad.engine.nn.objects import Object, stores_of
 from agrad.engine.nn.utils.data import Dataset
 from agrad.engine.values import describe, whole
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.pytorch.names import NAMESPACES
+from agrad.grammar.pytorch.libraries import NAMESPACES
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.values.lists import quoted

@@ -13,11 +13,10 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.data_files import note_read, require_files
 from agrad.engine.text import printable
+from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
-from agrad.grammar.runtime.graph_fixes import listed
-from agrad.grammar.runtime.name_errors import unknown
 from agrad.grammar.syntax.parser import RESERVED, tokens
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def refuse_call(name: str, span: Span, known: Collection[str]) -> None:
     """Refuse the call of an unknown function in an expression; `known` are other names. Raises AgradError."""
     if not span.source.text[span.end :].lstrip().startswith("("):
         return
-    problem = unknown(name, span, known)
+    problem = runtime.name_errors.unknown(name, span, known)
     if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
         problem.fixes = [Hint("agrad functions   lists the functions")]
     raise problem
@@ -72,8 +71,8 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
         return ""
     verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
     itself = ", and is differentiated by itself" if apart else ""
-    told = f"{listed(asked)} {verb} what goes through {name}"
-    return f"{name} was computed from {listed(by)}{itself}: {told}"
+    told = f"{runtime.graph_fixes.listed(asked)} {verb} what goes through {name}"
+    return f"{name} was computed from {runtime.graph_fixes.listed(by)}{itself}: {told}"
 
 
 def open_names(text: str) -> list[str]:

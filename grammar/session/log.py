@@ -21,7 +21,7 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
-from agrad.grammar.commands.registry import COMMANDS, of, words
+from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
 from agrad.grammar.runtime.bytecode import Do
@@ -265,7 +265,7 @@ def is_block(statement: ast.Statement) -> bool:
 
 def asks(text: str) -> bool:
     """Whether a text may have a command that needs the log of its session."""
-    return any(word in text for word in words(lambda made: made.needs == "log"))
+    return any(word in text and COMMANDS[word].needs == "log" for word in COMMANDS)
 
 
 def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:

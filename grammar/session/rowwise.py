@@ -7,7 +7,6 @@ results.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
+from agrad.engine.lazy import pattern
 from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
@@ -100,8 +100,8 @@ class NoNumber(EveryRow):
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
-_RANDOM = re.compile(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
-_BACKTICKS = re.compile(r"`([^`\"\n]+)`")
+_RANDOM = pattern(r"\b(rand\w*|dropout)\b")  # a text that draws random numbers contains one of these words
+_BACKTICKS = pattern(r"`([^`\"\n]+)`")
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
 

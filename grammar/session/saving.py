@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.lazy import pattern
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.grammar.commands.plot.files import drawn
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     Part = Typed | str | Picture
 
-_HEAD = re.compile(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
+_HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages
 # The endings of what `save` does not write: other programs would not read a script of that name.
 _OTHERS = frozenset(".pdf .docx .doc .odt .rtf .tex .ipynb .py .json .csv .png .svg .jpg .jpeg .gif .xlsx".split())

@@ -19,12 +19,13 @@ from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.lazy import pattern
 from agrad.engine.ops.creation import remember_random
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
-from agrad.grammar.commands import COMMANDS, gradient_of
-from agrad.grammar.commands.registry import Call, Command, of
+from agrad.grammar import commands, runtime
+from agrad.grammar.commands.registry import COMMANDS, Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import write_text
 from agrad.grammar.loops.hot_loops import counter
@@ -34,7 +35,6 @@ from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.bytecode import Code, Frame, Loop
 from agrad.grammar.runtime.calls import MISSING
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
-from agrad.grammar.runtime.graph_fixes import explain
 from agrad.grammar.runtime.machine import Machine, note_second_order
 from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import DEPTH, OutputBuffer, SessionLog, Steps, asks, is_block, together
@@ -66,7 +66,7 @@ def _ignore(result: Result) -> None:
     """The listener by default: it drops results."""
 
 
-_COMPARED = re.compile(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
+_COMPARED = pattern(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
 
 
 def _note_arrow(text: str, emit: Callable[[Result], None]) -> None:
@@ -497,7 +497,8 @@ class Session:
             self.steps.drop(log)
             self.record.cut(place)
             if isinstance(error, AgradError):
-                explain(error, self.steps.since, (entry.span for entry in reversed(self.record.entries)), self.names)
+                entries = (entry.span for entry in reversed(self.record.entries))
+                runtime.graph_fixes.explain(error, self.steps.since, entries, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
@@ -584,5 +585,5 @@ class Session:
         if expression.name == "grad":
             value = self.machine.run(compile_expression(expression.value))
             if isinstance(value, Tensor):
-                return gradient_of(expression.value.span.text, value, self).text(self.settings)
+                return commands.gradients.gradient_of(expression.value.span.text, value, self).text(self.settings)
         return f"{expression.span.text} = none"

@@ -14,9 +14,9 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.pytorch.libraries import HERE
 from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.fixes import corrected, several_values
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.errors.operands import misread_option, without_parameters
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
 from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SETTABLE, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
@@ -271,7 +271,7 @@ class Builder(Expressions):
         """What was measured, and the model of the parameters."""
         _, y, model, *_ = parts
         given, names = self.over(parts, model)
-        if (problem := misread_option([name.span for name in names])) is not None:
+        if (problem := errors.operands.misread_option([name.span for name in names])) is not None:
             raise problem
         start = given.pop("from", None)
         starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
@@ -301,7 +301,7 @@ class Builder(Expressions):
         given: dict[str, Any] = dict(self.keywords([part for part in parts if isinstance(part, s.Parameter)]))
         if "over" not in given:
             starts = [name for name, _ in self.keywords(given["from"].items)] if "from" in given else []
-            raise without_parameters(value.span, starts, str(parts[0]))
+            raise errors.operands.without_parameters(value.span, starts, str(parts[0]))
         return given, given.pop("over").items
 
     def formula(self, parts: Parts) -> s.Command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agrad.engine.lazy import Rows
 from agrad.grammar.syntax.loader import saved
 
 
@@ -129,7 +130,7 @@ SETTABLE = {
 }
 
 # How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.
-SHAPES = {
+_OWN_SHAPES = {
     "var": "var x = 2",
     "del": "del x, y",
     "for": "for i in range(3): x = x + i",
@@ -137,3 +138,6 @@ SHAPES = {
     "from": "from torch import sin",
     "fails": "fails freed: backward d",
 }
+SHAPES: Rows[str] = Rows()
+for _word, _shape in _OWN_SHAPES.items():
+    SHAPES[_word] = _shape

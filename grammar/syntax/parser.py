@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
+from agrad.engine.lazy import pattern
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
@@ -131,7 +131,7 @@ def parse_expression(source: Source) -> ast.Expr:
     raise syntax_error("not an expression", first.span)
 
 
-_DECORATOR_ALONE = re.compile(r"(^|\n)[ \t]*@[^\n]+(\n[ \t]*#[^\n]*)*\n?\Z")  # at the end, but for comments
+_DECORATOR_ALONE = pattern(r"(^|\n)[ \t]*@[^\n]+(\n[ \t]*#[^\n]*)*\n?\Z")  # at the end, but for comments
 
 
 def needs_more(text: str) -> bool:

@@ -8,3 +8,15 @@ mathematics; operands: for what other programs write of plots and fits
 context: the tokens around the error, which recognisers look at
 aliases: the names that an import defines
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.grammar.syntax.errors import aliases as aliases
+    from agrad.grammar.syntax.errors import calculus as calculus
+    from agrad.grammar.syntax.errors import operands as operands
+    from agrad.grammar.syntax.errors import recognisers as recognisers
+else:
+    __getattr__ = lazy(__name__, "aliases", "calculus", "operands", "recognisers")

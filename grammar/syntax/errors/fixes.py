@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from agrad.engine.errors import Hint
+from agrad.engine.lazy import pattern
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 
@@ -13,15 +14,15 @@ _LONGEST = 200  # characters of a line that is proposed
 # The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
 _COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
 # A product without its sign; `sign` before it may divide by all of it, or by the number alone.
-_PRODUCT = re.compile(
+_PRODUCT = pattern(
     r"(?P<sign>(?:\^|\*\*|/|%|÷|√)[ \t]*-?[ \t]*)?(?<![\w.])(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<name>[^\W\d]\w*)"
 )
 # What belongs to the second factor: a call, and a power.
-_FACTOR = re.compile(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join(SUPERSCRIPTS)}]+)?(?![\w.(\[])")
-_IN_BRACES = re.compile(r"(\^|\*\*)\{([^{}]*)\}")
-_EXPONENT = re.compile(r"\d+(?:\.\d*)?[eE]\d*")
-_DEFINITION = re.compile(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
-_SEVERAL = re.compile(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
+_FACTOR = pattern(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join(SUPERSCRIPTS)}]+)?(?![\w.(\[])")
+_IN_BRACES = pattern(r"(\^|\*\*)\{([^{}]*)\}")
+_EXPONENT = pattern(r"\d+(?:\.\d*)?[eE]\d*")
+_DEFINITION = pattern(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
+_SEVERAL = pattern(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
 
 
 def short(fixes: Iterable[str]) -> list[str]:
