@@ -42,6 +42,7 @@ FROM_ENGINE = {
         "format_value",
         "np",
     },
+    "agrad.engine.lazy": {"Rows", "lazy", "pattern"},  # loading, which computes nothing
     "agrad.engine.extras": {"extra"},
     "agrad.engine.inspect.budget": {"budget"},
     "agrad.engine.inspect.budget_forms": {"fields"},
