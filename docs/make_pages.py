@@ -12,7 +12,7 @@ from agrad.cli.integrations import textmate
 from agrad.engine.autodiff.gradcheck import Report
 from agrad.engine.compile.function import Compiled
 from agrad.engine.core.op import FUNCTIONS
-from agrad.grammar.help import errors_doc, functions_doc, language_doc, pytorch_doc
+from agrad.grammar.help import documents
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,7 +62,7 @@ def api_page() -> str:
     classes |= {"The result of ag.compile": Compiled, "The result of ag.check": Report}
     lines = [_API, "## Functions\n"]
     for name, function in functions.items():
-        lines.append(f"### ag.{functions_doc.escaped(name)}\n\n```text\nag.{name}{_signature(function)}\n```\n")
+        lines.append(f"### ag.{documents.escaped(name)}\n\n```text\nag.{name}{_signature(function)}\n```\n")
         lines.append(f"{_described(function)}\n")
     for title, described in classes.items():
         lines.append(f"## {title}\n\n{_described(described)}\n")
@@ -79,7 +79,7 @@ def _members(described: type) -> Iterator[str]:
             continue
         called = _signature(member, first=1) if callable(member) else ""
         first, _, _ = (inspect.getdoc(member) or "").partition("\n\n")
-        yield f"* `{name}{called}`: {functions_doc.prose(' '.join(first.split()))}"
+        yield f"* `{name}{called}`: {documents.prose(' '.join(first.split()))}"
 
 
 def _signature(function: Callable[..., Any], first: int = 0) -> str:
@@ -91,16 +91,16 @@ def _signature(function: Callable[..., Any], first: int = 0) -> str:
 
 def _described(documented: object) -> str:
     """A docstring, with its lists."""
-    return re.sub(r"^\\\* ", "* ", functions_doc.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
+    return re.sub(r"^\\\* ", "* ", documents.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli/package/README.md": package_page,
     "docs/api.md": api_page,
-    "docs/errors.md": errors_doc.markdown,
-    "docs/functions.md": functions_doc.markdown,
-    "docs/language.md": language_doc.markdown,
-    "docs/pytorch.md": pytorch_doc.markdown,
+    "docs/errors.md": documents.errors_page,
+    "docs/functions.md": documents.functions_page,
+    "docs/language.md": documents.language_page,
+    "docs/pytorch.md": documents.pytorch_page,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 

@@ -20,7 +20,7 @@ from thinned import thinned
 from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
-from agrad.grammar.help import pytorch_doc
+from agrad.grammar.help.documents import DIFFERENT
 from agrad.grammar.session.session import Session
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -42,7 +42,7 @@ def test_a_document_is_fresh(path, made, monkeypatch):
     assert (DOCS.parent / path).read_text(encoding="utf-8") == made(), "make docs writes it anew"
 
 
-@pytest.mark.parametrize("lines", [lines for _, _, lines in pytorch_doc.DIFFERENT])
+@pytest.mark.parametrize("lines", [lines for _, _, lines in DIFFERENT])
 def test_what_differs_from_pytorch_is_so(lines):
     *before, last = lines.split("; ")
     session = Session()

@@ -16,7 +16,7 @@ from agrad.engine.program.printer import listing
 from agrad.engine.program.trace import trace
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.completion import completions
-from agrad.grammar.help.functions_doc import markdown
+from agrad.grammar.help.documents import functions_page as markdown
 from agrad.grammar.help.help import functions, help_on
 from agrad.grammar.session.session import Session
 

@@ -99,14 +99,10 @@ def functions(markdown: bool, pytorch: bool) -> None:
     agrad functions --markdown > functions.md
     agrad functions --pytorch > pytorch.md
     """
-    if pytorch:
-        from agrad.grammar.help import pytorch_doc  # here, as below
+    if pytorch or markdown:
+        from agrad.grammar.help import documents  # here, as below
 
-        click.echo(pytorch_doc.markdown(), nl=False)
-    elif markdown:
-        from agrad.grammar.help import functions_doc  # here, since the list alone does not need it
-
-        click.echo(functions_doc.markdown(), nl=False)
+        click.echo(documents.pytorch_page() if pytorch else documents.functions_page(), nl=False)
     else:
         from agrad.grammar.help.help import functions as listed  # here, so that --help does not load the engine
 

@@ -46,8 +46,8 @@ def install(names: Iterable[str]) -> None:
     named: dict[str, Any] = {
         "__pos__": lambda x: x,
         "__setitem__": set_entries,
-        "T": property(lambda x: OPS["transpose"].call(x)),
-        "mT": property(lambda x: OPS["swap"].call(x)),
+        "T": property(lambda x: OPS["transpose"].call(x), doc="x with its axes reversed."),
+        "mT": property(lambda x: OPS["swap"].call(x), doc="The last two axes exchanged."),
     }
     for attribute, what in named.items():
         setattr(Tensor, attribute, what)

@@ -15,7 +15,7 @@ from agrad.engine.lazy import pattern
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
-from agrad.grammar.help import descriptions
+from agrad.grammar.help import words
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
 from agrad.grammar.pytorch import names as pytorch_names
@@ -328,11 +328,11 @@ class _Place:
         if isinstance(value, Table):
             yield from _columns(value)
         elif isinstance(value, Node) or (name == "grad_fn" and not direct):
-            yield from (Candidate(name, meaning=descriptions.NODE_ATTRIBUTES[name]) for name in NODE_ATTRIBUTES)
+            yield from (Candidate(name, meaning=words.NODE_ATTRIBUTES[name]) for name in NODE_ATTRIBUTES)
         elif not isinstance(value, str | tuple | range | Closure):
-            yield from (Candidate(name, meaning=descriptions.ATTRIBUTES[name]) for name in ATTRIBUTES)
+            yield from (Candidate(name, meaning=words.ATTRIBUTES[name]) for name in ATTRIBUTES)
             for name, method in METHODS.items():
-                yield Candidate(name, method.form.usage, descriptions.METHODS[name])
+                yield Candidate(name, method.form.usage, words.METHODS[name])
             yield from _functions(methods=True)
 
 
@@ -343,7 +343,7 @@ def _columns(value: Table) -> Iterator[Candidate]:
             yield Candidate(name, meaning=_told_of(value, name))
     yield Candidate("columns", meaning="the names of the columns")
     for name in ("shape", "T"):
-        yield Candidate(name, meaning=descriptions.ATTRIBUTES[name])
+        yield Candidate(name, meaning=words.ATTRIBUTES[name])
 
 
 def _told_of(value: Table, name: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from agrad.engine.core.op import FUNCTIONS, Entry
+from agrad.engine.core.op import FUNCTIONS, Entry, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
 from agrad.grammar.diagnostics import suggest
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from agrad.engine.core.op import Kink
     from agrad.grammar.commands.registry import Command
     from agrad.grammar.help.error_kinds import ErrorKind
+
+HEADING = "The value and derivative of a function where it has a kink, an end or a pole"
+FOOTING = """\
+Elsewhere derivatives are exact, in all orders. A branch that a condition did not select contributes exactly 0;
+a 0 that was computed follows IEEE arithmetic: 0*inf is nan. A backward that meets an inf or a nan notes once
+where it began."""
+
+
+def all_kinks() -> list[Kink]:
+    """The kinks of all functions, in the order of the functions; one that several functions share is listed once."""
+    return list(dict.fromkeys(kink for entry in FUNCTIONS.values() for kink in entry.kinks))
+
 
 WIDTH = 80
 WIDEST = 110  # of lines of text: longer ones are hard to read
@@ -132,7 +144,7 @@ def _mentioning(word: str, commands: Mapping[str, Command]) -> list[str]:
 
 def _otherwise(word: str) -> list[str]:
     """Help on a family of functions, an operator without one, an attribute or method."""
-    from agrad.grammar.help.descriptions import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
+    from agrad.grammar.help.words import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
 
     parts = []
     prefix, _, name = word.rpartition(".")
@@ -245,8 +257,6 @@ def kinks() -> str:
     """The values and derivatives of functions at kinks, ends and poles."""
     import textwrap  # here, as below, since only help needs it
 
-    from agrad.grammar.help.kinks import FOOTING, HEADING, all_kinks
-
     rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in all_kinks()]
     return "\n".join([HEADING, "", *rows, "", textwrap.fill(FOOTING, WIDTH)])
 
@@ -270,7 +280,7 @@ def operators() -> str:
 
 def lists() -> str:
     """Lists and vectors, and when + puts two lists together."""
-    from agrad.grammar.help.lists_page import page  # here, since only help needs it
+    from agrad.grammar.help.words import lists_page as page  # here, since only help needs it
 
     return page()
 

@@ -34,7 +34,8 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.help import descriptions, words
+from agrad.grammar.help import words
+from agrad.grammar.help import words as meanings
 from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.help.help import OPERATORS, topics
 from agrad.grammar.pytorch import names as pytorch
@@ -190,7 +191,7 @@ def of_samples() -> Iterator[Entry]:
 
 def of_help() -> Iterator[Entry]:
     known = {*topics(COMMANDS), *KINDS, *words.GLOSSARY, *words.EXTRAS, *words.PARTS}
-    known |= {*descriptions.ATTRIBUTES, *descriptions.METHODS, *descriptions.NODE_ATTRIBUTES}
+    known |= {*meanings.ATTRIBUTES, *meanings.METHODS, *meanings.NODE_ATTRIBUTES}
     known |= {
         *COMMANDS_ELSEWHERE,
         *NO_COMMANDS,

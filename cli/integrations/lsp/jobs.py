@@ -17,7 +17,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span, main_place, render
 from agrad.grammar.help.completion import described
-from agrad.grammar.lint.edited import EditedScript
+from agrad.grammar.lint.lint import EditedScript
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.session import Session
 

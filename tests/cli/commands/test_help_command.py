@@ -6,7 +6,7 @@ from thinned import thinned
 from agrad.cli.main import COMMANDS as OWN
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.functions_doc import markdown
+from agrad.grammar.help.documents import functions_page as markdown
 from agrad.grammar.help.help import TOPICS, functions, help_on, overview
 from agrad.grammar.help.words import EXTRAS
 

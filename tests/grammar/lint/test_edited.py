@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from test_lint import RIGHT, WRONG
 
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.lint import edited
-from agrad.grammar.lint.edited import EditedScript
-from agrad.grammar.lint.lint import problems
+from agrad.grammar.lint import lint
+from agrad.grammar.lint.lint import EditedScript, problems
 from agrad.grammar.syntax.parser import parse
 
 NAMES = ["args"]
@@ -87,7 +86,7 @@ def test_only_what_changes_is_read_and_checked_again(monkeypatch):
     text = "".join([*lines, "y = f(x3)\n", "f(1, 2)\n"])
     first = told(script.problems(text))
     read = []
-    monkeypatch.setattr(edited, "parse", lambda source: read.append(source.text) or parse(source))
+    monkeypatch.setattr(lint, "parse", lambda source: read.append(source.text) or parse(source))
     assert len(script.problems(text.replace("x100 = 100", "x100 = (100)"))) == len(first)
     assert read == ["x100 = (100)\n"]
     read.clear()

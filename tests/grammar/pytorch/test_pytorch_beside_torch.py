@@ -6,7 +6,7 @@ import re
 import pytest
 from test_pytorch import SAME
 
-from agrad.grammar.help.pytorch_doc import DIFFERENT
+from agrad.grammar.help.documents import DIFFERENT
 
 torch = pytest.importorskip("torch")
 

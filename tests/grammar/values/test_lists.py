@@ -3,7 +3,7 @@
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.help.lists_page import LISTS
+from agrad.grammar.help.words import LISTS
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
