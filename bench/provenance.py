@@ -21,8 +21,8 @@ from typing import Any
 import agrad.engine as ag
 from agrad.engine.core import dispatch
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
-from agrad.engine.core.graph import Node
-from agrad.engine.core.guards import Guard, truth
+from agrad.engine.core.graph import Guard, Node
+from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Function, Op
 from agrad.engine.core.tensor import Tensor

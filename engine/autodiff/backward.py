@@ -28,13 +28,15 @@ from agrad.engine.core.graph import (
     new_node,
     oldest,
     reachable,
+    roots_of,
+    together,
     touch,
 )
 from agrad.engine.core.graph_errors import MissingSeed, no_grad_error, unused_error
 from agrad.engine.core.guards import chain, look_behind, note_read, take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
-from agrad.engine.core.versions import check_walkable, roots_of, together, walkable
+from agrad.engine.core.versions import check_walkable, walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
 
@@ -57,7 +59,7 @@ def backward(
     """
     node, context, began = root.node, current(), perf_counter()
     if not node.requires_grad:
-        raise no_grad_error(root)
+        raise no_grad_error(root.node)
     keeps = create_graph if retain_graph is None else retain_graph
     plain = gradient is None and not (create_graph or watch)
     if not create_graph:
@@ -127,7 +129,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     single = isinstance(inputs, Tensor)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not y.node.requires_grad:
-        raise no_grad_error(y)
+        raise no_grad_error(y.node)
     seed = seed_of(y, gradient, create_graph)
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
@@ -148,7 +150,7 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
     behind = reachable(y.node, since)
     for x in inputs:
         if x.node not in behind or not x.node.requires_grad:
-            raise unused_error(y, x)
+            raise unused_error(y.node, x.node)
     order = leading_to(collect([y.node], since), [x.node for x in inputs])
     check_walkable(order, y.node)
     return order

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agrad.engine.autodiff.anomalies import say_not_finite
@@ -21,12 +22,11 @@ from agrad.engine.autodiff.forward_mode import push, push_along
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.dispatch import composed, operand
-from agrad.engine.core.graph import Node, collect, new_node, oldest, reachable
+from agrad.engine.core.graph import Node, collect, new_node, oldest, reachable, roots_of
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor
-from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
@@ -135,7 +135,7 @@ def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequ
 def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
     """One backward pass for each entry of y, or one forward pass for each entry of xs where that is less work."""
     if not y.node.requires_grad:
-        raise no_grad_error(y)
+        raise no_grad_error(y.node)
     if not y.shape:
         return list(gradients(y, xs, create_graph))
     afford("the Jacobian", *(y.shape + x.shape for x in xs))
@@ -505,91 +505,48 @@ def _closed(result: Any, xs: list[Tensor]) -> Any:
 
 # In the language, where every result can be differentiated again
 
-_FAMILY = "derivatives"
-
-
-@composed(
-    "grad",
-    "y; x=None",
-    pure=True,
-    family=_FAMILY,
-    doc="dy/dx as a value; of a function, its gradient function with respect to its first argument, or to number x.",
-    derivative="results can be differentiated again",
-    example="grad(sin)(0) == 1",
-    data=("x",),
+_ROWS = (
+    (
+        *("grad", "y; x=None", grad),
+        "dy/dx as a value; of a function, its gradient function with respect to its first argument, or to number x.",
+        "grad(sin)(0) == 1",
+    ),
+    (
+        *("jacobian", "y; x=None", jacobian),
+        "The derivatives of all entries of y, or of a function with respect to its first argument, or to number x.",
+        "jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
+    ),
+    (
+        *("hessian", "y; x=None", hessian),
+        "The second derivatives of a number, or of a function with respect to its first argument, or to number x.",
+        "hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
+    ),
+    (
+        *("jvp", "y; x, v", jvp),
+        "The derivative of a value, or of a function at x, in the direction v of x.",
+        "jvp(square, [1, 2], [1, 1]) == [2, 4]",
+    ),
+    (
+        *("vjp", "y; x, u", vjp),
+        "u times the derivatives of a value, or of a function at x.",
+        "vjp(square, [1, 2], [1, 1]) == [2, 4]",
+    ),
+    (
+        *("hvp", "y; x, v", hvp),
+        "The second derivatives of a number, or of a function at x, times v.",
+        "hvp(prod, [2, 3], [1, 0]) == [0, 1]",
+    ),
 )
-def _grad(y: Any, x: Any) -> Any:
-    return grad(y, x, create_graph=True)
-
-
-@composed(
-    "jacobian",
-    "y; x=None",
-    pure=True,
-    family=_FAMILY,
-    doc="The derivatives of all entries of y, or of a function with respect to its first argument, or to number x.",
-    derivative="results can be differentiated again",
-    example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
-    data=("x",),
-)
-def _jacobian(y: Any, x: Any) -> Any:
-    return jacobian(y, x, create_graph=True)
-
-
-@composed(
-    "hessian",
-    "y; x=None",
-    pure=True,
-    family=_FAMILY,
-    doc="The second derivatives of a number, or of a function with respect to its first argument, or to number x.",
-    derivative="results can be differentiated again",
-    example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
-    data=("x",),
-)
-def _hessian(y: Any, x: Any) -> Any:
-    return hessian(y, x, create_graph=True)
-
-
-@composed(
-    "jvp",
-    "y; x, v",
-    pure=True,
-    family=_FAMILY,
-    doc="The derivative of a value, or of a function at x, in the direction v of x.",
-    derivative="results can be differentiated again",
-    example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
-    data=("x", "v"),
-)
-def _jvp(y: Any, x: Any, v: Any) -> Any:
-    return jvp(y, x, v, create_graph=True)
-
-
-@composed(
-    "vjp",
-    "y; x, u",
-    pure=True,
-    family=_FAMILY,
-    doc="u times the derivatives of a value, or of a function at x.",
-    derivative="results can be differentiated again",
-    example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
-    data=("x", "u"),
-)
-def _vjp(y: Any, x: Any, u: Any) -> Any:
-    return vjp(y, x, u, create_graph=True)
-
-
-@composed(
-    "hvp",
-    "y; x, v",
-    pure=True,
-    family=_FAMILY,
-    doc="The second derivatives of a number, or of a function at x, times v.",
-    derivative="results can be differentiated again",
-    example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
-    data=("x", "v"),
-)
-def _hvp(y: Any, x: Any, v: Any) -> Any:
-    return hvp(y, x, v, create_graph=True)
+for _name, _signature, _function, _doc, _example in _ROWS:
+    composed(
+        *(_name, _signature),
+        pure=True,
+        family="derivatives",
+        doc=_doc,
+        derivative="results can be differentiated again",
+        example=_example,
+        data=tuple(_signature.partition("; ")[2].removesuffix("=None").split(", ")),
+    )(partial(_function, create_graph=True))
 
 
 # Functions whose result has lost its graph: a derivative of such a function would be 0, whatever it computes.

@@ -21,10 +21,19 @@ from agrad.engine.autodiff.transforms import hessian, jacobian
 from agrad.engine.core.arguments import number_of, plain_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import composed, operand
-from agrad.engine.core.graph import Node, Uncertainty, by_seq, collect, leading_to, new_node, reachable
+from agrad.engine.core.graph import (
+    Node,
+    Uncertainty,
+    by_seq,
+    collect,
+    leading_to,
+    leaves_of,
+    new_node,
+    reachable,
+    roots_of,
+)
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.core.versions import leaves_of, roots_of
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, Value, coerce, describe, fits, format_shape, np, shape_of, spread
 

@@ -29,16 +29,11 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from agrad.engine.errors import AgradError, Note, Origin
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
-
-if TYPE_CHECKING:
-    from agrad.engine.core.graph import Node
-    from agrad.engine.core.guards import Guard
-    from agrad.engine.core.tensor import Tensor
 
 _T = TypeVar("_T")
 
@@ -120,7 +115,7 @@ class Clock:
     __slots__ = ("compiled", "iterations", "roots", "walking")
 
     def __init__(self) -> None:
-        self.roots: list[Node] = []
+        self.roots: list[Any] = []
         self.walking = 0.0  # seconds in backwards
         self.compiled = 0.0  # seconds in loop iterations that ran compiled
         self.iterations = 0  # and how many these were
@@ -130,7 +125,7 @@ class Clock:
         self.iterations += iterations
         self.compiled += seconds
 
-    def walked(self, root: Node, seconds: float) -> None:
+    def walked(self, root: Any, seconds: float) -> None:
         """Add a backward from a node."""
         self.roots.append(root)
         self.walking += seconds
@@ -141,7 +136,7 @@ class Tracing:
 
     __slots__ = ("inputs", "names")
 
-    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
+    def __init__(self, inputs: Sequence[Any], names: Sequence[str]) -> None:
         self.inputs = inputs
         self.names = names
 
@@ -244,12 +239,12 @@ class Context:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.recording = True  # whether operations append nodes
-        self.guard: Guard | None = None  # the last of the guards that new nodes depend on
+        self.guard: Any = None  # the last `Guard` that new nodes depend on, or None
         self.origin: Origin | None = None  # of the expression that is being evaluated
         self.statement: Origin | None = None  # of the statement it is a part of
         self.undo_log: UndoLog | None = None
         self.tracing: Tracing | None = None
-        self.reads: list[tuple[Node, Origin | None]] | None = None  # values read as plain data, if collected
+        self.reads: list[tuple[Any, Origin | None]] | None = None  # nodes of values read as plain data, if collected
         self.clock: Clock | None = None
         self.anomalies = False  # whether a backward that gives nan is an error
         self.listener: Callable[[Note], None] | None = None  # receives notes on results
@@ -258,7 +253,7 @@ class Context:
         self.quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
         self.outer: Context | None = None  # that this is derived from
         self.scope: scope | None = None  # that this was made by
-        self.given: Guard | None = None  # the guard that it began with
+        self.given: Any = None  # the guard that it began with
         self.limits = limits or Limits()
         self.random = RandomNumbers()
         self.files = Files()

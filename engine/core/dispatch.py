@@ -25,7 +25,6 @@ from agrad.engine.core.op import (
     Entry,
     Function,
     Op,
-    Reach,
     Signature,
     as_one,
 )
@@ -711,20 +710,8 @@ def row(
     name: str,
     signature: str,
     *,
-    family: str,
-    array: Function,
-    scalar: Function | None = None,
-    rules: Mapping[str, tuple[str, Function]] | None = None,
-    selects: Mapping[str, Function] | None = None,
-    reach: Reach = "pointwise",
-    prepare: Function | None = None,
-    scatter: Function | None = None,
-    title: str | None = None,
-    total: bool | None = None,
-    samples: tuple[Any, ...] = (),
-    doc: str,
-    derivative: str = "",
-    example: str = "",
+    rules: Mapping[str, tuple[str, Function]] = {},
+    selects: Mapping[str, Function] = {},
     **facts: Any,
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
@@ -732,33 +719,27 @@ def row(
     The family `internal` is for operations that only rules use. An operation is pure. `total` says whether it never
     raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754.
     """
-    rules = rules or {}
     called = Signature(name, signature)
+    stated = {
+        "title": "".join(part.capitalize() for part in name.split("_")),
+        "total": facts.get("scalar") is not None,
+        **dict.fromkeys(("scalar", "prepare", "scatter")),
+        "reach": "pointwise",
+        **facts,
+    }
     OPS[name] = op = Op(
         name=name,
-        title=title or "".join(part.capitalize() for part in name.split("_")),
-        family=family,
         signature=called,
-        scalar=scalar,
-        array=array,
         rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
         reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
-        selects=tuple((selects or {}).get(operand) for operand in called.operands) if selects else None,
-        reach=reach,
-        prepare=prepare,
-        scatter=scatter,
-        samples=samples,
+        selects=tuple(map(selects.get, called.operands)) if selects else None,
         pure=True,
-        total=scalar is not None if total is None else total,
-        doc=doc,
-        derivative=derivative,
-        example=example,
         call=row,  # replaced at once by the closure made for the row
-        **facts,
+        **stated,
     )
     op.call = caller(op)
-    op.call.__name__, op.call.__doc__ = name, doc
-    if family != "internal":
+    op.call.__name__, op.call.__doc__ = name, op.doc
+    if op.family != "internal":
         FUNCTIONS[name] = op
     if op.shares:
         VIEWERS.add(op.call)
@@ -766,19 +747,7 @@ def row(
 
 
 def composed(
-    name: str,
-    signature: str,
-    *,
-    family: str,
-    doc: str,
-    derivative: str = "",
-    example: str = "",
-    samples: tuple[Any, ...] = (),
-    data: tuple[str, ...] = (),
-    alone: Function | None = None,
-    pure: bool = False,
-    total: bool = False,
-    **facts: Any,
+    name: str, signature: str, *, data: tuple[str, ...] = (), alone: Function | None = None, **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 
@@ -802,23 +771,11 @@ def composed(
             except MemoryError as error:
                 raise exhausted(name, error) from None
 
-        call.__name__, call.__doc__ = name, doc
+        FUNCTIONS[name] = Entry(name=name, signature=called, call=call, **facts)
+        call.__name__, call.__doc__ = name, facts["doc"]
         if alone is not None:
             call.alone = alone  # type: ignore[attr-defined]
-        FUNCTIONS[name] = made = Entry(
-            name=name,
-            family=family,
-            signature=called,
-            doc=doc,
-            derivative=derivative,
-            example=example,
-            samples=samples,
-            pure=pure,
-            total=total,
-            call=call,
-            **facts,
-        )
-        if made.shares:
+        if FUNCTIONS[name].shares:
             VIEWERS.add(call)
         return call
 

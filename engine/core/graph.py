@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.op import Op
-from agrad.engine.values import Shape, Value, shape_of
+from agrad.engine.errors import Origin
+from agrad.engine.values import Shape, Value, format_number, shape_of
 
-if TYPE_CHECKING:
-    from agrad.engine.core.guards import Guard
-    from agrad.engine.core.tensor import Tensor
-    from agrad.engine.errors import Origin
+PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 
 class Gradient:
@@ -30,8 +28,8 @@ class Gradient:
 
     __slots__ = ("calls", "cleared", "parts", "value")
 
-    def __init__(self, value: Tensor | None, parts: tuple[float, ...], calls: int, cleared: object) -> None:
-        self.value = value
+    def __init__(self, value: Any, parts: tuple[float, ...], calls: int, cleared: object) -> None:
+        self.value = value  # a Tensor, or None
         self.parts = parts  # the contributions of the first few calls, of a scalar
         self.calls = calls
         self.cleared = cleared  # what cleared it last
@@ -67,6 +65,9 @@ class Storage:
         self.way = way  # how it was written last: "set", "data", or a method such as "copy_"
 
 
+UNWRITTEN = Storage([])  # of every new value
+
+
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
@@ -87,6 +88,90 @@ class Uncertainty(Extra):
     dof: float  # degrees of freedom
     distribution: str  # normal, uniform or triangular
     linked: Mapping[Node, Any]  # the correlations with the entries of correlated leaves, and its own, row by row
+
+
+class Guard:
+    """One guard: its node, what was read there, the outcome, and the guard before it.
+
+    Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known: `stamp` is that of
+    the value, and a leaf with a later one has changed. `seq` is when the guard was made.
+    """
+
+    __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "seq", "stamp")
+
+    def __init__(
+        self,
+        parent: Guard | None,
+        node: Node | None,
+        read: Callable[[Value], object],
+        outcome: object,
+        roots: Roots,
+        origin: Origin | None,
+        stamp: int,
+        place: object = None,
+        seq: int = 0,
+    ) -> None:
+        self.parent = parent
+        self.node = node
+        self.read = read
+        self.outcome = outcome
+        self.roots = roots
+        self.origin = origin
+        self.stamp = stamp
+        self.place = place
+        self.length: int = parent.length + 1 if parent else 1
+        self.seq = seq or next_stamp()
+        # Consecutive guards share a list, which knows the last: so it is known whether one follows another.
+        self.line: list[int] = parent.line if parent and parent.line[0] == parent.seq else [0]
+        self.line[0] = self.seq
+
+    @property
+    def name(self) -> str:
+        """What was read: `x > 0`."""
+        return self.origin.text if self.origin else self.node.spell() if self.node else "a value"
+
+    @property
+    def text(self) -> str:
+        """The guard in words: `x > 0 is true, line 3`."""
+        if self.is_plain:
+            return f"plain data read at {self.origin.where if self.origin else '?'}"
+        place = f", {self.origin.where}" if self.origin else ""
+        return f"{self.name} is {self.said(self.outcome)}{place}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a value was read as plain data, for an unknown use."""
+        return self.outcome is PLAIN
+
+    @staticmethod
+    def said(outcome: object) -> str:
+        """The outcome, then or now, in words."""
+        if isinstance(outcome, bool):
+            return "true" if outcome else "false"
+        if isinstance(outcome, str):
+            outcome = float.fromhex(outcome)
+        return format_number(float(outcome)) if isinstance(outcome, int | float) else "another array"
+
+    def behind(self) -> Roots:
+        """The leaves that the guard depends on."""
+        if self.node is not None and not self.roots:
+            self.roots = roots_of(self.node)
+        return self.roots
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its outcome can still change: whether a leaf behind it can be set, or written as an alias."""
+        return any(
+            leaf is not None and (len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None))
+            for leaf in (root() for root in self.behind())
+        )
+
+    def after(self, parent: Guard | None) -> Guard:
+        """The same guard after another one."""
+        if parent is self.parent:
+            return self
+        about = self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place, self.seq
+        return Guard(parent, *about)
 
 
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
@@ -138,7 +223,7 @@ class Node:
     freed: object  # the statement that freed it, or a phrase
     guard: Guard | None  # the guards that it depends on
     extra: Extra | None
-    handle: weakref.ref[Tensor] | None  # that of an array, which a replay renews
+    handle: weakref.ref[Any] | None  # to the Tensor of an array, which a replay renews
 
     if TYPE_CHECKING:  # installed where Tensor is defined
 
@@ -150,7 +235,7 @@ class Node:
         def grad(self, gradient: Gradient | None) -> None: ...
 
         @property
-        def variable(self) -> Tensor | None:
+        def variable(self) -> Any:
             """The leaf that an AccumulateGrad node belongs to, as a handle."""
 
     def _more(self) -> Extra:
@@ -287,6 +372,55 @@ def live(op: Op, operands: Sequence[object]) -> tuple[bool, ...]:
 def leaf(value: Value, requires_grad: bool = False) -> Node:
     """A node that was not computed."""
     return new_node(None, (), None, value, () if type(value) is float else shape_of(value), requires_grad)
+
+
+def sharers(node: Node) -> list[Node]:
+    """The node and those it shares its data with through `detach`."""
+    storage = node.storage
+    if storage is None or not storage.nodes:
+        return [node]
+    return [other for other in (reference() for reference in storage.nodes) if other is not None]
+
+
+def together(*groups: Roots) -> Roots:
+    """The leaves of several groups, each existing one once."""
+    return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
+
+
+def leaves_of(roots: Roots) -> set[Node]:
+    """Those of the leaves that still exist."""
+    return {leaf for root in roots if (leaf := root()) is not None}
+
+
+def roots_of(node: Node) -> Roots:
+    """The leaves that a value was computed from, recorded or not."""
+    if node.storage is not None and node.storage.roots:
+        return node.storage.roots
+    if node.op is None:
+        return (weakref.ref(node),) if node.recorded else ()
+    roots = _roots_behind(node)
+    old = node.storage or UNWRITTEN
+    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut, old.way)
+    return roots
+
+
+def _roots_behind(node: Node) -> Roots:
+    """The leaves that a node was computed from; where they are known for a node, the walk stops."""
+    found: list[Roots] = []
+    seen, stack = {node}, [node]
+    while stack:
+        for x in stack.pop().inputs:
+            if type(x) is not Node or x in seen:
+                continue
+            seen.add(x)
+            known = x.storage.roots if x.storage is not None else ()
+            if known:
+                found.append(known)
+            if x.op is None and x.recorded:
+                found.append((weakref.ref(x),))
+            elif x.op is not None and not known:
+                stack.append(x)
+    return together(*found)
 
 
 def touch(node: Node) -> None:

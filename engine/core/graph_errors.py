@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from agrad.engine.core.graph import Guard, Node
 from agrad.engine.errors import AgradError, Facts, Hint, Label
-from agrad.engine.values import format_shape
-
-if TYPE_CHECKING:
-    from agrad.engine.core.graph import Node
-    from agrad.engine.core.guards import Guard
-    from agrad.engine.core.tensor import Tensor
-    from agrad.engine.values import Value
+from agrad.engine.values import Value, format_shape
 
 
 class GraphFacts(Facts):
@@ -203,9 +198,8 @@ def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
     return AgradError("guard", message, labels=labels, fixes=[Hint("compute it again")], facts=facts)
 
 
-def no_grad_error(root: Tensor) -> AgradError:
+def no_grad_error(node: Node) -> AgradError:
     """A backward from a value that does not depend on a leaf: with what cut the path, if something did."""
-    node = root.node
     name = node.spell()
     cut = cut_behind(node)
     if cut is not None:
@@ -222,17 +216,17 @@ def no_grad_error(root: Tensor) -> AgradError:
     )
 
 
-def unused_error(y: Tensor, x: Tensor) -> AgradError:
+def unused_error(y: Node, x: Node) -> AgradError:
     """A derivative with respect to something that the value does not depend on."""
-    a, b = y.node.spell(), x.node.spell()
+    a, b = y.spell(), x.spell()
     if not x.requires_grad:
         return AgradError("grad", f"{b} does not require grad, so no derivative is taken with respect to it")
-    cut = cut_behind(y.node, x.node)
+    cut = cut_behind(y, x)
     if cut is not None:
-        return _cut_error(f"{a} has no derivative with respect to {b}", cut, y.node)
-    apart = unrecorded_behind(y.node, x.node)
+        return _cut_error(f"{a} has no derivative with respect to {b}", cut, y)
+    apart = unrecorded_behind(y, x)
     if apart is not None:
-        return _apart_error(f"{a} does not depend on {b}", *apart, y.node)
+        return _apart_error(f"{a} does not depend on {b}", *apart, y)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
     message = f"{a} does not depend on {b}: no path of the graph connects them"
     return AgradError("grad", message, fixes=[Hint(fix)])
@@ -329,9 +323,9 @@ def _back(reached: dict[Node, Node | None], end: Node) -> list[Node]:
     return path[::-1]
 
 
-def leaf_error(target: Tensor) -> AgradError:
+def leaf_error(target: Node) -> AgradError:
     """Writing to a leaf while recording would leave its graph with the wrong data."""
-    name = target.node.name or "x"
+    name = target.name or "x"
     return AgradError(
         "leaf",
         f"a leaf that requires grad is being used in an in-place operation: {name}",

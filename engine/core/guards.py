@@ -20,99 +20,13 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import Node, Roots, collect, touch
-from agrad.engine.core.versions import leaves_of, roots_of, sharers, together
-from agrad.engine.errors import Origin
-from agrad.engine.values import Value, format_number, np
+from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, collect, leaves_of, roots_of, together, touch
+from agrad.engine.values import Value, np
 
 if TYPE_CHECKING:
     from types import FrameType
 
 MANY = 64  # from this length on, a chain of guards is checked each time that it has doubled
-
-
-class Guard:
-    """One guard: its node, what was read there, the outcome, and the guard before it.
-
-    Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known: `stamp` is that of
-    the value, and a leaf with a later one has changed. `seq` is when the guard was made.
-    """
-
-    __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "seq", "stamp")
-
-    def __init__(
-        self,
-        parent: Guard | None,
-        node: Node | None,
-        read: Callable[[Value], object],
-        outcome: object,
-        roots: Roots,
-        origin: Origin | None,
-        stamp: int,
-        place: object = None,
-        seq: int = 0,
-    ) -> None:
-        self.parent = parent
-        self.node = node
-        self.read = read
-        self.outcome = outcome
-        self.roots = roots
-        self.origin = origin
-        self.stamp = stamp
-        self.place = place
-        self.length: int = parent.length + 1 if parent else 1
-        self.seq = seq or next_stamp()
-        # Consecutive guards share a list, which knows the last: so it is known whether one follows another.
-        self.line: list[int] = parent.line if parent and parent.line[0] == parent.seq else [0]
-        self.line[0] = self.seq
-
-    @property
-    def name(self) -> str:
-        """What was read: `x > 0`."""
-        return self.origin.text if self.origin else self.node.spell() if self.node else "a value"
-
-    @property
-    def text(self) -> str:
-        """The guard in words: `x > 0 is true, line 3`."""
-        if self.is_plain:
-            return f"plain data read at {self.origin.where if self.origin else '?'}"
-        place = f", {self.origin.where}" if self.origin else ""
-        return f"{self.name} is {self.said(self.outcome)}{place}"
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a value was read as plain data, for an unknown use."""
-        return self.outcome is PLAIN
-
-    @staticmethod
-    def said(outcome: object) -> str:
-        """The outcome, then or now, in words."""
-        if isinstance(outcome, bool):
-            return "true" if outcome else "false"
-        if isinstance(outcome, str):
-            outcome = float.fromhex(outcome)
-        return format_number(float(outcome)) if isinstance(outcome, int | float) else "another array"
-
-    def behind(self) -> Roots:
-        """The leaves that the guard depends on."""
-        if self.node is not None and not self.roots:
-            self.roots = roots_of(self.node)
-        return self.roots
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its outcome can still change: whether a leaf behind it can be set, or written as an alias."""
-        return any(
-            leaf is not None and (len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None))
-            for leaf in (root() for root in self.behind())
-        )
-
-    def after(self, parent: Guard | None) -> Guard:
-        """The same guard after another one."""
-        if parent is self.parent:
-            return self
-        about = self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place, self.seq
-        return Guard(parent, *about)
 
 
 def truth(value: Value) -> object:
@@ -226,7 +140,6 @@ def _take_at(node: Node, place: Place | None) -> None:
     _push(Guard(last, None, bits, PLAIN, roots, place, next_stamp()))
 
 
-PLAIN = object()  # the outcome where a value was read as plain data
 _DOORS = (  # modules through which other code reads values
     "agrad.engine.core.tensor",
     "agrad.engine.interop.protocols",

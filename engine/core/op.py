@@ -215,12 +215,12 @@ class Entry(Struct, eq=False, frozen=False, kw_only=True):
     family: str
     signature: Signature
     doc: str
-    derivative: str
-    example: str
-    samples: tuple[Any, ...]  # tuples of operands, a dict of attributes at the end, for the gradient tests
-    pure: bool  # whether the result depends on the arguments alone, without a side effect
-    total: bool  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     call: Function
+    derivative: str = ""
+    example: str = ""
+    samples: tuple[Any, ...] = ()  # tuples of operands, a dict of attributes at the end, for the gradient tests
+    pure: bool = False  # whether the result depends on the arguments alone, without a side effect
+    total: bool = False  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     kinks: tuple[Kink, ...] = ()
     domain: Domain | None = None  # None where it is defined for all numbers
     shares: bool = False  # whether the result shares the data of the operand in PyTorch; here it is a copy

@@ -10,10 +10,8 @@ import weakref
 from collections.abc import Mapping
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import Node, Roots, Storage, by_seq, collect, touch
+from agrad.engine.core.graph import UNWRITTEN, Node, Roots, Storage, by_seq, collect, roots_of, sharers, together, touch
 from agrad.engine.core.graph_errors import changed_error, freed_error, stale_error
-
-_UNWRITTEN = Storage([])  # of every new value
 
 
 def share_storage(node: Node, alias: Node) -> None:
@@ -28,17 +26,9 @@ def share_storage(node: Node, alias: Node) -> None:
     _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut, storage.way))
 
 
-def sharers(node: Node) -> list[Node]:
-    """The node and those it shares its data with through `detach`."""
-    storage = node.storage
-    if storage is None or not storage.nodes:
-        return [node]
-    return [other for other in (reference() for reference in storage.nodes) if other is not None]
-
-
 def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = "") -> None:
     """Count a write to nodes that share their data: a new version of each. What was computed from them is older."""
-    old = nodes[0].storage or _UNWRITTEN
+    old = nodes[0].storage or UNWRITTEN
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()
     storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut, way)
@@ -72,50 +62,9 @@ def _replaced(nodes: list[Node], storage: Storage) -> None:
         node.storage = storage
 
 
-def together(*groups: Roots) -> Roots:
-    """The leaves of several groups, each existing one once."""
-    return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
-
-
-def leaves_of(roots: Roots) -> set[Node]:
-    """Those of the leaves that still exist."""
-    return {leaf for root in roots if (leaf := root()) is not None}
-
-
-def roots_of(node: Node) -> Roots:
-    """The leaves that a value was computed from, recorded or not."""
-    if node.storage is not None and node.storage.roots:
-        return node.storage.roots
-    if node.op is None:
-        return (weakref.ref(node),) if node.recorded else ()
-    roots = _roots_behind(node)
-    old = node.storage or _UNWRITTEN
-    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut, old.way)
-    return roots
-
-
 def was_cut(node: Node) -> bool:
     """Whether a value was computed from others where nothing is recorded, and not by `detach` or a backward."""
     return node.storage is not None and node.storage.cut is not None and not node.storage.nodes
-
-
-def _roots_behind(node: Node) -> Roots:
-    """The leaves that a node was computed from; where they are known for a node, the walk stops."""
-    found: list[Roots] = []
-    seen, stack = {node}, [node]
-    while stack:
-        for x in stack.pop().inputs:
-            if type(x) is not Node or x in seen:
-                continue
-            seen.add(x)
-            known = x.storage.roots if x.storage is not None else ()
-            if known:
-                found.append(known)
-            if x.op is None and x.recorded:
-                found.append((weakref.ref(x),))
-            elif x.op is not None and not known:
-                stack.append(x)
-    return together(*found)
 
 
 def walkable(root: Node) -> tuple[list[Node], list[Node]]:

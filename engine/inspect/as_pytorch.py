@@ -93,7 +93,7 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
     """
     node = root.node
     if not node.requires_grad:
-        raise no_grad_error(root)
+        raise no_grad_error(root.node)
     seed, order = seed_of(root, gradient, False), collect([node])
     _check(order, node)
     leaves = [one for one in reversed(order) if one.op is None and one.keeps_grad]

@@ -291,7 +291,7 @@ def _walked(root: Node) -> Walk:
 
     try:
         if not root.requires_grad:
-            raise no_grad_error(bare(root))
+            raise no_grad_error(root)
         seed = seed_of(bare(root), None, False)
         made.order, _ = walkable(root)
         with recording(), scope(listener=None, undefined=None, undo_log=None), quiet():

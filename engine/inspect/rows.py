@@ -20,7 +20,7 @@ from agrad.engine.text import one_line, truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
 
 if TYPE_CHECKING:
-    from agrad.engine.core.guards import Guard
+    from agrad.engine.core.graph import Guard
 
 FEW = 8  # an array of so many entries is shown
 HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest

@@ -105,7 +105,7 @@ def _writes_data(target: Tensor, operand: Any) -> bool:
     if not current().recording:
         return True
     if node.op is None and node.requires_grad:
-        raise leaf_error(target)
+        raise leaf_error(target.node)
     return not node.recorded and not (isinstance(operand, Tensor) and operand.node.recorded)
 
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node
-from agrad.engine.core.guards import Guard
+from agrad.engine.core.graph import Guard, Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import Context, UndoLog, current, next_stamp, scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Input, Node, collect, remembered, touch
+from agrad.engine.core.graph import Guard, Input, Node, collect, remembered, sharers, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
-from agrad.engine.core.guards import Guard, look_behind
+from agrad.engine.core.guards import look_behind
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare
-from agrad.engine.core.versions import out_of_date, rewritten, sharers
+from agrad.engine.core.versions import out_of_date, rewritten
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import Value, shape_of
 

@@ -23,13 +23,25 @@ from typing import Any
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import Node, collect, collecting_later, leaf, live, new_node, reachable
+from agrad.engine.core.graph import (
+    Guard,
+    Node,
+    collect,
+    collecting_later,
+    leaf,
+    leaves_of,
+    live,
+    new_node,
+    reachable,
+    roots_of,
+    sharers,
+)
 from agrad.engine.core.graph_errors import freed_error
-from agrad.engine.core.guards import Guard, bits, look_behind, note_read, take
+from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
-from agrad.engine.core.versions import leaves_of, rewritten, roots_of, sharers
+from agrad.engine.core.versions import rewritten
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed
 from agrad.engine.program.passes import identified

@@ -129,7 +129,7 @@ def _retain(session: Session, call: Call) -> None:
 def _watch(session: Session, call: Call) -> None:
     value, name = graphed(call, 0), call.operand(0).span.text
     if not value.requires_grad:
-        raise no_grad_error(value)
+        raise no_grad_error(value.node)
     if "off" in call.options:
         hooks.clear(value)
         return
@@ -190,7 +190,7 @@ def why_none(name: str, value: Tensor) -> str:
         return f"cleared {cleared if isinstance(cleared, str) else f'at {cleared.where}'}"  # type: ignore[attr-defined]
     if not node.requires_grad:
         cut = node.op is not None or unrecorded_behind(node) is not None
-        return no_grad_error(value).message if cut else f"{name} does not require grad"
+        return no_grad_error(value.node).message if cut else f"{name} does not require grad"
     if node.op is not None and not node.keeps_grad:
         return f"{name} was computed, and only leaves keep a gradient; to keep it, type retain {name} before backward"
     return f"no backward has reached {name} yet"

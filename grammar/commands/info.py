@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.hooks import HOOKED
-from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.graph import Node, collect, sharers
 from agrad.engine.core.tensor import Tensor, bare
-from agrad.engine.core.versions import check_walkable, out_of_date, sharers
+from agrad.engine.core.versions import check_walkable, out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.text import align, truncate

@@ -11,10 +11,9 @@ from agrad.engine.autodiff.optim import kept_of, remember
 from agrad.engine.compile.cost import iterations_at_once, iterations_to_repay
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.context import MOST_UNDEFINED, current
-from agrad.engine.core.graph import Gradient, Storage, collect, leaf, touch
+from agrad.engine.core.graph import Gradient, Storage, collect, leaf, sharers, together, touch
 from agrad.engine.core.op import Op
 from agrad.engine.core.tensor import Tensor, bare
-from agrad.engine.core.versions import sharers, together
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import optimised

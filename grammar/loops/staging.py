@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, kept_of
 from agrad.engine.core.context import current, next_stamp, taken_back
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry
 from agrad.engine.core.tensor import Tensor, handle, tensor
-from agrad.engine.core.versions import sharers
 from agrad.engine.errors import Note
 from agrad.engine.ops.arrays.indexing import Place
 from agrad.engine.values import np, shape_of

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from agrad.engine.core.context import afford
-from agrad.engine.core.graph import touch
-from agrad.engine.core.guards import Guard, joined
+from agrad.engine.core.graph import Guard, touch
+from agrad.engine.core.guards import joined
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.values import np

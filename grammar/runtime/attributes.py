@@ -9,11 +9,10 @@ from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.uncertainty import lost, uncertainty
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, sharers
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
 from agrad.engine.inspect.nodes import saved
 from agrad.engine.ops.creation import of_type, type_name

@@ -22,7 +22,7 @@ from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.parser import can_be_read, parse
 
 if TYPE_CHECKING:
-    from agrad.engine.core.guards import Guard
+    from agrad.engine.core.graph import Guard
 
 _RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
 _GIVEN = pattern(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)

@@ -8,10 +8,9 @@ from typing import Any
 
 from agrad.engine import inspect
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_gradient
-from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.lazy import pattern
 from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np

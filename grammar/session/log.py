@@ -12,8 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.graph import Gradient, Node
-from agrad.engine.core.guards import Guard
+from agrad.engine.core.graph import Gradient, Guard, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops import creation

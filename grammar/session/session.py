@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from agrad.engine import inspect
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted
-from agrad.engine.core.guards import Guard, joined
+from agrad.engine.core.graph import Guard
+from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note

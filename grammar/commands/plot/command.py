@@ -9,8 +9,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.uncertainty import uncertainty
+from agrad.engine.core.graph import roots_of
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
