@@ -5,7 +5,7 @@ Leaves are written only after the whole pass has succeeded; then the graph is fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from time import perf_counter
 from typing import Any
@@ -35,7 +35,7 @@ from agrad.engine.core.graph import (
 from agrad.engine.core.graph_errors import MissingSeed, no_grad_error, unused_error
 from agrad.engine.core.guards import chain, look_behind, note_read, take_behind
 from agrad.engine.core.op import OPS
-from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
+from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle, tensor
 from agrad.engine.core.versions import check_walkable, walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
@@ -138,6 +138,21 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
         say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     return results[0] if single else results
+
+
+def or_zeros(
+    y: Tensor, xs: Sequence[Tensor], derive: Callable[[list[Tensor]], Sequence[Tensor]], shape: Shape = ()
+) -> list[Tensor]:
+    """What `derive` gives for the values that y depends on, and zeros for the others: in a shape followed by theirs."""
+    behind = reachable(y.node, oldest([x.node for x in xs])) if y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], derive(used), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else zeros(shape + x.shape) for x in xs]
+
+
+def zeros(shape: Shape) -> Tensor:
+    """Zeros without a graph."""
+    return tensor(np.zeros(shape) if shape else 0.0)
 
 
 def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:

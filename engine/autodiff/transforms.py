@@ -17,7 +17,7 @@ from typing import Any
 
 from agrad.engine.autodiff.anomalies import say_not_finite
 from agrad.engine.autodiff.backward import grad as gradients
-from agrad.engine.autodiff.backward import paths, result_of
+from agrad.engine.autodiff.backward import or_zeros, paths, result_of, zeros
 from agrad.engine.autodiff.forward_mode import push, push_along
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import afford, current, scope
@@ -195,31 +195,17 @@ def _by_rows(y: Tensor, xs: Sequence[Tensor], order: list[Node], create_graph: b
     if not create_graph:
         tables = [table.reshape(y.shape + x.shape) for table, x in zip(plain, xs, strict=True)]
         return [result_of(table, table.shape, y, False) for table in tables]
-    return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
-
-
-def _assembled(rows: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
-    shape = y.shape + x.shape
     if not rows:
-        return tensor(np.zeros(shape))
-    result: Tensor = OPS["reshape"].call(OPS["stack"].call(rows), shape)
-    return result
+        return [zeros(y.shape + x.shape) for x in xs]
+    columns = zip(xs, zip(*rows, strict=True), strict=True)
+    return [OPS["reshape"].call(OPS["stack"].call(column), y.shape + x.shape) for x, column in columns]
 
 
 def _hessians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
-    return [_or_zeros(g, xs, create_graph) for g in gradients(y, xs, True)]
+    def of_gradient(g: Tensor) -> list[Tensor]:
+        return or_zeros(g, xs, lambda used: _jacobians(g, used, create_graph), g.shape)
 
-
-def _or_zeros(g: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """The Jacobian of a gradient; if it does not depend on an x, the mixed derivatives are 0."""
-    behind = reachable(g.node, oldest([x.node for x in xs]))
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], _jacobians(g, used, create_graph), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else _zeros(g.shape + x.shape) for x in xs]
-
-
-def _zeros(shape: tuple[int, ...]) -> Tensor:
-    return tensor(np.zeros(shape) if shape else 0.0)
+    return [of_gradient(g) for g in gradients(y, xs, True)]
 
 
 def _matrix(blocks: Sequence[Sequence[Tensor]], single: bool) -> Any:
@@ -236,10 +222,7 @@ def _seed(u: Any) -> Any:
 
 def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
     """The gradients of y for a seed, 0 for values that it does not depend on."""
-    behind = reachable(y.node, oldest([x.node for x in xs])) if y.requires_grad else set()
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else _zeros(x.shape) for x in xs]
+    return or_zeros(y, xs, lambda used: gradients(y, used, create_graph, seed))
 
 
 def _directions(v: Any, single: bool) -> list[Any]:
@@ -278,7 +261,7 @@ def _pushed(
         say_not_finite(collect([y.node]), {y.node: spread(1.0, y.shape)}, {y.node: pushed})
     if create_graph:
         return result_of(pushed, y.shape, y, True)
-    result = tensor(pushed) if pushed is not None else _zeros(y.shape)
+    result = tensor(pushed) if pushed is not None else zeros(y.shape)
     inherit(result.node, sources)
     return result
 
@@ -286,7 +269,7 @@ def _pushed(
 def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
-    totals: list[Any] = [_zeros(x.shape) for x in xs]
+    totals: list[Any] = [zeros(x.shape) for x in xs]
     for pulled, direction in zip(_or_zero(y, xs, None), directions, strict=True):
         parts = _or_zero(pulled, xs, _seed(direction), create_graph)
         totals = [a + b for a, b in zip(totals, parts, strict=True)]

@@ -484,6 +484,26 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
     return found
 
 
+def behind(
+    roots: Iterable[Node],
+    into: Callable[[Node], bool] = lambda node: True,
+    links: Callable[[Node], Iterable[object]] = attrgetter("inputs"),
+) -> Iterator[Node]:
+    """Some nodes, and those that they were computed from, each once: through the `links` of each, `into` those chosen.
+
+    This is for walks whose speed does not matter.
+    """
+    stack = list(dict.fromkeys(roots))
+    found = set(stack)
+    while stack:
+        node = stack.pop()
+        yield node
+        for x in links(node):
+            if type(x) is Node and x not in found and into(x):
+                found.add(x)
+                stack.append(x)
+
+
 def oldest(nodes: Iterable[Node]) -> int:
     """How old the oldest of some nodes is: no path leads to it through an older one."""
     return min([node.seq for node in nodes], default=-1)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, collect, leaves_of, roots_of, together, touch
+from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, behind, collect, leaves_of, roots_of, together, touch
 from agrad.engine.values import Value, np
 
 if TYPE_CHECKING:
@@ -200,17 +200,8 @@ def _end_loop(guard: Guard, node: Node) -> None:
 
 def _leads_to(before: Guard, value: Node) -> bool:
     """Whether a value was computed, after a guard was made, from the value of that guard."""
-    about = before.node.inputs if before.node is not None else ()
-    found, stack = {value}, [value]
-    while stack:
-        for x in stack.pop().inputs:
-            if type(x) is Node and x not in found:
-                if any(x is one for one in about):
-                    return True
-                if x.seq > before.stamp:
-                    found.add(x)
-                    stack.append(x)
-    return False
+    about = [x for x in before.node.inputs if type(x) is Node] if before.node is not None else []
+    return any(x in about for x in behind([value], lambda node: node.seq > before.stamp or node in about))
 
 
 def _push(guard: Guard) -> None:

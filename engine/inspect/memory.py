@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agrad.engine.core.graph import Node, by_seq, collect
+from agrad.engine.core.graph import Node, behind, by_seq, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.inspect.nodes import listed
 
@@ -33,7 +33,7 @@ def held(*values: Tensor | Node) -> Held:
     """The memory of the graph behind some values: of its rules, and of its leaves and constants."""
     saved, given = _Tally(), _Tally()
     roots = [value.node if isinstance(value, Tensor) else value for value in values]
-    for node in _behind(roots):
+    for node in behind(roots, links=_links):
         if node.op is None:
             given.add(node.value)
         elif node.freed is None or node.shape:  # with uncertain values behind it, a freed one keeps its arrays
@@ -73,19 +73,6 @@ class _Tally:
             while hasattr(value.base, "nbytes"):
                 value = value.base
             self.buffers[id(value)] = value.nbytes
-
-
-def _behind(roots: Iterable[Node]) -> set[Node]:
-    """All nodes that some values keep alive, constants included."""
-    found = set(roots)
-    stack = list(found)
-    while stack:
-        node = stack.pop()
-        for operand in node.inputs if node.attrs is None else _links(node):
-            if type(operand) is Node and operand not in found:
-                found.add(operand)
-                stack.append(operand)
-    return found
 
 
 def _links(node: Node) -> Iterator[Node]:
@@ -156,15 +143,8 @@ def _roots(value: Any) -> Iterator[Node]:
 
 def _leading_to(target: Node, roots: Iterable[Node]) -> set[Node]:
     """The nodes behind the roots that were computed from the target, and the target: nothing older is visited."""
-    found = set(roots)
-    stack = list(found)
-    while stack:
-        for operand in _links(stack.pop()):
-            if operand.seq > target.seq and operand not in found:
-                found.add(operand)
-                stack.append(operand)
     leading = {target}
-    for node in sorted(found, key=lambda node: node.seq):
+    for node in sorted(behind(roots, lambda node: node.seq > target.seq, _links), key=by_seq):
         if node.seq > target.seq and any(operand in leading for operand in _links(node)):
             leading.add(node)
     return leading

@@ -6,13 +6,13 @@ by an operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Guard, Node
+from agrad.engine.core.graph import Guard, Node, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
@@ -103,18 +103,11 @@ def _decides(what: str, guard: Guard, elsewhere: str) -> AgradError:
 
 def _from_outside(root: Node, inside: set[Node], began: int) -> list[Tensor]:
     """The values behind a node that were there before its function was called."""
-    found: dict[Node, None] = {}
-    seen, stack = {root}, [root]
-    while stack:
-        node = stack.pop()
-        if node.seq <= began and node not in inside:
-            found[node] = None
-            continue
-        for x in node.inputs if node not in inside else ():
-            if type(x) is Node and x not in seen:
-                seen.add(x)
-                stack.append(x)
-    return [_handle(node) for node in found]
+
+    def links(node: Node) -> Iterable[object]:
+        return () if node.seq <= began or node in inside else node.inputs
+
+    return [_handle(node) for node in behind([root], links=links) if node.seq <= began and node not in inside]
 
 
 def _handle(node: Node) -> Tensor:

@@ -11,17 +11,16 @@ and keeps only the states; the rest of an iteration is computed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, stepped
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import afford, current, scope
-from agrad.engine.core.graph import reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.core.tensor import Tensor, tensor
@@ -191,17 +190,9 @@ class Body:
             (y,) = inlined(self.program, operands)
             of_rows = rows[state + row :]
             seed = joined([of_rows[:state] + cotangent, of_rows[state:], given[same:]])
-            found = _gradients(y, operands, seed)
+            found = or_zeros(y, operands, lambda used: grad(y, used, True, seed))
             program = settled("scan", extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
         return Body(program, Sizes(state, row + 2 * state + out, same + sums, row, same), example)
-
-
-def _gradients(y: Tensor, xs: Sequence[Tensor], seed: Tensor) -> list[Tensor]:
-    """u times the Jacobian; 0 by what y does not depend on."""
-    behind = reachable(y.node) if y.requires_grad else set()
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], grad(y, used, True, seed), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else tensor(np.zeros(x.shape)) for x in xs]
 
 
 # From a function to its body

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core.context import Tracing, current, scope
 from agrad.engine.core.graph import (
@@ -32,7 +32,6 @@ from agrad.engine.core.graph import (
     leaves_of,
     live,
     new_node,
-    reachable,
     roots_of,
     sharers,
 )
@@ -105,10 +104,7 @@ def _require_number(shape: tuple[int, ...]) -> None:
 def gradients(y: Tensor, xs: Sequence[Tensor], create_graph: bool = True) -> list[Tensor]:
     """The gradients of one number, with their graph; 0 by what it does not depend on."""
     _require_number(y.shape)
-    behind = reachable(y.node) if y.requires_grad else set()
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], grad(y, used, create_graph), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else tensor(np.zeros(x.shape) if x.shape else 0.0) for x in xs]
+    return or_zeros(y, xs, lambda used: grad(y, used, create_graph))
 
 
 def check_kept(

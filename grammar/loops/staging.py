@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, kept_of
 from agrad.engine.core.context import current, next_stamp, taken_back
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers
+from agrad.engine.core.graph import Gradient, Node, behind, collect, leaf, new_node, sharers
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry
 from agrad.engine.core.tensor import Tensor, handle, tensor
 from agrad.engine.errors import Note
@@ -64,14 +64,7 @@ class Placeholder:
 
 def recorded_behind(root: Node) -> set[Node]:
     """The nodes that a backward of the uncompiled iteration visits: none beyond a `stop`."""
-    found, stack = {root}, [root]
-    while stack:
-        node = stack.pop()
-        for operand in node.inputs if node.op is not OPS["stop"] else ():
-            if type(operand) is Node and operand.recorded and operand not in found:
-                found.add(operand)
-                stack.append(operand)
-    return found
+    return {*behind([root], lambda node: node.recorded, lambda node: () if node.op is OPS["stop"] else node.inputs)}
 
 
 def is_held(gradient: Tensor | None, values: Iterable[Any]) -> bool:
