@@ -29,7 +29,11 @@ _ATOM = pattern(r"[\w.]+(\[[^\[\]]*\])?$|[\w.]*\([^()]*(\([^()]*\)[^()]*)*\)$")
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
     """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
     context = current()
-    listener = _raise_anomaly if context.anomalies and _is_nan(found) else context.listener
+    listener = (
+        _raise_anomaly
+        if context.anomalies and any(has_nan(_plain(value)) for value in found.values())
+        else context.listener
+    )
     if listener is None or all(is_finite(_plain(value)) for value in found.values()):
         return
     seeds = {node: _plain(seed) for node, seed in seeds.items()}
@@ -164,11 +168,6 @@ def _slope(node: Node, position: int, g: Any, c: Any) -> Any:
     if shape_of(c) == node.shape and bool(np.all(np.asarray(g)[~np.isfinite(c)] == 0.0 if np.ndim(g) else g == 0.0)):
         walk([node], {node: spread(1.0, node.shape)}, False, watch=watch, hooks=False)
     return slopes[0] if slopes and shape_of(slopes[0]) == node.shape else None
-
-
-def _is_nan(found: dict[Node, Any]) -> bool:
-    """Whether a gradient has a nan."""
-    return any(has_nan(_plain(value)) for value in found.values())
 
 
 def _raise_anomaly(note: Note) -> NoReturn:

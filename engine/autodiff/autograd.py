@@ -13,7 +13,7 @@ from agrad.engine.core.dispatch import record
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import Value, coerce, describe, format_shape, shape_of
+from agrad.engine.values import Value, coerce, describe, format_shape
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.gradcheck import gradcheck
@@ -155,7 +155,9 @@ class _Call:
             counts = f"{len(several)} gradient{'' if len(several) == 1 else 's'} for {len(self.args)} arguments"
             raise AgradError("arity", f"{self.name}.backward returns {counts}", fixes=[Hint("None if it has none")])
         kept = [x for x, argument in zip(several, self.args, strict=True) if argument is _INPUT]
-        return [self._checked(x, shape_of_value(value), create_graph) for x, value in zip(kept, values, strict=True)]
+        return [
+            self._checked(x, getattr(value, "shape", ()), create_graph) for x, value in zip(kept, values, strict=True)
+        ]
 
     def _checked(self, found: Any, shape: tuple[int, ...], create_graph: bool) -> Any:
         if found is None:
@@ -165,11 +167,6 @@ class _Call:
             shapes = f"{format_shape(value.shape)}, and its argument has {format_shape(shape)}"
             raise AgradError("shape", f"{self.name}.backward returns a gradient of shape {shapes}")
         return value if create_graph else value.value
-
-
-def shape_of_value(value: Any) -> tuple[int, ...]:
-    """The shape of a handle or a plain value."""
-    return value.shape if isinstance(value, Tensor) else shape_of(value)
 
 
 def _source(saved: Any, given: Sequence[Tensor], made: Any) -> Any:

@@ -295,12 +295,8 @@ def _exactly(y: Tensor | float) -> _Exact:
     computed = [node for node in reversed(order) if node.op is not None]
     _replay(computed)
     rounding = EPSILON * sum(_moved(slopes[node], node.value) for node in computed)
-    finite = all(is_finite(node.value) and not _infinite(slopes[node]) for node in computed)
+    finite = all(is_finite(node.value) and not np.isinf(slopes[node]).any() for node in computed)
     return _Exact(slopes, largest, rounding, finite)
-
-
-def _infinite(slopes: Value) -> bool:
-    return math.isinf(slopes) if isinstance(slopes, float) else bool(np.isinf(slopes).any())
 
 
 def _moved(derivative: Any, value: Any) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -72,9 +73,11 @@ def walk(
     """
     wanted = set(targets)
     if not (create_graph or watch or (hooks and HOOKED)):
-        found = _unmasked(order, seeds, wanted, masks)
-        if found is not None:
-            return found
+        found: dict[Node, Any] = {}
+        with suppress(AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
+            selects = _fast(iter(order), Flight(seeds), found, wanted)
+            if not (selects or masks) or all(map(_is_sure, found.values())):
+                return found
     return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
 
 
@@ -297,18 +300,6 @@ def _sum_to(c: Any, shape: Shape) -> Any:
 
 
 # The fast pass
-
-
-def _unmasked(
-    order: Iterable[Node], seeds: dict[Node, Any], wanted: set[Node], masks: dict[Node, Any] | None
-) -> dict[Node, Any] | None:
-    """The pass on plain values without selection masks; None where it needs them."""
-    found: dict[Node, Any] = {}
-    try:
-        selects = _fast(iter(order), Flight(seeds), found, wanted)
-    except (AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
-        return None
-    return None if (selects or masks) and not all(map(_is_sure, found.values())) else found
 
 
 def _is_sure(gradient: Any) -> bool:

@@ -324,6 +324,11 @@ class Node:
         operands = (operand if isinstance(operand, Node) else None for operand in self.inputs)
         return tuple((node if node and node.requires_grad else None, 0) for node in operands)
 
+    def known_handle(self) -> Any:
+        """The Tensor through which a replay renews an array, if it exists and still has this node; else None."""
+        made = self.handle() if self.handle is not None else None
+        return made if made is not None and made.node is self else None
+
     def __repr__(self) -> str:
         return f"<{self.title}Backward>" if self.op else "<AccumulateGrad>"
 

@@ -129,16 +129,13 @@ def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
 def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
     """A backward with a rule that reads a value which was written to since the node saved it."""
     name = changed.spell()
-    message = f"{root.spell()} cannot be differentiated: {name} was written to, and {_reader(node, changed)} reads it"
+    reader = "its own derivative" if node is changed else f"the derivative of {node.spell()}"
+    message = f"{root.spell()} cannot be differentiated: {name} was written to, and {reader} reads it"
     labels = [Label(node.origin, f"{node.title}Backward saved {name}")] if node.origin is not None else []
     by = changed.storage.by if changed.storage is not None else None
     labels += _done(by, "written by ", "… written here")
     fixes = [Hint("write to a new value" + (f": {changed.name}2 = …" if changed.name else ""))]
     return AgradError("stale", message, labels=labels, fixes=fixes, facts=Overwritten(root, node, changed, by))
-
-
-def _reader(node: Node, changed: Node) -> str:
-    return "its own derivative" if node is changed else f"the derivative of {node.spell()}"
 
 
 def _done(by: object, words: str, here: str) -> list[Label]:

@@ -93,7 +93,9 @@ def take_out(node: Node, value: Value) -> None:
     caller = _caller(1, _DOORS)
     context = current()
     traced = context.tracing is not None
-    if caller is not None and is_ours(caller) and not _is_function_itself(caller):
+    # Where agrad calls a function of the user, that may be `float` or `math.sin` itself.
+    calls = caller is not None and caller.f_code.co_name == "_called" and caller.f_globals["__name__"] in _CALLERS
+    if caller is not None and is_ours(caller) and not calls:
         return
     place = _place() if caller is not None and not is_ours(caller) else None
     if context.reads is not None:
@@ -145,11 +147,6 @@ _DOORS = (  # modules through which other code reads values
     "agrad.engine.interop.protocols",
 )
 _CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms", "agrad.engine.compile.arguments")
-
-
-def _is_function_itself(frame: FrameType) -> bool:
-    """Whether agrad calls a function of the user there, which may be `float` or `math.sin` itself."""
-    return frame.f_code.co_name == "_called" and frame.f_globals["__name__"] in _CALLERS
 
 
 def is_ours(frame: FrameType) -> bool:

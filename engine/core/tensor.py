@@ -450,8 +450,8 @@ def _no_index(node: Node) -> NoIndex:
 
 def _renew(node: Node, value: Value) -> None:
     """Give a node, and its handle, the new data that were written through an alias; an undo log restores the old."""
-    made = node.handle() if node.handle is not None else None
-    if made is not None and made.node is node and made.array is not None:
+    made = node.known_handle()
+    if made is not None and made.array is not None:
         made._become(node, value)
     node.value = value
 
@@ -491,16 +491,12 @@ def gradient_of(node: Node) -> Gradient | None:
     return gradient
 
 
-def _collect(node: Node, gradient: Gradient | None) -> None:
-    node.collected = gradient
-
-
 def _variable(node: Node) -> Tensor | None:
-    made = node.handle() if node.handle is not None else None
-    return None if node.op else made if made is not None and made.node is node else handle(node)
+    made: Tensor | None = node.known_handle()
+    return None if node.op else made if made is not None else handle(node)
 
 
-Node.grad = property(gradient_of, _collect)  # type: ignore[method-assign, assignment]
+Node.grad = property(gradient_of, lambda node, gradient: setattr(node, "collected", gradient))  # type: ignore[method-assign, assignment]
 Node.variable = property(_variable)  # type: ignore[method-assign, assignment]
 
 

@@ -112,8 +112,8 @@ def _from_outside(root: Node, inside: set[Node], began: int) -> list[Tensor]:
 
 def _handle(node: Node) -> Tensor:
     """The handle of a node, through which a replay renews its array; one that it does not know if it has none."""
-    known = node.handle() if node.handle is not None else None
-    return known if known is not None and known.node is node else bare(node, node.value if node.shape else None)
+    known: Tensor | None = node.known_handle()
+    return known if known is not None else bare(node, node.value if node.shape else None)
 
 
 # Values made of numbers and arrays, in tuples and dicts of each other, as one vector and back.

@@ -127,7 +127,7 @@ class _Replay:
     def _let_go(self, node: Node, last: dict[Node, Node]) -> None:
         """Drop the operands that are not needed after this node, and that were not referenced before."""
         for x in node.inputs:
-            if type(x) is Node and last.get(x) is node and not (x in self.read or self._is_kept(x)):
+            if type(x) is Node and last.get(x) is node and x not in self.read and not self._is_kept(x):
                 self.found.pop(x, None)
 
     def _is_kept(self, node: Node) -> bool:
@@ -200,8 +200,8 @@ class _Replay:
                 nodes.append((node, None if node.value is None and node not in kept else value, stamp))
                 if node.storage is not None:
                     nodes += [(alias, value, stamp) for alias in sharers(node) if alias is not node]
-                handle = node.handle() if node.handle is not None else None
-                if handle is not None and handle.node is node:
+                handle = node.known_handle()
+                if handle is not None:
                     handles.append((handle, value))
         log = current().undo_log
         if log is not None:
@@ -261,8 +261,7 @@ def _held(node: Node) -> Value | None:
     """The value of a computed node, if the node or a handle still has it."""
     if node.value is not None:
         return node.value
-    handle = node.handle() if node.handle is not None else None
-    return handle.array if handle is not None and handle.node is node else None
+    return getattr(node.known_handle(), "array", None)
 
 
 def _is_lost(node: Node) -> bool:
@@ -299,10 +298,6 @@ class CachedReplay:
         self.program: Run | None = None
         self.slope: Run | None = None
         self.after: list[Node] = []  # the leaves of the gradient program
-
-    def is_like(self, other: CachedReplay) -> bool:
-        """Whether another replay did the same."""
-        return (self.changed, self.late, self.rest) == (other.changed, other.late, other.rest)
 
     def holds(self, root: Node) -> bool:
         """Whether nothing but the leaves has changed since the last replay."""
@@ -410,7 +405,7 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int) -> None:
     before = known.stamp if known is not None else min(node.seq for node in computed)
     changed = [x for x in rest if x.stamp > before]
     replay = CachedReplay(changed, computed[:-1], [x for x in rest if x.stamp <= before])
-    if known is not None and known.is_like(replay):
+    if known is not None and (known.changed, known.late, known.rest) == (replay.changed, replay.late, replay.rest):
         replay = known
     root.cache_slot = replay
     replay.stamp = stamp

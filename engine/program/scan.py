@@ -22,7 +22,7 @@ from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import FUNCTIONS, OPS, Op
+from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import Parts, closed_over, flat, joined, settled, structure, vector_of
@@ -43,11 +43,6 @@ class Sizes(NamedTuple):
     same: int  # what is the same in each iteration
     out: int
     sums: int
-
-
-def _is_rounded_alike(op: Op) -> bool:
-    """Whether numpy rounds an operation on arrays as Python does on numbers."""
-    return op.operator is not None and op.operator.sign in ("+", "-", "*", "/")
 
 
 class Body:
@@ -90,7 +85,8 @@ class Body:
 
     def _is_exact_step(self, step: Step) -> bool:
         shapes = [*map(self.program.shape, step.operands)]
-        if _is_rounded_alike(step.op) or not any((step.shape, *shapes)):
+        is_rounded_alike = step.op.operator is not None and step.op.operator.sign in ("+", "-", "*", "/")
+        if is_rounded_alike or not any((step.shape, *shapes)):
             return True
         if step.op.sums is not None:
             return size_of(shapes[0]) < _PAIRWISE * max(size_of(step.shape), 1)

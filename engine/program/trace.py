@@ -365,7 +365,12 @@ class _Extraction:
         return Program(
             tuple(_named(self.names, [x.shape for x in self.inputs])),
             tuple(constants),
-            tuple([_step(node, [slots[x] for x in xs]) for node, xs in zip(ordered, operands, strict=True)]),
+            tuple(
+                [
+                    Step(node.op, tuple([slots[x] for x in xs]), node.attrs or {}, node.shape)  # type: ignore[arg-type]
+                    for node, xs in zip(ordered, operands, strict=True)
+                ]
+            ),
             tuple([slots[x] for x in outputs]),
             tuple([GuardCheck(slots[self._resolve(g.node)], g.read, g.outcome, g.text) for g in guards]),  # type: ignore[arg-type]
         )
@@ -374,17 +379,15 @@ class _Extraction:
         """The key of an operand: its node, or the constant."""
         if type(x) is Node:
             return x
-        key = repr(x) if isinstance(x, float) else self._key(x)  # 0 and -0 are two constants
+        key: object = repr(x)  # 0 and -0 are two constants
+        if not isinstance(x, float):  # arrays with the same entries, of which there are many: a use may be a copy
+            if id(x) not in self.keys:
+                self.keys[id(x)] = identified(x)
+            key = self.keys[id(x)]
         if key not in slots:
             slots[key] = len(self.inputs) + len(constants)
             constants.append(x if isinstance(x, float) else x.copy("K"))  # others may write to theirs
         return key
-
-    def _key(self, x: Any) -> object:
-        """Equal for arrays with the same entries, of which there are many if each use of a small one is a copy."""
-        if id(x) not in self.keys:
-            self.keys[id(x)] = identified(x)
-        return self.keys[id(x)]
 
     def _about_inputs(self, ordered: list[Node]) -> list[Guard]:
         """The guards that depend on an input, the oldest first."""
@@ -407,11 +410,6 @@ def _stopped(alias: Node, source: Node) -> Node:
     node = new_node(OPS["stop"], (source,), None, source.value, source.shape, False)
     node.seq, node.guard = alias.seq, alias.guard
     return node
-
-
-def _step(node: Node, operands: list[int]) -> Step:
-    assert node.op is not None
-    return Step(node.op, tuple(operands), node.attrs or {}, node.shape)
 
 
 def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
