@@ -13,7 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
 from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
-from agrad.engine.values import format_number
+from agrad.engine.values import format_number, format_shape
 from agrad.grammar.prompt.noise import NOISE, is_noise
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
@@ -97,7 +97,7 @@ class Changes:
     def _written(self, name: str, before: _State, now: _State) -> str:
         """`w 2 → 1.97`, or the shape of an array."""
         if before.number is None or now.number is None:
-            return f"{name} {_shape(now.value)}"
+            return f"{name} {format_shape(now.value.shape)}"
         old, new = (text_of(one, Settings(_DIGITS)) for one in (before.number, now.value))
         if old == new:
             old, new = (format_number(number, None) for number in (before.number, now.number))
@@ -106,7 +106,7 @@ class Changes:
     def _as_value(self, name: str, value: Any) -> str:
         """`x.grad = 12`, or `w.grad (3)` for an array."""
         if isinstance(value, Tensor) and value.shape != ():
-            return f"{name} {_shape(value)}"
+            return f"{name} {format_shape(value.shape)}"
         shown = truncate(text_of(value, self.session.settings), 30)
         if isinstance(value, Tensor) and was_cut(value.node) and lost(value):
             shown = f"{shown} without uncertainty"
@@ -139,12 +139,7 @@ class _State:
 
 def _depends(value: Any, leaf: Any) -> bool:
     """Whether a value can be differentiated by a leaf; of a graph that is freed, or very large, nothing is said."""
-    if (
-        not isinstance(value, Tensor)
-        or not value.requires_grad
-        or value.node.op is None
-        or value.node.freed is not None
-    ):
+    if not isinstance(value, Tensor) or not value.requires_grad or value.is_leaf or value.node.freed is not None:
         return False
     seen, pending = {value.node}, [value.node]
     while pending and len(seen) < _MOST:
@@ -171,7 +166,3 @@ def _folded(parts: list[str], width: int) -> list[str]:
         if len(lines) <= _LINES or count == 1:
             return lines
         count -= 1
-
-
-def _shape(value: Tensor) -> str:
-    return f"({', '.join(map(str, value.shape))})"

@@ -101,9 +101,8 @@ class Computed:
     def __init__(self, names: Mapping[str, Any]) -> None:
         self.names = names
         self.leaves: dict[str, Tensor] = {}
-        self.whole = (
-            True  # whether the derivatives by the leaves are those of the expression: no other name has a graph
-        )
+        # Whether the derivatives by the leaves are those of the expression: no other name has a graph.
+        self.whole = True
         self.left = _ENTRIES
         self.calls = Calls(self)
 

@@ -27,7 +27,6 @@ from agrad.engine.values import (
     format_shape,
     format_value,
     np,
-    shape_of,
     whole,
 )
 from agrad.grammar.diagnostics import Span
@@ -123,14 +122,10 @@ def _with_one_entry(left: Any, right: Any) -> List | None:
             return List([*entries_of(left), *entries_of(right)], joins=True)
         count = len(other) if type(other) is List or (isinstance(other, Tensor) and len(other.shape) == 1) else 1
         if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and count != 1:
-            message = (
-                f"[x] has one entry, and the vector has {count}: + adds entries, and does not put vectors together"
-            )
-            fixes = [
-                Hint("xs.append(x), or list(xs) + [x]   for a longer list"),
-                Hint("xs + x   to add x to each entry"),
-            ]
-            raise AgradError("shape", message, fixes=fixes)
+            what = f"[x] has one entry, and the vector has {count}"
+            longer = Hint("xs.append(x), or list(xs) + [x]   for a longer list")
+            fixes = [longer, Hint("xs + x   to add x to each entry")]
+            raise AgradError("shape", f"{what}: + adds entries, and does not put vectors together", fixes=fixes)
     return None
 
 
@@ -320,17 +315,12 @@ def entry_at(value: Any, index: Any) -> Any:
         return value[tidy_slice(index)]
     position = whole(index, "an index")
     if not -len(value) <= position < len(value):
-        raise AgradError("shape", f"index {position} is out of range: {_entries(len(value))}")
+        count = len(value)
+        there = "there is 1 entry" if count == 1 else f"there are {count} entries"
+        valid = f"{there}: valid are {-count} to {count - 1}" if count else "it is empty"
+        raise AgradError("shape", f"index {position} is out of range: {valid}")
     entry = value[position]
     return float(entry) if isinstance(entry, int) else entry
-
-
-def _entries(count: int) -> str:
-    """The number of entries and the valid indices, in words."""
-    if not count:
-        return "it is empty"
-    there = "there is 1 entry" if count == 1 else f"there are {count} entries"
-    return f"{there}: valid are {-count} to {count - 1}"
 
 
 def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
@@ -394,12 +384,6 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
     return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
 
 
-def _as_whole(spec: str) -> str:
-    """The format of a whole number: without a precision and a type, no digits after the point."""
-    found = re.fullmatch(_LAYOUT, spec)
-    return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
-
-
 def _formatted(part: Any, value: Any, settings: Settings) -> str:
     value = as_array(value) if type(value) is List else value
     number, spec = value, part.spec
@@ -419,7 +403,8 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
         # It does not name the digits, so they are those that agrad shows.
         number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
     elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
-        spec = _as_whole(spec)
+        found = re.fullmatch(_LAYOUT, spec)  # without a precision and a type, a whole number has no digits behind it
+        spec = f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
     try:
         text = format(number, spec)
         text.encode()  # raises for half a surrogate pair, which "c" makes of 55296
@@ -547,16 +532,17 @@ def has_axes(value: Any) -> bool:
 
 def refuse_ambiguous(left: Any, right: Any, sides: tuple[Span, Span], sign: Span) -> None:
     """Raise AgradError for `·` and `×` of two arrays, with the products that their shapes allow, if any."""
-    shapes = [_shape(value) for value in (left, right)]
-    fixes = []
+    a, b = shapes = [as_array(value).shape for value in (left, right)]
+    fixes, text = [], sign.source.text
     if sign.text == "×" and shapes == [(3,), (3,)]:
         whole = Span(sign.source, sides[0].start, sides[1].end)
         fixes = [f"{corrected(whole, f'cross({sides[0].text}, {sides[1].text})')}   the cross product"]
-    place = _with_blanks(sign)
-    if _multiply(*shapes):
-        what = "the dot product" if len(shapes[0]) == len(shapes[1]) == 1 else "the product of matrices"
+    start, end = len(text[: sign.start].rstrip(" \t")), len(text) - len(text[sign.end :].lstrip(" \t"))
+    place = Span(sign.source, start, end)  # with the blanks on both sides
+    if a[-1] == b[-2:][0] and _spread(a[:-2], b[:-2]):  # what `@` takes
+        what = "the dot product" if len(a) == len(b) == 1 else "the product of matrices"
         fixes.append(f"{corrected(place, ' @ ')}   {what}")
-    if _spread(*shapes):
+    if _spread(a, b):
         fixes.append(f"{corrected(place, '*')}   entry by entry")
     if not fixes:
         return  # `*` says which shapes these are
@@ -565,28 +551,9 @@ def refuse_ambiguous(left: Any, right: Any, sides: tuple[Span, Span], sign: Span
     raise AgradError("type", message, labels=[Label(sign)], fixes=fixes)
 
 
-def _shape(value: Any) -> Shape:
-    array = value.stacked() if type(value) is List else value.__array__() if type(value) is Table else value
-    return array.shape if isinstance(array, Tensor) else shape_of(array)
-
-
-def _multiply(a: Shape, b: Shape) -> bool:
-    """Whether `@` takes arrays of these shapes."""
-    return a[-1] == b[-2:][0] and _spread(a[:-2], b[:-2])
-
-
 def _spread(a: Shape, b: Shape) -> bool:
     try:
         broadcast(a, b)
     except AgradError:
         return False
     return True
-
-
-def _with_blanks(sign: Span) -> Span:
-    """A sign with the blanks on both sides."""
-    before = re.search(r"[ \t]*$", sign.source.text[: sign.start])
-    behind = re.compile(r"[ \t]*").match(sign.source.text, sign.end)
-    assert before is not None
-    assert behind is not None
-    return Span(sign.source, before.start(), behind.end())

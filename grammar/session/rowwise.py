@@ -72,19 +72,14 @@ def _require_entries(function: Any, x: Any, span: Span) -> None:
 
     Raises AgradError of kind `shape`.
     """
-    form = _form(function)
+    entry = entry_of(function)
+    form: Signature | None = entry.signature if entry is not None else getattr(function, "form", None)
     if form is None or form.variadic or "axis" not in form.attributes:
         return
     if isinstance(x, float) or (isinstance(x, Tensor) and not x.shape):
         message = f"{span.text} would see one number: each row is computed by itself"
         notes = ["for several columns, pass a list: sum([x, y])"]
         raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
-
-
-def _form(function: Callable[..., Any]) -> Signature | None:
-    """The signature of a function of the table, of PyTorch or of a method; None for any other."""
-    entry = entry_of(function)
-    return entry.signature if entry is not None else getattr(function, "form", None)
 
 
 # An expression over the rows of a table: its value and its derivatives in each row.

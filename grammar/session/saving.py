@@ -39,7 +39,6 @@ _HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages
 # The endings of what `save` does not write: other programs would not read a script of that name.
 _OTHERS = frozenset(".pdf .docx .doc .odt .rtf .tex .ipynb .py .json .csv .png .svg .jpg .jpeg .gif .xlsx".split())
-_READERS = frozenset({"load_csv", "load_npy", "chunks"})
 _REMARK = "# A file name that is computed is relative to the folder in which agrad is started.\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
@@ -166,30 +165,20 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
                 yield span, _literal(beside(path, span), path, folder)
             case ast.Call(ast.Name("beside"), (ast.String(path, span),), ()):
                 yield span, _literal(beside(path, span), path, folder)
-            case ast.Call(function, arguments, keywords) if _is_reader(function):
+            case ast.Call(
+                ast.Name("load_csv" | "load_npy" | "chunks") | ast.Attribute(ast.Name("np" | "numpy"), "loadtxt"),
+                arguments,
+                keywords,
+            ):
                 given = arguments[0] if arguments else dict(keywords).get("path", dict(keywords).get("fname"))
-                if isinstance(given, ast.String):
-                    text = _literal(given.value, given.value, folder)
-                    yield given.span, text if _is_fixed(given.value) else f"beside({text})"
-                elif given is not None and not _is_beside(given):
-                    yield given.span, None
-
-
-def _is_reader(function: ast.Expr) -> bool:
-    """Whether a function reads a file: also numpy's, by its name there."""
-    match function:
-        case ast.Name(name):
-            return name in _READERS
-        case ast.Attribute(ast.Name("np" | "numpy"), "loadtxt"):
-            return True
-    return False
-
-
-def _is_beside(node: ast.Expr) -> bool:
-    match node:
-        case ast.Call(ast.Name("beside"), (ast.String(),), ()):
-            return True
-    return False
+                match given:
+                    case ast.String(path, span):
+                        text = _literal(path, path, folder)
+                        yield span, text if _is_fixed(path) else f"beside({text})"
+                    case None | ast.Call(ast.Name("beside"), (ast.String(),), ()):
+                        pass
+                    case _:
+                        yield given.span, None
 
 
 def _is_fixed(path: str) -> bool:
@@ -253,7 +242,7 @@ img { background: #fff; max-width: 100% }
 def markdown(parts: Iterable[Part]) -> str:
     """A transcript as Markdown: code blocks, plots as PNG pictures, graphs as diagrams of Mermaid."""
     blocks = []
-    for pictured, group in groupby(parts, lambda part: _is_drawn(part)):
+    for pictured, group in groupby(parts, _is_drawn):
         if pictured:
             blocks += [_drawn_in_markdown(part) for part in group if isinstance(part, Picture)]
         else:
@@ -264,11 +253,16 @@ def markdown(parts: Iterable[Part]) -> str:
 def html(parts: Iterable[Part], title: str) -> str:
     """A transcript as a page for a browser: plots and graphs as SVG pictures."""
     body = []
-    for pictured, group in groupby(parts, lambda part: _is_drawn(part)):
+    for pictured, group in groupby(parts, _is_drawn):
         if pictured:
             body += [_drawn_in_html(part) for part in group if isinstance(part, Picture)]
             continue
-        lines = [_typed(part) if isinstance(part, Typed) else escape(_line(part), quote=False) for part in group]
+        lines = []
+        for part in group:
+            line = escape(printable(part.text) if isinstance(part, Typed) else _line(part), quote=False)
+            if isinstance(part, Typed):
+                line = f'<span class="prompt">{escape(part.prompt)}</span><span class="typed">{line}</span>'
+            lines.append(line)
         body.append("<pre>" + "\n".join(lines) + "</pre>")
     head = [
         "<!doctype html>",
@@ -288,19 +282,9 @@ def _line(part: Part) -> str:
     return printable(part.text if isinstance(part, Picture) else part)
 
 
-def _typed(line: Typed) -> str:
-    """A line that was typed, in HTML."""
-    prompt, text = escape(line.prompt), escape(printable(line.text), quote=False)
-    return f'<span class="prompt">{prompt}</span><span class="typed">{text}</span>'
-
-
 def _is_drawn(part: Part) -> bool:
     """Whether a part is drawn as a picture; without matplotlib, plots stay as the terminal shows them."""
-    if not isinstance(part, Picture):
-        return False
-    if part.plot is None:
-        return True
-    return find_spec("matplotlib") is not None
+    return isinstance(part, Picture) and (part.plot is None or find_spec("matplotlib") is not None)
 
 
 def _fenced(text: str, language: str) -> str:
@@ -317,15 +301,11 @@ def _drawn_in_markdown(picture: Picture) -> str:
 
 
 def _drawn_in_html(picture: Picture) -> str:
-    name, text = "graph", f"<pre>{escape(_line(picture), quote=False)}</pre>"
-    if picture.plot is None:
-        drawn = picture.svg.encode()
-    else:
-        name, drawn = _named(picture.plot), _plot(picture.plot, ".svg")
+    text, plot = f"<pre>{escape(_line(picture), quote=False)}</pre>", picture.plot
+    drawn = picture.svg.encode() if plot is None else _plot(plot, ".svg")
+    name = "graph" if plot is None else _named(plot)
     figure = f'<figure><img alt="{escape(name)}" src="{_data("svg+xml", drawn)}"></figure>'
-    if picture.plot is None:
-        return f"{text}\n{figure}" if drawn else text
-    return figure if drawn else text
+    return text if not drawn else figure if plot is not None else f"{text}\n{figure}"
 
 
 def _named(plot: Plot) -> str:
@@ -347,9 +327,3 @@ def _plot(plot: Plot, form: str) -> bytes:
 def _data(kind: str, content: bytes) -> str:
     """The address of a picture that is in the page itself."""
     return f"data:image/{kind};base64,{b64encode(content).decode()}"
-
-
-# What `save` writes of a session: a script that repeats it, or a transcript with its answers and pictures.
-#
-# `transcript` keeps what was shown, while it is shown; `pages` writes it as Markdown or HTML; `script` writes the
-# statements in effect, and decides by the ending of the file. From outside, import `save` and `Transcript`.

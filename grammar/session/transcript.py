@@ -153,16 +153,11 @@ class Listener:
             mermaid = result.picture("mermaid")
         except AgradError:  # a comparison, say, of which there is no such form
             return None
-        return Picture(text, None, _svg(result), str(mermaid))
-
-
-def _svg(graph: Graph) -> str:
-    """The picture of a graph; empty where the library that places its nodes is missing."""
-    assert graph.picture is not None
-    try:
-        return str(graph.picture("svg"))
-    except AgradError:
-        return ""
+        try:
+            svg = str(result.picture("svg"))
+        except AgradError:  # the library that places its nodes is missing
+            svg = ""
+        return Picture(text, None, svg, str(mermaid))
 
 
 def _text(result: Result, settings: Settings) -> str:
