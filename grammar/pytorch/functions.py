@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, is_sequence, number_of, truth_of
@@ -181,14 +181,9 @@ def shallow(x: Any) -> Any:
         return List(x.parts, joins=True)
     if isinstance(x, dict):
         return x.copy() if hasattr(type(x), "get") and hasattr(x, "copy") else type(x)(x)
-    message = f"copy.copy of {_described(x)} would share its data"
-    raise AgradError(
-        "type", message, fixes=[Hint("copy.deepcopy(x)   shares nothing"), Hint("y = x   is the same one")]
-    )
-
-
-def _described(x: Any) -> str:
-    return "an array" if isinstance(x, Tensor) else describe(x)
+    message = f"copy.copy of {'an array' if isinstance(x, Tensor) else describe(x)} would share its data"
+    fixes = [Hint("copy.deepcopy(x)   shares nothing"), Hint("y = x   is the same one")]
+    raise AgradError("type", message, fixes=fixes)
 
 
 def _copied(x: Any, memo: dict[int, Any]) -> Any:
@@ -203,10 +198,10 @@ def _copied(x: Any, memo: dict[int, Any]) -> Any:
         memo[id(x)] = made = tuple([_copied(part, memo) for part in x])
     elif type(x) is List:
         memo[id(x)] = made = List((), joins=True)
-        made.parts.extend(_all(x.parts, memo))
+        made.parts.extend([_copied(part, memo) for part in x.parts])
     elif isinstance(x, list):
         memo[id(x)] = made = []
-        made.extend(_all(x, memo))
+        made.extend([_copied(part, memo) for part in x])
     elif isinstance(x, dict):
         memo[id(x)] = made = type(x)()
         dict.update(made, {_copied(key, memo): _copied(part, memo) for key, part in x.items()})
@@ -218,10 +213,6 @@ def _copied(x: Any, memo: dict[int, Any]) -> Any:
     else:
         raise AgradError("type", f"copy.deepcopy does not copy {describe(x)}")
     return made
-
-
-def _all(parts: Iterable[Any], memo: dict[int, Any]) -> list[Any]:
-    return [_copied(part, memo) for part in parts]
 
 
 def _leaf(x: Tensor) -> Tensor:

@@ -312,11 +312,6 @@ def _normal(loc: Any, scale: Any, size: Any) -> Any:
     return FUNCTIONS["add"].call(loc, FUNCTIONS["mul"].call(scale, drawn))
 
 
-def _device(name: Any, index: Any) -> str:
-    """torch.device: its name. There is one device, so that all others stand for it."""
-    return str(name)
-
-
 def _new_tensor(data: Any) -> Any:
     """torch.Tensor of entries; of a length it would have entries that are not set."""
     if isinstance(data, float | int):
@@ -332,14 +327,6 @@ def _as_it_is(f: Any, **options: Any) -> Any:
     if listener is not None:
         listener(Note("it is given back as it is: `forward y` runs a graph again, and long loops run compiled"))
     return f
-
-
-def _save(obj: Any, f: Any) -> None:
-    values.checkpoints.save(obj, f)
-
-
-def _load(f: Any, **options: Any) -> Any:
-    return values.checkpoints.load(f, **options)
 
 
 class FloatInfo:
@@ -385,7 +372,7 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
     **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
     "torch.is_grad_enabled": ("", lambda: current().recording),
-    "torch.device": ("name; index=None", _device),
+    "torch.device": ("name; index=None", lambda name, index: str(name)),
     "torch.cuda.is_available": ("", lambda: False),
     "torch.backends.mps.is_available": ("", lambda: False),
     "torch.cuda.device_count": ("", lambda: 0.0),
@@ -407,8 +394,11 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "copy.deepcopy": ("x", functions.deep),
     **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), ("mode", set_grad_enabled)),
     **FORMS,
-    "torch.save": ("obj, f", _save),
-    "torch.load": ("f; map_location=None, weights_only=True, mmap=None", _load),
+    "torch.save": ("obj, f", lambda obj, f: values.checkpoints.save(obj, f)),
+    "torch.load": (
+        "f; map_location=None, weights_only=True, mmap=None",
+        lambda f, **given: values.checkpoints.load(f, **given),
+    ),
     "torch.std": (_MOMENT, _unbiased("std")),
     "torch.var": (_MOMENT, _unbiased("var")),
 }
@@ -539,20 +529,14 @@ def table() -> dict[str, dict[str, str]]:
 
     A function of agrad is named by its name, what has other arguments there by its form.
     """
-    found = {prefix: {name: _here(name) for name in libraries.names_in(prefix)} for prefix in libraries.modules()}
+    here = RENAMED | dict.fromkeys(IGNORED, "float64")
+    found = {prefix: {one: here.get(one, one) for one in libraries.names_in(prefix)} for prefix in libraries.modules()}
     for full, (form, _) in OWN_FORMS.items():
         prefix, _, name = full.rpartition(".")
         found.setdefault(canonical(prefix), {})[name] = Signature(name, form).usage
     for module in NAMESPACES:
         if module != "lr_scheduler":  # of torch.optim
-            found.setdefault(f"torch.{module}", {}).update({name: _kind(module, name) for name in names_in(module)})
+            there = found.setdefault(f"torch.{module}", {})
+            for name in names_in(module):
+                there[name] = "class" if isinstance(_in_namespace(NAMESPACES[module], name), type) else "function"
     return found
-
-
-def _here(name: str) -> str:
-    """What a name is, behind any module that has it."""
-    return "float64" if name in IGNORED else RENAMED.get(name, name)
-
-
-def _kind(module: str, name: str) -> str:
-    return "class" if isinstance(_in_namespace(NAMESPACES[module], name), type) else "function"

@@ -159,24 +159,18 @@ class Watch:
         if stamp > self._count_at:
             kept = _kept(frames, self._since, self.nodes)
             if kept > self.nodes:
-                raise self._too_many()
+                count, more = format_number(self.nodes), format_number(2 * self.nodes)
+                fixes = [Hint("no_grad: …   where no derivative is needed"), f"limit nodes={more}"]
+                raise AgradError("limit", f"this keeps more than {count} nodes, the limit", fixes=fixes)
             self._count_at = stamp + max(self.nodes - kept, self.nodes / 64)  # so many more can be too many
         self.due = self._count_at if self._until == math.inf else min(self._count_at, stamp + _STAMPS)
 
     def too_long(self, labels: list[Label]) -> AgradError:
         """The error for a statement that took too long."""
-        if monotonic() >= self._deadline:
-            message = f"this took longer than {format_number(self._whole)} s, the limit"
-            return AgradError("limit", message, labels=labels, facts=TimeLimit())
-        seconds = format_number(self.time)
-        fixes = [self.advice.format(format_number(10 * self.time))]
-        message = f"this took longer than {seconds} s, the limit"
+        whole = monotonic() >= self._deadline
+        message = f"this took longer than {format_number(self._whole if whole else self.time)} s, the limit"
+        fixes = [] if whole else [self.advice.format(format_number(10 * self.time))]
         return AgradError("limit", message, labels=labels, fixes=fixes, facts=TimeLimit())
-
-    def _too_many(self) -> AgradError:
-        count = format_number(self.nodes)
-        fixes = [Hint("no_grad: …   where no derivative is needed"), f"limit nodes={format_number(2 * self.nodes)}"]
-        return AgradError("limit", f"this keeps more than {count} nodes, the limit", fixes=fixes)
 
 
 def _kept(frames: Iterable[Frame], since: int, most: float) -> int:

@@ -75,7 +75,12 @@ def load(f: Any, map_location: Any, weights_only: Any, mmap: Any) -> Any:
             names = archive.namelist()
             if any(name.endswith("/data.pkl") for name in names):
                 raise _of_pytorch(path)
-            found = {name[:-4]: _array(archive, name) for name in names if name.endswith(".npy")}
+            found: dict[str, Tensor] = {}
+            for name in names:
+                if name.endswith(".npy"):
+                    afford("torch.load", (archive.getinfo(name).file_size // 8,))  # before it is read
+                    with archive.open(name) as entry:
+                        found[name[:-4]] = tensor(np.lib.format.read_array(entry, allow_pickle=False))
             structure = json.loads(archive.read(_STRUCTURE)) if _STRUCTURE in names else None
         return Dict(found) if structure is None else _decoded(structure, found)
     except AgradError:
@@ -85,13 +90,6 @@ def load(f: Any, map_location: Any, weights_only: Any, mmap: Any) -> Any:
     except (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, RecursionError):
         problem = f"torch.load: {path} is damaged"
     raise AgradError("file", problem)
-
-
-def _array(archive: ZipFile, name: str) -> Tensor:
-    """An array of the archive: its size is looked at before it is read."""
-    afford("torch.load", (archive.getinfo(name).file_size // 8,))
-    with archive.open(name) as entry:
-        return tensor(np.lib.format.read_array(entry, allow_pickle=False))
 
 
 def _decoded(structure: Any, arrays: Mapping[str, Tensor]) -> Any:

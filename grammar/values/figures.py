@@ -75,16 +75,12 @@ class Figure:
             only = self.curves[0]
             self.curves = [Curve(str(text), only.x, only.y, only.style)]
 
-    def _made(self) -> Plot | None:
-        made = Plot(tuple(self.curves), self.axis) if self.curves else None
-        self.clear()
-        return made
-
     def show(self, *args: Any, **options: Any) -> None:
         """Draw the picture."""
-        made = self._made()
-        if made is not None:
-            self._show(made)
+        curves, axis = tuple(self.curves), self.axis
+        self.clear()
+        if curves:
+            self._show(Plot(curves, axis))
 
     def savefig(self, path: Any, **options: Any) -> None:
         """Write the picture to a file; it can still be shown."""
