@@ -133,13 +133,8 @@ def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -
             if isinstance(value, Closure):
                 waiting.append(value.definition.code)
             elif is_object(value):
-                waiting += _methods(value)
+                waiting += [closure.definition.code for closure in runtime.objects.methods_of(value)]
     return guard
-
-
-def _methods(value: Any) -> list[Code]:
-    """The code of the methods of an object, or a class."""
-    return [closure.definition.code for closure in runtime.objects.methods_of(value)]
 
 
 def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:
@@ -150,7 +145,9 @@ def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapp
     bound, written = _given(code)
     if guard is None:
         return {name: one for name, one in chosen.items() if name not in bound}
-    written = {name for name in written if not _is_leaf(names.get(name))}
+    values = {name: names.get(name) for name in written}
+    # Not the leaves, which are what the user sets: no guard decides them.
+    written -= {one for one, x in values.items() if isinstance(x, Tensor) and x.node.op is None and x.node.recorded}
     written |= {name for name in _loaded(code) if is_object(names.get(name))}  # whose attributes may be written
     for name in bound | written:
         value = names.get(name)
@@ -158,11 +155,6 @@ def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapp
             touch(value.node)
             value.node.guard = joined(value.node.guard, guard)
     return {**chosen, **dict.fromkeys(bound | written, guard)}
-
-
-def _is_leaf(value: Any) -> bool:
-    """Whether a value is data that the user sets, which no guard decides."""
-    return isinstance(value, Tensor) and value.node.op is None and value.node.recorded
 
 
 def _instructions(code: Code) -> Iterator[tuple[Do, Any]]:

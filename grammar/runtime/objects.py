@@ -120,21 +120,17 @@ class Parent:
         if len(args) == 2 and isinstance(args[0], type):
             owner, instance = args
         else:
-            owner, instance = self.owner, _first_argument(self)
+            owner, instance = self.owner, None
+            for frame in reversed(owner.__dict__[_MACHINE].frames):  # the `self` of the method that runs
+                if any(scope.get("super") is self for scope in frame.scopes):
+                    instance = next(iter(frame.scopes[0].values()), None)
+                    break
         if not isinstance(instance, owner):
             raise AgradError("type", f"super needs an object of {owner.__name__}", fixes=["super().__init__()"])
         return super(owner, instance)
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         return "function super()"
-
-
-def _first_argument(parent: Parent) -> Any:
-    """The `self` of the method that runs."""
-    for frame in reversed(parent.owner.__dict__[_MACHINE].frames):
-        if any(scope.get("super") is parent for scope in frame.scopes):
-            return next(iter(frame.scopes[0].values()), None)
-    return None
 
 
 _MACHINE = "_machine"
@@ -249,15 +245,13 @@ def _unknown(value: Any, name: str) -> AgradError:
 def member(value: Any, names: Sequence[str]) -> Any:
     """`value.a.b`, where the last may be a method that is called."""
     for name in names:
-        value = attribute(value, name) if is_object(value) else _member(value, name)
+        if is_object(value):
+            value = attribute(value, name)
+        elif name in attributes.ATTRIBUTES:
+            value = attributes.attribute(value, name)
+        else:
+            value = partial(attributes.method(value, name), value)
     return value
-
-
-def _member(value: Any, name: str) -> Any:
-    """An attribute of a number or an array; a method with the value as its first argument."""
-    if name in attributes.ATTRIBUTES:
-        return attributes.attribute(value, name)
-    return partial(attributes.method(value, name), value)
 
 
 def methods_of(value: Any) -> list[Closure]:
@@ -331,13 +325,10 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str
             form = signature(function)
         except (TypeError, ValueError):
             raise AgradError("type", f"{name}: {error}") from None
-        usage = f"{name}({', '.join(_parameter(one) for one in form.parameters.values())})"
+        given = [f"{x.name}" if x.default is x.empty else f"{x.name}={x.default!r}" for x in form.parameters.values()]
+        usage = f"{name}({', '.join(given)})"
         try:
             form.bind(*args, **keywords)
         except TypeError as misfit:
             raise AgradError("arity", f"{name}: {misfit}: {usage}") from None
         raise AgradError("type", f"{name} does not take these values: {usage}") from None
-
-
-def _parameter(one: Any) -> str:
-    return one.name if one.default is one.empty else f"{one.name}={one.default!r}"

@@ -209,24 +209,22 @@ def in_lists(value: Any) -> Any:
 
 def refuse_itself(target: List, value: Any) -> None:
     """Refuse to put a list into itself, directly or inside another."""
-    waiting, seen = [value], set()
-    while waiting:
-        one = waiting.pop()
-        if one is target:
-            raise AgradError("type", "a list cannot be a part of itself")
-        if isinstance(one, List | tuple) and id(one) not in seen:
-            seen.add(id(one))
-            waiting += one
+    if any(one is target for one in _inside([value])):
+        raise AgradError("type", "a list cannot be a part of itself")
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
     """The Tensors among values, and inside the tuples and lists among them; each list once."""
+    return (value for value in _inside(values) if isinstance(value, Tensor))
+
+
+def _inside(values: Iterable[Any]) -> Iterator[Any]:
+    """All values, and those inside the tuples and lists among them; each list once."""
     waiting, seen = list(values), set()
     while waiting:
         value = waiting.pop()
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, List | tuple) and id(value) not in seen:
+        yield value
+        if isinstance(value, List | tuple) and id(value) not in seen:
             seen.add(id(value))
             waiting += value
 
