@@ -36,12 +36,6 @@ class Source(NamedTuple):
     dof: float
 
 
-def _cells(row: Source) -> list[str]:
-    numbers = [format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)]
-    dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
-    return [row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f} %", dof]
-
-
 _IN_LATEX = str.maketrans({sign: rf"\{sign}" for sign in "_%&#$"} | {"^": r"\^{}", "~": r"\~{}"})
 
 
@@ -74,7 +68,12 @@ class Budget(NamedTuple):
 
     def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
-        columns = [*zip(_HEAD, *map(_cells, self.sources), strict=True)]
+        cells = []
+        for row in self.sources:
+            numbers = [format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)]
+            dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
+            cells.append([row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f} %", dof])
+        columns = [*zip(_HEAD, *cells, strict=True)]
         if len(set(columns[1])) == 2:  # all in one place
             del columns[1]
         return [*zip(*[column for column in columns if any(column[1:])], strict=True)]

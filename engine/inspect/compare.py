@@ -47,10 +47,12 @@ class Matching:
 
     def left(self) -> tuple[list[Node], list[Node]]:
         """The nodes without a partner."""
-        return (
-            [node for node in self.first if node not in self.pairs],
-            [node for node in self.second if node not in self.found],
-        )
+        ones = [node for node in self.first if node not in self.pairs]
+        return ones, [node for node in self.second if node not in self.found]
+
+    def known(self, node: Node, side: int) -> list[Node]:
+        """The operands of a node that are nodes of its graph."""
+        return [x for x in operands(node) if x.seq in self.inside[side]]
 
     def is_unchanged(self, one: Node) -> bool:
         """Whether a node differs from its partner in nothing of its own but its value."""
@@ -100,12 +102,14 @@ def _pair_equal(found: Matching) -> None:
         free = [other for other in some if other not in found.found]
         if not free:
             continue
-        stack = [(node, max(free, key=lambda other: (other.name == node.name, _text(other) == _text(node), other.seq)))]
+        text = node.origin.text if node.origin is not None else ""
+        likely = [(x.name == node.name, (x.origin.text if x.origin is not None else "") == text, x.seq) for x in free]
+        stack = [(node, free[likely.index(max(likely))])]
         while stack:
             one, other = stack.pop()
             if not found.pair(one, other):
                 continue
-            behind = (_known(found, one, 0), _known(found, other, 1))
+            behind = (found.known(one, 0), found.known(other, 1))
             ordered = (sorted(some, key=lambda x: keys[side][x.seq]) for side, some in enumerate(behind))
             mine, others = ordered if one.op is not None and one.op.commutes else behind
             stack += [(x, y) for x, y in zip(mine, others, strict=False) if keys[0].get(x.seq) == keys[1].get(y.seq)]
@@ -181,10 +185,10 @@ def _pair_alike(found: Matching, waiting: list[tuple[Node, Node]]) -> None:
     ones, others = found.left()
     users: dict[tuple[int, Hashable], list[Node]] = {}
     for other in others:
-        for x in _known(found, other, 1):
+        for x in found.known(other, 1):
             users.setdefault((x.seq, _kind(other)), []).append(other)
     for one in ones:
-        near = (users.get((found.pairs[x].seq, _kind(one)), ()) for x in _known(found, one, 0) if x in found.pairs)
+        near = (users.get((found.pairs[x].seq, _kind(one)), ()) for x in found.known(one, 0) if x in found.pairs)
         free = (other for some in near for other in some if other not in found.found)
         other = next(free, None)
         if other is not None and one not in found.pairs:
@@ -197,8 +201,8 @@ def _pair_down(found: Matching, waiting: list[tuple[Node, Node]]) -> None:
         one, other = waiting.pop()
         if found.pairs.get(one) is not other and not found.pair(one, other):
             continue
-        mine = [x for x in _known(found, one, 0) if x not in found.pairs]
-        others = [x for x in _known(found, other, 1) if x not in found.found]
+        mine = [x for x in found.known(one, 0) if x not in found.pairs]
+        others = [x for x in found.known(other, 1) if x not in found.found]
         if len(mine) == len(others) and not (one.op is not None and one.op.commutes):
             waiting += [(x, y) for x, y in zip(mine, others, strict=True) if _are_alike(x, y)]
             continue
@@ -207,15 +211,6 @@ def _pair_down(found: Matching, waiting: list[tuple[Node, Node]]) -> None:
             if y is not None:
                 others.remove(y)
                 waiting.append((x, y))
-
-
-def _known(found: Matching, node: Node, side: int) -> list[Node]:
-    """The operands of a node that are nodes of its graph."""
-    return [x for x in _behind(node) if x.seq in found.inside[side]]
-
-
-def _behind(node: Node) -> Iterator[Node]:
-    return (x for x in map(through, node.inputs) if type(x) is Node)
 
 
 def _kind(node: Node) -> Hashable:
@@ -227,53 +222,36 @@ def _are_alike(one: Node, other: Node) -> bool:
     return _kind(one) == _kind(other) and (one.op is not None or one.name == other.name)
 
 
-def _text(node: Node) -> str:
-    return node.origin.text if node.origin is not None else ""
-
-
-# Two graphs as one: what is the same in both, what has changed, and what only one of them has.
+# The graph of both
 
 CHANGES = ("same", "changed", "gone", "new")
 
 
-def compare(
-    first: Sequence[Tensor],
-    second: Sequence[Tensor],
-    names: tuple[Sequence[str], Sequence[str]],
-    depth: int | None = None,
-    since: Sequence[Tensor] = (),
-) -> Comparison:
-    """The graphs behind some values and behind some others as one, with its forms; `matching` says what is the same.
-
-    `depth` and `since` select a part, as in `dump`, and raise AgradError as there.
-    """
-    ends = ([value.node for value in first], [value.node for value in second])
-    sides = (listed(*ends[0]), listed(*ends[1]))
-    roots = list(dict.fromkeys([*ends[0], *ends[1]]))
-    ordered = listed(*roots)
-    kept = selected(roots, ordered, depth, since)
-    builder = RowBuilder([*first, *second], ordered, ordered, out_of_date(collect(roots)))
-    found = matched(*sides, zip(*ends, strict=False))
-    return Comparison(names, roots, ordered, kept, builder, found)
-
-
 class Comparison(Dump):
-    """Two graphs as one. A row for a pair is that of the second graph, with the row of the first as `before`."""
+    """The graphs behind some values and behind some others as one, with its forms; `matched` says what is the same.
+
+    A row for a pair is that of the second graph, with the row of the first as `before`. `depth` and `since` select a
+    part, as in `dump`, and raise AgradError as there.
+    """
 
     def __init__(
         self,
+        first: Sequence[Tensor],
+        second: Sequence[Tensor],
         names: tuple[Sequence[str], Sequence[str]],
-        roots: list[Node],
-        ordered: list[Node],
-        kept: set[int] | None,
-        builder: RowBuilder,
-        found: Matching,
+        depth: int | None = None,
+        since: Sequence[Tensor] = (),
     ) -> None:
+        ends = ([value.node for value in first], [value.node for value in second])
+        roots = list(dict.fromkeys([*ends[0], *ends[1]]))
+        ordered = listed(*roots)
+        kept = selected(roots, ordered, depth, since)
+        builder = RowBuilder([*first, *second], ordered, ordered, out_of_date(collect(roots)))
         super().__init__([*names[0], *names[1]], roots, ordered, ordered, builder)
+        self.found = found = matched(listed(*ends[0]), listed(*ends[1]), zip(*ends, strict=False))
         self.sides = tuple(", ".join(side) for side in names)
         self.name = " vs ".join(self.sides)
         self.typed = " vs ".join(" ".join(map(one_line, side)) for side in names)
-        self.found = found
         self.merged = _merged(found)
         self.numbers: dict[int, int] = {}  # by those of the builder
         for number, some in enumerate(self.merged, 1):
@@ -369,7 +347,8 @@ def _merged(found: Matching) -> list[tuple[Node, ...]]:
     Pairs that would make a circle, such as sin(cos(x)) and cos(sin(x)) crosswise, are taken apart.
     """
     while True:
-        groups = [_group(found, other) for other in found.second]
+        pairs = [(found.found.get(other, other), other) for other in found.second]
+        groups: list[tuple[Node, ...]] = [(one, other) if one is not other else (other,) for one, other in pairs]
         groups += [(node,) for node in found.first if node not in found.pairs]
         ordered = _in_order(groups, found)
         if len(ordered) == len(groups):
@@ -377,11 +356,6 @@ def _merged(found: Matching) -> list[tuple[Node, ...]]:
         done = {node for group in ordered for node in group}
         stuck = [group[0] for group in groups if len(group) == 2 and group[0] not in done]
         found.split(next((node for node in stuck if not found.is_unchanged(node)), stuck[0]))
-
-
-def _group(found: Matching, other: Node) -> tuple[Node, ...]:
-    one = found.found.get(other, other)
-    return (other,) if one is other else (one, other)
 
 
 def _in_order(groups: Sequence[tuple[Node, ...]], found: Matching) -> list[tuple[Node, ...]]:

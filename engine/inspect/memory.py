@@ -8,8 +8,7 @@ A number counts 8 bytes. Freed values do not count, nor do the nodes themselves 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.core.graph import Node, behind, by_seq, collect
 from agrad.engine.core.tensor import Tensor
@@ -18,8 +17,7 @@ from agrad.engine.inspect.nodes import listed
 _NUMBER = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """The memory of the graph behind some values."""
 
     nodes: int  # as a dump lists them
@@ -77,16 +75,11 @@ class _Tally:
 
 def _links(node: Node) -> Iterator[Node]:
     """The nodes that a node refers to: its operands, and what a gradient with a vanishing derivative came from."""
-    for operand in node.inputs:
-        if type(operand) is Node:
-            yield operand
-    tied = node.attrs.get("on") if node.attrs else None
-    if type(tied) is Node:
-        yield tied
+    tied = (node.attrs.get("on"),) if node.attrs else ()
+    return (x for x in (*node.inputs, *tied) if type(x) is Node)
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """A summary of the graphs behind several values. Beyond a bound nodes are not visited: then `more` is true."""
 
     leaves: int  # that require grad
@@ -124,8 +117,12 @@ def holders(names: Mapping[str, Any], node: Node) -> list[str]:
     A name refers to a value, a node, or several in a tuple.
     """
     roots = {name: list(_roots(value)) for name, value in names.items()}
-    keeping = _leading_to(node, (root for own in roots.values() for root in own))
-    return [name for name, own in roots.items() if any(root in keeping for root in own)]
+    leading = {node}  # the nodes that were computed from it, and itself: nothing older is visited
+    every = (root for own in roots.values() for root in own)
+    for one in sorted(behind(every, lambda one: one.seq > node.seq, _links), key=by_seq):
+        if one.seq > node.seq and any(operand in leading for operand in _links(one)):
+            leading.add(one)
+    return [name for name, own in roots.items() if any(root in leading for root in own)]
 
 
 def _roots(value: Any) -> Iterator[Node]:
@@ -141,22 +138,12 @@ def _roots(value: Any) -> Iterator[Node]:
             stack.extend(part)
 
 
-def _leading_to(target: Node, roots: Iterable[Node]) -> set[Node]:
-    """The nodes behind the roots that were computed from the target, and the target: nothing older is visited."""
-    leading = {target}
-    for node in sorted(behind(roots, lambda node: node.seq > target.seq, _links), key=by_seq):
-        if node.seq > target.seq and any(operand in leading for operand in _links(node)):
-            leading.add(node)
-    return leading
-
-
 # The graphs that live: those that something refers to, each with what does.
 #
 # Two values have one graph if they share an operation; that they share a leaf does not connect them.
 
 
-@dataclass(frozen=True, slots=True)
-class LiveGraph:
+class LiveGraph(NamedTuple):
     """Operations that are connected: the results that nothing else was computed from, and what refers to any."""
 
     ends: tuple[Node, ...]  # the oldest first
@@ -169,47 +156,34 @@ def live_graphs(held: Iterable[tuple[str, Iterable[Node]]]) -> list[LiveGraph]:
     """The graphs behind some nodes, the oldest first; `held`: who holds which nodes."""
     holders = [(name, [node for node in nodes if node.op is not None]) for name, nodes in held]
     order = [node for node in collect(node for _, nodes in holders for node in nodes) if node.op is not None]
-    groups, used = _Groups(), set[Node]()
+    used = set[Node]()
+    parent: dict[Node, Node] = {}  # of nodes that are connected, one stands for all
+
+    def group(node: Node) -> Node:
+        while (above := parent.get(node, node)) is not node:
+            parent[node] = above = parent.get(above, above)
+            node = above
+        return node
+
     for node in order:
         for operand in node.inputs:
             if type(operand) is Node and operand.op is not None:
-                groups.join(node, operand)
+                parent[group(node)] = group(operand)
                 used.add(operand)
     members: dict[Node, list[Node]] = {}
     for node in reversed(order):
-        members.setdefault(groups.of(node), []).append(node)
+        members.setdefault(group(node), []).append(node)
     names: dict[Node, dict[str, None]] = {}
     for name, nodes in holders:
         for node in nodes:
-            names.setdefault(groups.of(node), {})[name] = None
+            names.setdefault(group(node), {})[name] = None
     found = [
         LiveGraph(
             tuple([node for node in nodes if node not in used]),
             len(nodes),
             sum(node.freed is not None for node in nodes),
-            tuple(names.get(group, ())),
+            tuple(names.get(one, ())),
         )
-        for group, nodes in members.items()
+        for one, nodes in members.items()
     ]
     return sorted(found, key=lambda graph: by_seq(graph.ends[0]))
-
-
-class _Groups:
-    """Nodes that are connected have one representative."""
-
-    def __init__(self) -> None:
-        self.parent: dict[Node, Node] = {}
-
-    def of(self, node: Node) -> Node:
-        """The representative of a node."""
-        path = []
-        while (parent := self.parent.get(node, node)) is not node:
-            path.append(node)
-            node = parent
-        for one in path:
-            self.parent[one] = node
-        return node
-
-    def join(self, one: Node, other: Node) -> None:
-        """Connect two nodes."""
-        self.parent[self.of(one)] = self.of(other)

@@ -181,10 +181,10 @@ def drawn(
     from agrad.engine.inspect.dump import FORMATS, dump
 
     if other:
-        from agrad.engine.inspect.compare import compare
+        from agrad.engine.inspect.compare import Comparison
 
         roots = [root] if isinstance(root, Tensor) else root
-        made: Dump = compare(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)
+        made: Dump = Comparison(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)
     else:
         made = dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width

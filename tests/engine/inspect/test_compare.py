@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.inspect.compare import compare
+from agrad.engine.inspect.compare import Comparison
 from agrad.engine.inspect.dump import FORMATS, dump
 
 
@@ -19,7 +19,7 @@ def leaf(value, name):
 
 
 def compared(first, second, **options):
-    return compare([first], [second], (["f"], ["g"]), **options)
+    return Comparison([first], [second], (["f"], ["g"]), **options)
 
 
 def changes(first, second):
