@@ -1,4 +1,9 @@
-"""NumPy's reductions with `where=` and `initial=`, and those that agrad's table has not."""
+"""The functions of agrad for those of NumPy, to which `protocols` passes calls.
+
+Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
+those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
+argument is refused. `numpy_arrays` has those of shapes and of whole arrays.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,6 @@ from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import numpy_arrays as arrays
-from agrad.engine.interop import numpy_arrays as shapes
 from agrad.engine.interop.numpy_arrays import TRANSFORMS, ag, at, moveaxis
 from agrad.engine.ops.arrays.indexing import positions, scatter
 from agrad.engine.ops.arrays.statistics import quantiles
@@ -24,21 +28,19 @@ from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import broadcast, format_shape, np, shape_of
 
+# Reductions with `where=` and `initial=`, and those that the table of operations has not
+
 # What an entry that is left out counts as.
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": 0.0, "all": 1.0, "max": -math.inf, "min": math.inf}
 _WITH_INITIAL = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
-
-
-def _chosen(a: Any, where: Any, otherwise: float) -> Any:
-    """The entries where the condition holds."""
-    return operand(a) if where is True else ag.where(where, a, otherwise)
 
 
 def _reduced(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     if where is not True and initial is None and name in ("max", "min"):
         fixes = [Hint("initial=-np.inf") if name == "max" else Hint("initial=np.inf")]
         raise AgradError("type", f"np.{name} with where= needs initial=, since there may be no entry", fixes=fixes)
-    found = getattr(ag, name)(_chosen(a, where, _NEUTRAL[name]), axis=axis, keepdims=keepdims)
+    chosen = operand(a) if where is True else ag.where(where, a, _NEUTRAL[name])
+    found = getattr(ag, name)(chosen, axis=axis, keepdims=keepdims)
     return found if initial is None else getattr(ag, _WITH_INITIAL[name])(found, initial)
 
 
@@ -59,25 +61,21 @@ def _truths(name: str) -> Function:
 def _mean(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
     if where is True:
         return ag.mean(a, axis, keepdims)
-    return ag.div(ag.sum(ag.where(where, a, 0.0), axis, keepdims), _count(a, where, axis, keepdims))
-
-
-def _count(a: Any, where: Any, axis: Any, keepdims: Any) -> Any:
     truths = ag.not_equal(where, 0.0)
-    return ag.sum(ag.expand(truths, broadcast(shape_of(operand(a)), shape_of(truths))), axis, keepdims)
-
-
-def _nothing(a: Any, where: Any) -> Any:
-    """nan in the place of what is left out, which the functions without nan leave out: none of the others may be."""
-    if ag.any(ag.isnan(_chosen(a, where, 0.0))):
-        raise AgradError("domain", "np.var and np.std with where= of entries that are nan", fixes=[Hint("np.nanvar")])
-    return ag.where(where, a, math.nan)
+    count = ag.sum(ag.expand(truths, broadcast(shape_of(operand(a)), shape_of(truths))), axis, keepdims)
+    return ag.div(ag.sum(ag.where(where, a, 0.0), axis, keepdims), count)
 
 
 def _moment(name: str) -> Function:
+    """With `where`, what is left out is nan, which `nanvar` leaves out: none of the others may be."""
+
     def function(a: Any, axis: Any = None, ddof: Any = 0, keepdims: Any = False, *, where: Any = True) -> Any:
-        call = getattr(ag, name if where is True else f"nan{name}")
-        return call(a if where is True else _nothing(a, where), axis, keepdims, ddof)
+        if where is True:
+            return getattr(ag, name)(a, axis, keepdims, ddof)
+        if ag.any(ag.isnan(ag.where(where, a, 0.0))):
+            message, fixes = "np.var and np.std with where= of entries that are nan", [Hint("np.nanvar")]
+            raise AgradError("domain", message, fixes=fixes)
+        return getattr(ag, f"nan{name}")(ag.where(where, a, math.nan), axis, keepdims, ddof)
 
     return function
 
@@ -105,10 +103,6 @@ def _places_without_nan(name: str, beyond: float) -> Function:
     return function
 
 
-def _nanmedian(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    return quantiles("nanmedian", 1.0, True, a, 0.5, axis, keepdims)
-
-
 def _nanquantile(name: str, whole: float) -> Function:
     def function(a: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
         return quantiles(name, whole, True, a, q, axis, keepdims)
@@ -128,17 +122,11 @@ REDUCTIONS: dict[str, Function] = {
     "nancumprod": _running_without_nan("cumprod", 1.0),
     "nanargmax": _places_without_nan("argmax", -math.inf),
     "nanargmin": _places_without_nan("argmin", math.inf),
-    "nanmedian": _nanmedian,
+    "nanmedian": lambda a, axis=None, keepdims=False: quantiles("nanmedian", 1.0, True, a, 0.5, axis, keepdims),
     "nanquantile": _nanquantile("nanquantile", 1.0),
     "nanpercentile": _nanquantile("nanpercentile", 100.0),
 }
 
-
-# The functions of agrad for those of NumPy, to which `numpy_protocol` passes calls.
-#
-# Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
-# those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
-# argument is refused.
 
 # NumPy's name -> agrad's. A ufunc goes by the name that it gives itself: np.mod is called remainder.
 NAMES = {
@@ -297,14 +285,10 @@ def _of_triangle(name: str, function: Function) -> Function:
         upper = letter == "U"
         if len(shape_of(operand(a))) < 2:
             return function(a, upper)
-        lower = shapes.swapaxes(ag.triu(a), -1, -2) if upper else ag.tril(a)
-        return function(ag.add(lower, shapes.swapaxes(ag.tril(lower, -1), -1, -2)), upper)
+        lower = arrays.swapaxes(ag.triu(a), -1, -2) if upper else ag.tril(a)
+        return function(ag.add(lower, arrays.swapaxes(ag.tril(lower, -1), -1, -2)), upper)
 
     return call
-
-
-def _eigh(a: Any, upper: bool) -> _Eigen:
-    return _Eigen(eigh_values(a, upper=upper), eigh_vectors(a, upper=upper))
 
 
 def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
@@ -340,8 +324,15 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
 
 # The table
 
+# Those of `numpy_arrays` that have NumPy's names.
+_OF_ARRAYS = """
+    array_split block broadcast_arrays column_stack concatenate cross delete diff einsum expand_dims gradient hstack
+    inner insert meshgrid moveaxis pad ravel reshape rollaxis rot90 swapaxes take take_along_axis tensordot
+    transpose
+""".split()
 MADE: dict[str, Function] = {
     **_LOGIC,
+    **{name: getattr(arrays, name) for name in _OF_ARRAYS},
     **REDUCTIONS,
     **TRANSFORMS,
     "bitwise_and": _of_truths("logical_and"),
@@ -367,22 +358,13 @@ MADE: dict[str, Function] = {
     "isreal": lambda x: ag.equal(ag.mul(ag.isnan(x), 0.0), 0.0),
     "iscomplex": lambda x: ag.not_equal(ag.mul(ag.isnan(x), 0.0), 0.0),
     "angle": lambda z, deg=False: ag.mul(ag.atan2(0.0, ag.add(z, 0.0)), 180.0 / math.pi if deg else 1.0),
-    "rollaxis": arrays.rollaxis,
     "ptp": lambda a, axis=None, keepdims=False: ag.sub(
         ag.max(a, axis=axis, keepdims=keepdims), ag.min(a, axis=axis, keepdims=keepdims)
     ),
     "count_nonzero": lambda a, axis=None, keepdims=False: ag.sum(_truth(a), axis, keepdims),
     "average": _average,
-    "diff": arrays.diff,
-    "gradient": arrays.gradient,
-    "pad": arrays.pad,
-    "insert": arrays.insert,
-    "delete": arrays.delete,
-    "rot90": arrays.rot90,
-    "meshgrid": arrays.meshgrid,
     "partition": lambda a, kth, axis=-1: ag.sort(a, axis) if axis is not None else ag.sort(ag.flatten(a)),
     "argpartition": lambda a, kth, axis=-1: ag.argsort(a, axis) if axis is not None else ag.argsort(ag.flatten(a)),
-    "cross": arrays.cross,
     "linalg.cross": lambda x1, x2, axis=-1: arrays.cross(x1, x2, axis=axis),
     "trapezoid": _trapezoid,
     "trapz": _trapezoid,
@@ -392,50 +374,35 @@ MADE: dict[str, Function] = {
     "empty_like": lambda prototype, *, shape=None: ag.zeros(shape_of(prototype) if shape is None else shape),
     "ones_like": lambda a, shape=None: ag.ones(shape_of(a) if shape is None else shape),
     "full_like": _full_like,
-    "reshape": shapes.reshape,
-    "ravel": shapes.ravel,
-    "transpose": shapes.transpose,
-    "matrix_transpose": lambda x: shapes.swapaxes(x, -1, -2),
-    "swapaxes": shapes.swapaxes,
-    "moveaxis": shapes.moveaxis,
-    "expand_dims": shapes.expand_dims,
-    "atleast_1d": shapes.each_at_least(1),
-    "atleast_2d": shapes.each_at_least(2),
-    "atleast_3d": shapes.each_at_least(3),
-    "broadcast_arrays": shapes.broadcast_arrays,
+    "matrix_transpose": lambda x: arrays.swapaxes(x, -1, -2),
+    "atleast_1d": arrays.each_at_least(1),
+    "atleast_2d": arrays.each_at_least(2),
+    "atleast_3d": arrays.each_at_least(3),
     "fliplr": lambda m: ag.flip(m, 1),
     "flipud": lambda m: ag.flip(m, 0),
-    "concatenate": shapes.concatenate,
-    "append": lambda arr, values, axis=None: shapes.concatenate((arr, values), axis),
-    "hstack": shapes.hstack,
-    "vstack": lambda tup: ag.concat([shapes.at_least(x, 2) for x in tup], 0),
-    "dstack": lambda tup: ag.concat([shapes.at_least(x, 3) for x in tup], 2),
-    "column_stack": shapes.column_stack,
-    "block": shapes.block,
+    "append": lambda arr, values, axis=None: arrays.concatenate((arr, values), axis),
+    "vstack": lambda tup: ag.concat([arrays.at_least(x, 2) for x in tup], 0),
+    "dstack": lambda tup: ag.concat([arrays.at_least(x, 3) for x in tup], 2),
     "split": lambda ary, indices_or_sections, axis=0: list(ag.split(ary, indices_or_sections, axis)),
-    "array_split": shapes.array_split,
     "hsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, min(1, len(shape_of(ary)) - 1))),
     "vsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, 0)),
     "dsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, 2)),
-    "unstack": lambda x, axis=0: tuple(shapes.moveaxis(x, axis, 0)),
-    "take": shapes.take,
-    "take_along_axis": shapes.take_along_axis,
+    "unstack": lambda x, axis=0: tuple(arrays.moveaxis(x, axis, 0)),
     "dot": lambda a, b: ag.dot(a, b),
-    "inner": shapes.inner,
     "vdot": lambda a, b: ag.dot(ag.flatten(a), ag.flatten(b)),
-    "tensordot": shapes.tensordot,
-    "einsum": arrays.einsum,
     "trace": lambda a, offset=0, axis1=0, axis2=1: ag.sum(ag.diagonal(a, offset, axis1, axis2), -1),
-    "linalg.matrix_transpose": lambda x: shapes.swapaxes(x, -1, -2),
+    "linalg.matrix_transpose": lambda x: arrays.swapaxes(x, -1, -2),
     "linalg.diagonal": lambda x, offset=0: ag.diagonal(x, offset, -2, -1),
     "linalg.trace": lambda x, offset=0: ag.sum(ag.diagonal(x, offset, -2, -1), -1),
     "linalg.vecdot": lambda x1, x2, axis=-1: ag.sum(ag.mul(x1, x2), axis),
-    "linalg.tensordot": lambda x1, x2, axes=2: shapes.tensordot(x1, x2, axes),
+    "linalg.tensordot": lambda x1, x2, axes=2: arrays.tensordot(x1, x2, axes),
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
     "linalg.matrix_norm": _matrix_norm,
     "linalg.vector_norm": _vector_norm,
     "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a, upper: ag.cholesky(a))(a),
-    "linalg.eigh": _of_triangle("np.linalg.eigh", _eigh),
+    "linalg.eigh": _of_triangle(
+        "np.linalg.eigh", lambda a, upper: _Eigen(eigh_values(a, upper=upper), eigh_vectors(a, upper=upper))
+    ),
     "linalg.eigvalsh": _of_triangle("np.linalg.eigvalsh", lambda a, upper: eigh_values(a, upper=upper)),
     "linalg.slogdet": lambda a: _Log(*ag.slogdet(a)),
     "linalg.svd": _svd,
