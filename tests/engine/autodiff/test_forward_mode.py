@@ -17,7 +17,7 @@ def number(value):
     return np.asarray(getattr(value, "value", value))
 
 
-@each("create_graph", [False, True], short=2)
+@each("create_graph", [False, True])
 @each("entry, sample", samples())
 def test_forward_and_reverse_hold_together(entry, sample, create_graph):
     """u (J v) = (u J) v, for every result of every row at its samples."""
@@ -36,7 +36,7 @@ def test_forward_and_reverse_hold_together(entry, sample, create_graph):
         np.testing.assert_allclose(forward, backward, rtol=1e-10, atol=1e-12)
 
 
-@each("entry, sample", samples(), short=4)
+@each("entry, sample", samples())
 def test_a_jacobian_is_the_same_by_columns_and_by_rows(entry, sample):
     function, operands = function_of(entry, sample)
     xs = [leaf(operand) for operand in operands]

@@ -92,7 +92,7 @@ def of_numbers():
     )
 
 
-@each("name", of_numbers(), short=4)
+@each("name", of_numbers())
 def test_the_same_bits_with_and_without_a_graph(name):
     op, rng = OPS[name], random.Random(1)
     *_, last = op.samples[0]
@@ -131,7 +131,7 @@ def terms(x, dice):
         yield ag.sum(taken * (weights if taken.shape else float(weights)))
 
 
-@each("shape", [[1], [3], [4, 2]], short=3)
+@each("shape", [[1], [3], [4, 2]])
 @each("seed", range(60))
 def test_all_walks_sum_in_the_same_order(shape, seed):
     def f(x):

@@ -63,7 +63,7 @@ WAYS = {
 
 
 @each("way", WAYS)
-@each("name", LOST, short=4)
+@each("name", LOST)
 def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
     if name in UNTRACED and way.startswith("compiled"):
         refuses(lambda: WAYS[way](LOST[name]), "cannot be compiled")

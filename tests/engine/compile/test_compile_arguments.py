@@ -157,7 +157,7 @@ def test_a_hessian_by_parts_has_their_structure_twice(backend):
 
 
 @everywhere
-@each("rows", [0, 1, 7, 300], short=4)
+@each("rows", [0, 1, 7, 300])
 def test_functions_of_arrays_are_mapped_over_the_first_axis(backend, rows):
     rng = np.random.default_rng(rows)
     x, y = rng.normal(size=(rows, 3)), rng.normal(size=rows)

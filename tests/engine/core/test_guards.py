@@ -500,7 +500,7 @@ def chosen(x, read, source):
 
 
 @each("source", SOURCES)
-@each("read", READS, short=4)
+@each("read", READS)
 def test_a_choice_by_what_was_read_is_a_guard(read, source):
     x = ag.tensor(1.0, requires_grad=True)
     y = chosen(x, READS[read], SOURCES[source])

@@ -91,7 +91,7 @@ NAMES = sorted(
 )
 
 
-@each("name", NAMES, short=3)
+@each("name", NAMES)
 def test_nothing_but_its_own_error_and_no_warning_leaves_a_function(name):
     entry, rng = ag.FUNCTIONS[name], random.Random(name)
     leaves = [ag.tensor(x, requires_grad=True) for x in (2.0, [1.0, 2.0], [[1.0, 2.0], [3.0, 5.0]], [])]

@@ -232,7 +232,7 @@ OPERATIONS = {
 }
 
 
-@each("seed", range(200), short=4)
+@each("seed", range(200))
 def test_aliases_show_the_same_after_any_writes_and_backwards(seed):
     dice = random.Random(seed)
     a = ag.tensor([1.0, 2.0], requires_grad=True)

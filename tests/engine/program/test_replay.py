@@ -158,7 +158,7 @@ def test_a_constant_that_is_a_mask_stays_one():
     assert same_bits(x[m], [3.0])
 
 
-@each("entry, sample", samples(), short=5)
+@each("entry, sample", samples())
 def test_every_operation(entry, sample):
     function, xs = function_of(entry, sample)
     try:

@@ -231,7 +231,7 @@ def test_a_loop_is_one_operation_with_the_same_value(f):
         assert same_bits(short.run(x)[0], whole.run(x)[0])
 
 
-@each("f", FUNCTIONS, short=3)
+@each("f", FUNCTIONS)
 def test_gradients_of_it_are_those_of_the_loop(f):
     whole = trace(f, (X,))
     short = rolled.rolled(whole, (X,), (0,))

@@ -224,7 +224,7 @@ def test_what_differs_at_an_edge_stays(f):
     assert len(optimised(trace(f, (2.0,))).steps) == 1
 
 
-@each("number", range(40), short=4)
+@each("number", range(40))
 def test_the_passes_keep_every_bit(number):
     f = of_numbers(number, 25)
     program = gradient_program(f, (0.7, -1.3))

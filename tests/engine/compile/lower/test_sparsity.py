@@ -103,7 +103,7 @@ def test_the_pattern_of_random_expressions_has_every_second_derivative():
 
 
 @everywhere
-@each("f, x", FUNCTIONS, short=4)
+@each("f, x", FUNCTIONS)
 def test_hessians_by_products_are_those_by_entries(f, x, backend, monkeypatch):
     expected = ag.hessian(f)(x).value
     by_entries = ag.compile(f, x, backend=backend).hessian(x)
