@@ -216,6 +216,13 @@ def copied(x: Value) -> Value:
     return x if isinstance(x, float) else x.copy()
 
 
+def flat(values: Sequence[Value]) -> tuple[float, ...]:
+    """All entries of some values."""
+    if len(values) == 1 and not isinstance(values[0], float):
+        return tuple(values[0].ravel().tolist())
+    return tuple([x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())])
+
+
 def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:
     """The values of one row of some columns."""
     return tuple([float(x[row]) if x.ndim == 1 else np.ascontiguousarray(x[row], np.float64) for x in columns])

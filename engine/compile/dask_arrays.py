@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.compile.arguments import parts_of
 from agrad.engine.compile.llvm.target import binding, llvmlite
 from agrad.engine.compile.registry import AUTO, REFERENCE
-from agrad.engine.compile.rows import no_column, require_one_length, several
+from agrad.engine.compile.rows import is_column, require_one_length, several
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.program.trace import data_of
@@ -81,13 +81,14 @@ def _blocks(da: Any, compiled: Compiled, parts: Sequence[Any], threads: int) -> 
     """An array of objects, of which each has all results for a block of rows."""
     arguments = compiled.arguments
     given = [_array(name, x) for name, x in zip(arguments.leaf_names, parts, strict=True)]
-    is_column = [_is_column(*one) for one in zip(arguments.leaf_names, given, arguments.shapes, strict=True)]
-    columns = [x for x, one in zip(given, is_column, strict=True) if one]
+    named = zip(arguments.leaf_names, given, arguments.shapes, strict=True)
+    are_columns = [is_column(name, x.shape, shape) for name, x, shape in named]
+    columns = [x for x, one in zip(given, are_columns, strict=True) if one]
     is_known = _require_rows(columns)
     chunks = next((x.chunks[0] for x in columns if is_later(x)), (1,))
     fixed, indexed = [], []
     numbers = count(1)  # of axes; 0 is that of the rows
-    for x, one, shape in zip(given, is_column, arguments.shapes, strict=True):
+    for x, one, shape in zip(given, are_columns, arguments.shapes, strict=True):
         if not (one or is_later(x)):  # the same in each row
             fixed.append(x)
             continue
@@ -122,15 +123,6 @@ def _array(name: str, x: Any) -> Any:
         raise AgradError("type", f"{name} must be an array or a column of Dask's, not its {kind}", fixes=fixes)
     coerce(np.empty(0, x.dtype))
     return x
-
-
-def _is_column(name: str, x: Any, shape: Shape) -> bool:
-    """Whether an array has a row along its first axis for each call; else it is the same in each."""
-    if x.ndim == len(shape) + 1 and x.shape[1:] == shape:
-        return True
-    if x.shape != shape:
-        raise no_column(name, x.shape, shape)
-    return False
 
 
 def _require_rows(columns: Sequence[Any]) -> bool:

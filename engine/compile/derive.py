@@ -60,11 +60,25 @@ class Derivation(NamedTuple):
             entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
             if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
                 raise TooLong
-        with as_graph(program, values, _all(groups)) as (results, xs):
-            found = self.made(results[:count], xs, groups, True)
-            names = [given.name for given in program.inputs]
-            made = extract([*found, *results[count:]], xs, names, current().guard)
-        return checked(made, program.checks)
+
+        def made(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+            return [*self.made(results[:count], xs, groups, True), *results[count:]]
+
+        return checked(of_graph(program, values, _all(groups), made), program.checks)
+
+
+def of_graph(
+    program: Program,
+    values: Sequence[Value],
+    places: Sequence[int],
+    made: Callable[[list[Tensor], list[Tensor]], list[Tensor]],
+) -> Program:
+    """The program of what is made of the results of another, and of its inputs, as a graph at some values.
+
+    It is differentiated by the inputs at some places.
+    """
+    with as_graph(program, values, places) as (results, xs):
+        return extract(made(results, xs), xs, [given.name for given in program.inputs], current().guard)
 
 
 def widened(program: Program, extras: Sequence[Input]) -> Program:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from os import urandom
 from typing import Any
 
@@ -69,7 +69,9 @@ class Compiled:
         self._of_numbers = not any(self.arguments.shapes)
         self._is_plain = self._of_numbers and self.arguments.is_flat and not keywords
         self._wrt, self._single = self.arguments.chosen(wrt)
+        self._leaf_names = self.arguments.leaf_names
         self._places = tuple([leaf for place in self._wrt for leaf in self.arguments.places[place]])
+        self._shapes_by = [self.arguments.shapes[leaf] for leaf in self._places]  # of what it is differentiated by
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
@@ -124,9 +126,8 @@ class Compiled:
         """
         for place in self._wrt:
             if self._wrt.count(place) > 1:
-                name = self.names[place]
-                fixes = [Hint("wrt with each argument once")]
-                raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
+                message = f"hessian: wrt has {self.names[place]} twice"
+                raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
             one = lambda values, v: self._found(HVP, values, v)[1]  # noqa: E731
@@ -216,7 +217,7 @@ class Compiled:
             self._columns = Columns(self.arguments, family if self._is_rolled else known, self._template, self.planned)
         given = self._columns.given(parts)
         if len(given[0]):
-            self._verify(self._columns.row(given, 0))
+            self._verify(row_of(given, 0))
         return self._columns.mapped(given, self.layout, out, threads)
 
     @property
@@ -232,7 +233,7 @@ class Compiled:
         machine code is not made again.
         """
         if self._columns is not None:
-            self._columns.vmap.restart()
+            self._columns.restart()
 
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
@@ -274,15 +275,6 @@ class Compiled:
         return again, (Compiled, self.identity, planned, self.function, given[:count], wrt, backend, keywords)
 
     # How
-
-    @property
-    def _leaf_names(self) -> list[str]:
-        return self.arguments.leaf_names
-
-    @cached_property
-    def _shapes_by(self) -> list[Shape]:
-        """The shapes of what it is differentiated by."""
-        return [self.arguments.shapes[leaf] for leaf in self._places]
 
     def _latest(self) -> Specialization:
         family = self._gradient if self._shapes_of(self._program) == [()] else self._value
@@ -422,15 +414,11 @@ class Compiled:
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))
-        if used.native is not None and not used.checks and self.arguments.is_flat and self._is_by_place:
+        is_plain = self.arguments.is_flat and self.arguments.by_place == len(self.names) and self._template is PART
+        if used.native is not None and not used.checks and is_plain:
             known: Any = None if self._is_verified else self._examples
             self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
         return filled(used.template, iter([value])), self._derived(gradients)
-
-    @property
-    def _is_by_place(self) -> bool:
-        """Whether all arguments are given by place, and the result is one number."""
-        return self.arguments.by_place == len(self.names) and self._template is PART
 
     def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:
         """The program of the results at some values, and their structure; a shorter one keeps its loops unrolled."""
@@ -524,22 +512,14 @@ _KEPT = 64  # of very many, the latest
 _REMADE: dict[tuple[str, float | None, str], Compiled] = {}  # in the order of their use
 
 
-def again(
-    make: Callable[..., Compiled],
-    identity: str,
-    planned: float | None,
-    function: Callable[..., Any],
-    examples: Sequence[object],
-    wrt: Any,
-    backend: str,
-    keywords: Mapping[str, object],
-) -> Compiled:
-    """The function of an `identity`, which is made when it first comes. `planned`: see Columns."""
+def again(make: Callable[..., Compiled], identity: str, planned: float | None, *given: Any) -> Compiled:
+    """The function of an `identity`, which is made of the rest when it first comes. `planned`: see Columns."""
+    _, _, _, backend, _ = given
     name = identity, planned, backend
     with TRACING:
         found = _REMADE.pop(name, None)
         if found is None:
-            found = make(function, examples, wrt, backend, keywords)
+            found = make(*given)
             found.identity, found.planned = identity, planned
         _REMADE[name] = found
         while len(_REMADE) > _KEPT:

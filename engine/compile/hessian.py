@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
+from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import of_products, of_second, second_steps
 from agrad.engine.compile.derive import NotBatched
 from agrad.engine.compile.plan import Lowered, ways
@@ -84,7 +85,7 @@ class Hessian:
         """The matrix by all entries of what it is differentiated by."""
         if self.directions is None:
             try:
-                made = self._found(_flat(values))
+                made = self._found(flat(values))
             except Diverged:  # a singular matrix, of which only the operation itself knows the result
                 return self._by_products(values, dense(self.size))
             except _ByProducts as plan:
@@ -151,9 +152,10 @@ class Hessian:
     def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array] | None:
         """The specialisation that holds, and the second derivatives that vary; None where it is made without one."""
         used = next(iter(self.specializations.known), None)
-        if isinstance(used, _Specialization) and used.native is not None and not used.checks:
-            return used, np.frombuffer(used.native.packed(*flat))
         found: Any
+        if isinstance(used, _Specialization) and used.native is not None and not used.checks:
+            code: Any = used.native  # that of numbers
+            return used, np.frombuffer(code.packed(*flat))
         used, found = self.specializations.found(flat)  # type: ignore[assignment]
         if not isinstance(used, _Specialization):
             return None
@@ -271,13 +273,6 @@ def _second(entry: Node, row: int, order: dict[Node, int]) -> Iterator[tuple[int
     if entry in leading:
         for x, second in walk(leading, {entry: 1.0}, True, targets).items():
             yield order[x], second
-
-
-def _flat(values: Sequence[Value]) -> tuple[float, ...]:
-    """All entries of all values."""
-    if len(values) == 1 and not isinstance(values[0], float):
-        return tuple(values[0].ravel().tolist())
-    return tuple([x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())])
 
 
 def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:

@@ -8,7 +8,7 @@ list of steps in segments, a segment before those that follow it: `branching`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agrad.engine.program.ir import GuardCheck, Program, Step
@@ -19,21 +19,19 @@ _MOST_GUARDS = 2_000  # of one path
 _UNKNOWN = -1
 
 
+@dataclass(slots=True)
 class Branch:
     """The values that are computed, then the guard that reads one of them, and the branch after each outcome of it.
 
     At the end of a path the guard is None, and there are outputs instead, and the number of the program.
     """
 
-    __slots__ = ("after", "guard", "number", "outputs", "own", "read")
-
-    def __init__(self) -> None:
-        self.own: list[int] = []
-        self.read = _UNKNOWN
-        self.guard: GuardCheck | None = None
-        self.after: dict[object, Branch] = {}
-        self.outputs: list[int] = []
-        self.number = _UNKNOWN
+    own: list[int] = field(default_factory=list)
+    read: int = _UNKNOWN
+    guard: GuardCheck | None = None
+    after: dict[object, Branch] = field(default_factory=dict)
+    outputs: list[int] = field(default_factory=list)
+    number: int = _UNKNOWN
 
 
 class Paths:
@@ -108,16 +106,6 @@ class Paths:
             before[0].after[before[1]] = made[0]
         return True
 
-    def reads(self, read: Callable[[Value], object]) -> bool:
-        """Whether a guard reads a value in this way."""
-        stack = [self.root] if self.root is not None else []
-        while stack:
-            one = stack.pop()
-            if one.guard is not None and one.guard.read is read:
-                return True
-            stack += one.after.values()
-        return False
-
     def _missing(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
         """What has to be computed for some values, in order: operands have smaller numbers than what they lead to."""
         found, stack = set[int](), [x for x in wanted if x not in known]
@@ -147,11 +135,6 @@ class Paths:
             self.values.append(value)
             self.shapes.append(shape)
         return number
-
-
-def read_by(program: Program, readings: Collection[Callable[[Value], object]]) -> bool:
-    """Whether there are guards, and all of them read values in one of some ways."""
-    return bool(program.checks) and all(check.read in readings for check in program.checks)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.llvm.backend import supports
@@ -155,7 +156,8 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
     groups = [(place,) for place in places]
     if program.is_scalar:
         return Lowered(optimised(derive.program(program, values, groups)))
-    if derive is VALUE and _gives_mask(program, values):
+    has_arrays = any(program.shape(slot) for slot in program.outputs)  # numbers are no mask, and need no call
+    if derive is VALUE and has_arrays and any(type(x) is mask_type() for x in program.run(*values)):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
     by_loops = _as_loops(program).cost if binding() is not None else None
     numbers = expanded(program) if by_loops is None or least_of_numbers(program) <= by_loops else None
@@ -165,13 +167,6 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         if found is not None:
             return found
     return Lowered(without_outer(optimised(derive.program(program, values, groups))), name="loops")
-
-
-def _gives_mask(program: Program, values: Sequence[Value]) -> bool:
-    """Whether a result is a mask; numbers are none, and need not be computed."""
-    if not any(program.shape(slot) for slot in program.outputs):
-        return False
-    return any(type(x) is mask_type() for x in program.run(*values))
 
 
 def without_outer(program: Program) -> Program:
@@ -189,11 +184,10 @@ def without_outer(program: Program) -> Program:
 def _of_entries(
     program: Program, numbers: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation
 ) -> Lowered | None:
-    flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
     starts = np.cumsum([0, *[size_of(x.shape) for x in program.inputs]]).tolist()
     try:
         groups = [range(starts[place], starts[place + 1]) for place in places]
-        made = optimised(derive.program(numbers, flat, groups))
+        made = optimised(derive.program(numbers, flat(values), groups))
     except TooLong:
         return None
     if len(made.steps) > _MOST_DERIVED:
@@ -244,7 +238,7 @@ def _joined(*values: Value) -> bytes:
 class Packed:
     """The code of a program of numbers as that of one of arrays: inputs and outputs of these shapes."""
 
-    def __init__(self, native: NativeCode, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
+    def __init__(self, native: Any, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
         self.native = native
         self._kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in inputs]
         self._double = np.dtype(np.float64)
@@ -291,15 +285,8 @@ class Packed:
 
     def source(self) -> str:
         """The code of the numbers."""
-        return self.native.source()
-
-    def packed(self, *values: float) -> bytes:
-        """The outputs of the numbers as bytes."""
-        return self.native.packed(*values)
-
-    def raw(self, given: bytes) -> bytearray:
-        """The bytes of all outputs, of those of all inputs."""
-        return self.native.raw(given)
+        found: str = self.native.source()
+        return found
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Write the outputs of each row of the columns, whose rows are of the shapes of the inputs, into `outs`."""

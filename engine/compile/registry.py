@@ -60,12 +60,6 @@ class Code(Protocol):
 class NativeCode(Code, Protocol):
     """A compiled program of numbers without checks."""
 
-    def packed(self, *values: float) -> bytes:
-        """The outputs of `call` as the bytes of an array."""
-
-    def raw(self, given: bytes) -> bytearray:
-        """The outputs as bytes, for all inputs as bytes."""
-
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
         """A function from inputs to the first output and a tuple of the rest, or with `is_single` a tuple of all.
 

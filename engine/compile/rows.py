@@ -6,7 +6,7 @@ at which a guard has another outcome are computed by the specialisation for that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, unchecked
 from agrad.engine.program.trace import data_of
-from agrad.engine.values import Array, Shape, Value, coerce, describe, format_shape, np, shape_of, whole
+from agrad.engine.values import Array, Shape, coerce, describe, format_shape, np, whole
 
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up
@@ -27,15 +27,18 @@ _WORK = 10_000_000  # numbers that numpy computes in about the time that it take
 _SPLIT = 4_000_000  # numbers that machine code computes in half a ms, about the time that another thread takes to start
 
 
-class Vmap:
-    """The specialisations of a function, over columns."""
+class Columns:
+    """A compiled function over the rows of columns."""
 
-    def __init__(self, specializations: Specializations, of_numbers: bool, template: Any) -> None:
-        self.specializations = specializations
+    def __init__(
+        self, arguments: Arguments, specializations: Specializations, template: Any, planned: float | None = None
+    ) -> None:
+        """`planned`: the number of rows that there will be, if it is known."""
+        self.arguments, self.specializations = arguments, specializations
         self.template = template  # the structure of the results
-        self.of_numbers = of_numbers  # whether all columns are of numbers
-        self.done = 0.0  # rows
-        self.is_planned = False  # whether `done` is the number of all rows that there will be
+        self.of_numbers = not any(arguments.shapes)  # whether all columns are of numbers
+        self.done = planned or 0.0  # rows
+        self.is_planned = planned is not None  # whether `done` is the number of all rows that there will be
         self.by_length: dict[tuple[Specialization, int], Code] = {}
 
     def restart(self) -> None:
@@ -43,6 +46,32 @@ class Vmap:
         self.specializations.restart()
         if not self.is_planned:
             self.done = 0.0
+
+    def given(self, parts: Sequence[Any]) -> list[Array]:
+        """An array for each part of the arguments, with a row along its first axis for each call."""
+        shapes, found = self.arguments.shapes, [np.asarray(coerce(data_of(x), copy=False)) for x in parts]
+        named = zip(self.arguments.leaf_names, found, shapes, strict=True)
+        rows = [len(x) for name, x, shape in named if is_column(name, x.shape, shape)]
+        require_one_length(rows)
+        count = rows[0] if rows else 1
+        return [
+            x if x.shape != shape else np.broadcast_to(x, (count, *shape))
+            for x, shape in zip(found, shapes, strict=True)
+        ]
+
+    def mapped(self, given: list[Array], layout: Layout, out: Any, threads: object) -> tuple[list[Array], list[Array]]:
+        """The results of each row, and their gradients."""
+        threads = several(threads)
+        rows = len(given[0])
+        if out is not None and (len(layout.shapes) != 1 or not self.arguments.is_flat):
+            raise AgradError("type", "map: there is no out for results or arguments of several parts")
+        layout.require_number()
+        values, gradients = _results(out, rows, layout.shapes, layout.by)
+        outs = [*values, *gradients]
+        if out is not None:
+            given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
+        self.fill(given, outs, threads)
+        return values, gradients
 
     def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
         """Write the outputs of each row into `outs`."""
@@ -94,16 +123,14 @@ class Vmap:
                 raise AgradError("shape", "map: the results of the rows have different shapes")
             good, found = self._by(used, columns, shapes, threads)
             if places is None and good is None:
-                for out, result in zip(outs, found, strict=True):
-                    out[:] = result
+                _put(outs, found, slice(None))
                 return
             places = np.arange(len(columns[0])) if places is None else places
             good = np.ones(len(places), dtype=bool) if good is None else good
             for out, result in zip(outs, found, strict=True):
                 out[places[good]] = result[good] if np.shape(result) else result
             if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
-                for out, result in zip(outs, used.code.call(*row_of(columns, 0)), strict=True):
-                    out[places[0]] = result
+                _put(outs, used.code.call(*row_of(columns, 0)), places[0])
                 good[0] = True
             places, columns = places[~good], [x[~good] for x in columns]
             if not len(places):
@@ -134,8 +161,7 @@ class Vmap:
                 continue
             good, found = self._by(used, [x[places] for x in columns], shapes, threads)
             places, found = (places, found) if good is None else (places[good], [x[good] for x in found])
-            for out, result in zip(outs, found, strict=True):
-                out[places] = result
+            _put(outs, found, places)
             left[places] = False
         return np.flatnonzero(left)
 
@@ -156,22 +182,24 @@ class Vmap:
             checks = used.exact.checks
             found = self._over_arrays(used, columns, rows)
         else:
-            return self._by_rows(used, columns, shapes)
+            found, good = [np.empty((rows, *shape)) for shape in shapes], np.ones(rows, dtype=bool)
+            _compute(used, columns, range(rows), found, good)
+            return None if good.all() else good, found
         if not checks:
             return None, found
-        good = np.ones(rows, dtype=bool)
-        doubtful = np.zeros(rows, dtype=bool)
+        good, doubtful = np.ones(rows, dtype=bool), np.zeros(rows, dtype=bool)
         for check, column in zip(checks, found[count:], strict=True):
             if check.read is regular:
                 doubtful |= column != 0.0
             else:
-                good &= _holding(check, np.broadcast_to(column, (rows,)))
-        for row in np.flatnonzero(doubtful & good).tolist():  # the operations themselves say what is wrong
-            try:
-                for out, result in zip(found[:count], used.code.call(*row_of(columns, row)), strict=True):
-                    out[row] = result
-            except Diverged:
-                good[row] = False
+                column = np.broadcast_to(column, (rows,))
+                if check.read is truth:
+                    good &= (column != 0.0) if check.outcome else (column == 0.0)
+                else:
+                    good &= np.fromiter((check.holds(x) for x in column.tolist()), dtype=bool, count=rows)
+        _compute(
+            used, columns, np.flatnonzero(doubtful & good).tolist(), found[:count], good
+        )  # these say what is wrong
         return None if good.all() else good, found[:count]
 
     def _over_arrays(self, used: Specialization, columns: list[Array], rows: int) -> list[Any]:
@@ -183,21 +211,24 @@ class Vmap:
             program = batched(unchecked(used.exact), length)
             name, _ = supporting(used.exact_backend, program)
             self.by_length[used, length] = code = load(name).compile(program)
-        found = code.call(*[_filled_up(x, length) for x in columns])
+        rest = length - rows  # for which the last row is repeated: there is code for this length
+        found = code.call(*[np.append(x, np.full(rest, x[-1])) if rest else x for x in columns])
         return [x if isinstance(x, float) else x[:rows] for x in found]
 
-    def _by_rows(self, used: Specialization, columns: list[Array], shapes: list[Shape]) -> tuple[Any, list[Any]]:
-        rows = len(columns[0])
-        found: list[Any] = [np.empty((rows, *shape)) for shape in shapes]
-        good = np.ones(rows, dtype=bool)
-        for row in range(rows):
-            try:
-                values = row_of(columns, row)
-                for out, result in zip(found, used.code.call(*values), strict=True):
-                    out[row] = result
-            except Diverged:
-                good[row] = False
-        return None if good.all() else good, found
+
+def _put(outs: Sequence[Array], found: Sequence[Any], places: Any) -> None:
+    """Write results into some rows of `outs`."""
+    for out, result in zip(outs, found, strict=True):
+        out[places] = result
+
+
+def _compute(used: Specialization, columns: list[Array], rows: Iterable[int], outs: list[Array], good: Any) -> None:
+    """Compute some rows one by one, of which those are not `good` for which the specialisation does not hold."""
+    for row in rows:
+        try:
+            _put(outs, used.code.call(*row_of(columns, row)), row)
+        except Diverged:
+            good[row] = False
 
 
 def is_batchable(program: Program) -> bool:
@@ -216,23 +247,6 @@ def batched(program: Program, rows: int) -> Program:
     return replace(program, inputs=tuple([Input(x.name, (rows,)) for x in program.inputs]), steps=tuple(steps))
 
 
-def _filled_up(column: Array, length: int) -> Array:
-    """A column extended to a length for which there is code, by repeating its last row."""
-    if len(column) == length:
-        return column
-    full = np.empty(length)
-    full[: len(column)] = column
-    full[len(column) :] = column[-1]
-    return full
-
-
-def _holding(check: GuardCheck, column: Array) -> Any:
-    """The rows at which a guard holds."""
-    if check.read is truth:
-        return (column != 0.0) if check.outcome else (column == 0.0)
-    return np.fromiter((check.holds(x) for x in column.tolist()), dtype=bool, count=len(column))
-
-
 class Layout(NamedTuple):
     """What there is for each row: the structure of the value, the shapes of its parts, and of the gradients."""
 
@@ -249,55 +263,6 @@ class Layout(NamedTuple):
             raise AgradError("shape", message, fixes=[Hint("wrt=()   for the values alone")])
 
 
-class Columns:
-    """A compiled function over the rows of columns."""
-
-    def __init__(
-        self, arguments: Arguments, family: Specializations, template: Any, planned: float | None = None
-    ) -> None:
-        """`planned`: the number of rows that there will be, if it is known."""
-        self.arguments = arguments
-        self.vmap = Vmap(family, not any(arguments.shapes), template)
-        if planned is not None:
-            self.vmap.done, self.vmap.is_planned = planned, True
-
-    def given(self, parts: Sequence[Any]) -> list[Array]:
-        """An array for each part of the arguments, with a row along its first axis for each call."""
-        arguments = self.arguments
-        found = [coerce(data_of(x), copy=False) for x in parts]
-        rows = []
-        for name, x, shape in zip(arguments.leaf_names, found, arguments.shapes, strict=True):
-            have = shape_of(x)
-            if have[1:] == shape and len(have) == len(shape) + 1:
-                rows.append(have[0])
-            elif have != shape:
-                raise no_column(name, have, shape)
-        require_one_length(rows)
-        count = rows[0] if rows else 1
-        return [
-            np.asarray(x) if shape_of(x) != shape else np.broadcast_to(np.asarray(x), (count, *shape))
-            for x, shape in zip(found, arguments.shapes, strict=True)
-        ]
-
-    def row(self, columns: Sequence[Array], place: int) -> tuple[Value, ...]:
-        """The values of one row."""
-        return row_of(columns, place)
-
-    def mapped(self, given: list[Array], layout: Layout, out: Any, threads: object) -> tuple[list[Array], list[Array]]:
-        """The results of each row, and their gradients."""
-        threads = several(threads)
-        rows = len(given[0])
-        if out is not None and (len(layout.shapes) != 1 or not self.arguments.is_flat):
-            raise AgradError("type", "map: there is no out for results or arguments of several parts")
-        layout.require_number()
-        values, gradients = _results(out, rows, layout.shapes, layout.by)
-        outs = [*values, *gradients]
-        if out is not None:
-            given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
-        self.vmap.fill(given, outs, threads)
-        return values, gradients
-
-
 def require_one_length(rows: Sequence[int]) -> None:
     """Refuse columns of different lengths. Raises AgradError of kind `shape`."""
     if len({*rows}) > 1:
@@ -305,13 +270,19 @@ def require_one_length(rows: Sequence[int]) -> None:
         raise AgradError("shape", f"the columns must have one length, not {listed}")
 
 
-def no_column(name: str, have: Shape, shape: Shape) -> AgradError:
-    """The error for what is neither a column for an argument of a shape, nor such an argument."""
+def is_column(name: str, have: Shape, shape: Shape) -> bool:
+    """Whether an array for an argument of a shape has a row for each call; else it is the same in each.
+
+    Raises AgradError of kind `shape` where it is neither.
+    """
+    if have[1:] == shape and len(have) == len(shape) + 1:
+        return True
+    if have == shape:
+        return False
+    told = f"{name} has shape {format_shape(have)}: a column"
     if not shape:
-        return AgradError("shape", f"{name} has shape {format_shape(have)}: a column has one axis")
-    have, shape = format_shape(have), format_shape(shape)  # type: ignore[assignment]
-    message = f"{name} has shape {have}: a column of arrays of shape {shape} has one more axis"
-    return AgradError("shape", message)
+        raise AgradError("shape", f"{told} has one axis")
+    raise AgradError("shape", f"{told} of arrays of shape {format_shape(shape)} has one more axis")
 
 
 def several(threads: object) -> int | None:

@@ -127,9 +127,13 @@ def _scalarised(program: Program, most: int, is_final: bool) -> Program | None:
 
 
 def _expansion(program: Program, most: int, is_final: bool) -> Program | None:
-    names = [(given, index) for given in program.inputs for index in np.ndindex(*given.shape)]
+    names = [
+        f"{given.name}[{', '.join(map(str, index))}]" if index else given.name
+        for given in program.inputs
+        for index in np.ndindex(*given.shape)
+    ]
     new = _Expansion(program, most, is_final)
-    new.inputs = tuple([Input(_scalar_name(given, index), ()) for given, index in names])
+    new.inputs = tuple([Input(name, ()) for name in names])
     slots: list[Any] = []
     taken = 0
     for given in program.inputs:
@@ -218,7 +222,3 @@ def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:
     box = np.empty(len(entries), dtype=object)
     box[:] = [entry.item() if isinstance(entry, np.ndarray) else entry for entry in entries]
     return box.reshape(shape)
-
-
-def _scalar_name(given: Input, index: tuple[int, ...]) -> str:
-    return f"{given.name}[{', '.join(map(str, index))}]" if index else given.name

@@ -463,8 +463,9 @@ class Specializations:
         chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
         made = joined([one.path for one in chosen])
         if made is not None:
-            inside = {chosen[place] for place in made.places}
-            self.together = Together(made.code, [chosen[place] for place in made.members])
+            code, members = made
+            inside = {chosen[members[number]] for number in code.members}
+            self.together = Together(code, [chosen[place] for place in members])
             self.fresh = tuple([one for one in self.known if one not in inside])
         self.left_out = {*self.fresh}  # until there is another one
 

@@ -13,10 +13,9 @@ LLVM's code or in another language, is said by the subclasses of `Writer`.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
@@ -28,44 +27,35 @@ class UnwrittenError(Exception):
     """There is no code for an operation, which the message names."""
 
 
-class Writer(ABC):
+class Writer(Protocol):
     """Code under construction: each method writes an instruction, and returns the text of its result."""
 
     __slots__ = ()
 
-    @abstractmethod
     def literal(self, value: float) -> str:
         """A number."""
 
-    @abstractmethod
     def binary(self, name: str, x: str, y: str) -> str:
         """`add`, `sub`, `mul`, `div`, or `rem`, with the sign of x."""
 
-    @abstractmethod
     def negate(self, x: str) -> str:
         """A number with the other sign, 0 and nan included."""
 
-    @abstractmethod
     def compare(self, name: str, x: str, y: str) -> str:
         """`lt`, `le`, `gt`, `ge` or `eq`, which are false for nan; `ne`, which is true for it."""
 
-    @abstractmethod
     def logic(self, name: str, a: str, b: str) -> str:
         """`and`, `or` or `xor` of two outcomes."""
 
-    @abstractmethod
     def invert(self, a: str) -> str:
         """The opposite of an outcome."""
 
-    @abstractmethod
     def select(self, condition: str, x: str, y: str) -> str:
         """x where the condition is true, else y."""
 
-    @abstractmethod
     def library(self, function: str, operands: tuple[str, ...]) -> str:
         """A function of the C library."""
 
-    @abstractmethod
     def builtin(self, name: str, operands: tuple[str, ...]) -> str:
         """One of `fabs`, `sqrt`, `floor`, `ceil`, `trunc`, `rint`, `copysign`, which are exact."""
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+from agrad.engine.compile.arguments import flat
+from agrad.engine.compile.derive import of_graph
 from agrad.engine.compile.scalarise import Unexpanded, regular, scalarised, unrolled
-from agrad.engine.core.context import current
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
@@ -23,7 +24,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import Rewriting, arranged, optimised
-from agrad.engine.program.trace import as_graph, extract, gradient_of, gradients, trace
+from agrad.engine.program.trace import gradient_of, gradients, trace
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
 
 MOST = 20_000  # instructions of what is written
@@ -69,16 +70,11 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
     if any(program.shape(program.outputs[0]) != result for program in paths):
         raise AgradError("shape", "a function whose value has another shape on another path is not exported")
     if result and order > 1:
-        raise AgradError(
-            "shape",
-            f"the value has shape {format_shape(result)}, and a Hessian is that of one number",
-            fixes=[Hint("sum the entries up")],
-        )
+        message = f"the value has shape {format_shape(result)}, and a Hessian is that of one number"
+        raise AgradError("shape", message, fixes=[Hint("sum the entries up")])
     if len(paths) == 1:
         _refuse_choices(paths[0])
-    sizes = [size_of(given.shape) for given in inputs]
-    starts = [0, *accumulate(sizes)]
-    flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
+    starts = [0, *accumulate([size_of(given.shape) for given in inputs])]
     places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
     has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
     try:
@@ -86,7 +82,7 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
             several = [
                 _with_derivatives(_open(program), values, wrt, order)
                 if (numbers := _numbers(program)) is None
-                else _differentiated(numbers, flat, places, order, size_of(result))
+                else _differentiated(numbers, flat(values), places, order, size_of(result))
                 for program in paths
             ]
         made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
@@ -121,11 +117,8 @@ def _open(program: Program) -> Program:
 def _numbers(program: Program) -> Program | None:
     """The program of numbers, with its conditions as outputs; None where it must be differentiated before."""
     shared = optimised(_open(program), again=True)  # before the gradient: after it, there is much more to share
-    return (
-        shared
-        if all(step.op.reach == "pointwise" and not step.shape for step in shared.steps) and shared.is_scalar
-        else scalarised(shared, MOST)
-    )
+    is_plain = all(step.op.reach == "pointwise" and not step.shape for step in shared.steps) and shared.is_scalar
+    return shared if is_plain else scalarised(shared, MOST)
 
 
 def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
@@ -136,13 +129,15 @@ def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[i
         rows *= sum(size_of(program.inputs[place].shape) for place in wrt)
     if rows * sum(size_of(step.shape) for step in program.steps) > 10 * MOST:
         raise _too_long()
-    with as_graph(program, values, wrt) as (results, xs):
+
+    def derivatives(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
         y, *conditions = results
         by = [xs[place] for place in wrt]
         first = [found for x in _entries(y) for found in gradients(x, by)] if order else []
         second = [found for array in first for x in _entries(array) for found in gradients(x, by)] if order > 1 else []
-        names = [given.name for given in program.inputs]
-        made = extract([y, *first, *second, *conditions], xs, names, current().guard)
+        return [y, *first, *second, *conditions]
+
+    made = of_graph(program, values, wrt, derivatives)
     try:
         numbers = unrolled(optimised(made, again=True), MOST)
     except Unexpanded as problem:
@@ -159,37 +154,27 @@ def _entries(x: Tensor) -> list[Tensor]:
 
 def _differentiated(numbers: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
     """A program of numbers with the derivatives of the first outputs behind these."""
-    made = _without_checks(numbers)
-    if order:
-        made = _with_first(made, flat, places, many)
-    if order > 1:
-        made = _with_second(_without_checks(made), flat, places)
-    _refuse_choices(made)
-    return _without_checks(made)
 
-
-def _with_first(program: Program, values: Sequence[Value], places: Sequence[int], many: int) -> Program:
-    """The derivatives of the first values behind these, value by value."""
-    if len(program.steps) * many > 10 * MOST:
-        raise _too_long()
-    with as_graph(program, values, places) as (results, xs):
+    def first(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        """Value by value."""
         wrt = [xs[place] for place in places]
-        first = [found for y in results[:many] for found in gradients(y, wrt)]
-        names = [given.name for given in program.inputs]
-        return extract([*results[:many], *first, *results[many:]], xs, names, current().guard)
+        return [*results[:many], *[found for y in results[:many] for found in gradients(y, wrt)], *results[many:]]
 
-
-def _with_second(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
-    """The derivatives of the first ones of a value behind these: row by row."""
-    if len(program.steps) * len(places) > 10 * MOST:
-        raise _too_long()
-    with as_graph(program, values, places) as (results, xs):
+    def second(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        """Row by row, behind the first ones."""
         wrt, known = [xs[place] for place in places], 1 + len(places)
         halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:known])]  # the matrix is symmetric
         entries = range(len(wrt))
-        second = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
-        names = [given.name for given in program.inputs]
-        return extract([*results[:known], *second, *results[known:]], xs, names, current().guard)
+        rows = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
+        return [*results[:known], *rows, *results[known:]]
+
+    made = _without_checks(numbers)
+    for derivatives, count in ((first, many), (second, len(places)))[:order]:
+        if len(made.steps) * count > 10 * MOST:
+            raise _too_long()
+        made = of_graph(_without_checks(made), flat, places, derivatives)
+    _refuse_choices(made)
+    return _without_checks(made)
 
 
 def _in_order(program: Program) -> Program:

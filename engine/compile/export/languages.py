@@ -43,11 +43,7 @@ class C(Language):
     functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
     words = frozenset([*_MATH, *_WORDS, *(f"{name}{suffix}" for name in _MATH for suffix in "fl")])
 
-    def number(self, value: float) -> str:
-        """A literal."""
-        if math.isfinite(value):
-            return repr(value)
-        return "NAN" if value != value else f"{'-' * (value < 0)}INFINITY"
+    nan, infinity = "NAN", "INFINITY"
 
     def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         """An entry, counted row by row."""
@@ -65,18 +61,13 @@ class C(Language):
     ) -> str:
         """The function, which returns the value and writes the derivatives where it is told."""
         what, second = results.what, [x for row in results.second for x in row]
-        given = [
-            f"const double *{one}" if argument.shape else f"double {one}"
-            for one, argument in zip(names, what.arguments, strict=True)
-        ]
-        many = len(results.values)
+        given, many = _parameters(names, what), len(results.values)
         given += [f"double value[{many}]"] if what.result else []
         given += [f"double grad[{many * what.count}]"] if what.order else []
         given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
         used = set(re.findall(_NAME, " ".join([*body, *results.values, *results.first, *second])))
-        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
-        kind = "void" if what.result else "double"
-        lines = ["#include <math.h>", "", f"/* {comment} */", f"{kind} {name}({', '.join(given) or 'void'})", "{"]
+        head = f"{'void' if what.result else 'double'} {name}({', '.join(given) or 'void'})"
+        lines = ["#include <math.h>", "", f"/* {_commented(remark)} */", head, "{"]
         lines += [f"    (void){one};" for one in names if one not in used]
         stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
         lines += [f"    {line}" for line in _stored(body, stored)]
@@ -93,16 +84,12 @@ class C(Language):
 
     def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
         """The function; what it computes besides stands in memory that it takes, and gives back."""
-        given = [
-            f"const double *{one}" if argument.shape else f"double {one}"
-            for one, argument in zip(names, what.arguments, strict=True)
-        ]
-        given += [f"double grad[{what.count}]"] if what.order else []
-        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        given = [*_parameters(names, what), *([f"double grad[{what.count}]"] if what.order else [])]
         lines = ["#include <math.h>", "#include <stdlib.h>", ""]
         for data, numbers in written.constants:
-            lines += [f"static const double {data}[{len(numbers)}] = {{", *_wrapped(numbers), "};", ""]
-        lines += [f"/* {comment}", "   The value is NAN, and grad untouched, where there is no memory. */"]
+            wrapped = [f"    {', '.join(numbers[begin : begin + 8])}," for begin in range(0, len(numbers), 8)]
+            lines += [f"static const double {data}[{len(numbers)}] = {{", *wrapped, "};", ""]
+        lines += [f"/* {_commented(remark)}", "   The value is NAN, and grad untouched, where there is no memory. */"]
         lines += [f"double {name}({', '.join(given)})", "{", *_memory(written)]
         text = "\n".join(written.body + written.outputs)
         lines += [f"    (void){one};" for one in names if one not in re.findall(_NAME, text)]
@@ -122,6 +109,15 @@ class C(Language):
         return "\n".join(lines) + "\n"
 
 
+def _parameters(names: Sequence[str], what: Derived) -> list[str]:
+    pairs = zip(names, what.arguments, strict=True)
+    return [f"const double *{one}" if argument.shape else f"double {one}" for one, argument in pairs]
+
+
+def _commented(remark: Sequence[str]) -> str:
+    return "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+
+
 def _memory(written: Written) -> Iterator[str]:
     """The arrays, one after the other in one piece of memory."""
     yield f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));"
@@ -130,12 +126,6 @@ def _memory(written: Written) -> Iterator[str]:
     for name, size in written.buffers.items():
         yield f"    double *const {name} = work + {begin};"
         begin += size
-
-
-def _wrapped(numbers: Sequence[str]) -> Iterator[str]:
-    """Numbers in lines."""
-    for begin in range(0, len(numbers), 8):
-        yield f"    {', '.join(numbers[begin : begin + 8])},"
 
 
 def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
@@ -213,6 +203,7 @@ class JavaScript(Language):
     }
     words = frozenset(_JAVASCRIPT_WORDS)
     same = ("===", "!==")
+    nan, infinity = "NaN", "Infinity"
     # As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
     helpers: ClassVar[dict[str, str]] = {
         "exp2": "const exp2 = (x) => Math.pow(2, x);",
@@ -226,13 +217,8 @@ class JavaScript(Language):
 
     def number(self, value: float) -> str:
         """A literal."""
-        if math.isfinite(value):
-            return repr(int(value)) if value.is_integer() and 0 < abs(value) < 1e15 else repr(value)
-        return "NaN" if value != value else f"{'-' * (value < 0)}Infinity"
-
-    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-        """An entry of arrays in arrays."""
-        return name + "".join(f"[{one}]" for one in index)
+        is_short = math.isfinite(value) and value.is_integer() and 0 < abs(value) < 1e15
+        return repr(int(value)) if is_short else super().number(value)
 
     def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A constant."""
@@ -266,7 +252,7 @@ class JavaScript(Language):
 
     def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
         """The function; the gradients get the shapes of the arguments at its end."""
-        lines = [line for helper in self.used for line in (self.helpers[helper],)]
+        lines = [self.helpers[helper] for helper in self.used]
         lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
         for data, numbers in written.constants:
             lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
@@ -292,6 +278,9 @@ const nested = (flat, [length, ...rest]) => {
 };"""
 
 
+_NUMPY = (
+    "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt hypot fmod sqrt floor ceil trunc rint copysign"
+).split()
 _TOTAL = "atan atan2 asinh tanh cbrt hypot erf erfc copysign".split()
 
 
@@ -347,7 +336,9 @@ class Python(Language):
     name = "Python"
     words = frozenset([*kwlist, "math", "abs", "round"])
     helpers = _HELPERS
+    of_arrays = property(lambda self: NumPy())
     both, either = "and", "or"
+    nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"math.{name}" for name in _TOTAL},
         **{name: name for name in _HELPERS if name != "divide"},
@@ -374,20 +365,6 @@ class Python(Language):
         """One of two numbers."""
         return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
 
-    def number(self, value: float) -> str:
-        """A literal."""
-        if math.isfinite(value):
-            return repr(value)
-        return "math.nan" if value != value else f"{'-' * (value < 0)}math.inf"
-
-    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-        """An entry of a list of lists, or of an array."""
-        return name + "".join(f"[{one}]" for one in index)
-
-    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
-        """A variable."""
-        return f"{name} = {formula}"
-
     def function(
         self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
     ) -> str:
@@ -406,6 +383,48 @@ class Python(Language):
         ]
         text = "\n".join([*lines, f"    return {f'({spread(parts)})' if len(parts) > 1 else parts[0]}"]) + "\n"
         return f"import math\n\n\n{text}" if "math." in text else text
+
+
+class NumPy(Language):
+    """Python for large arrays: operations on whole ones."""
+
+    name = "Python"
+    words = frozenset()
+    functions: ClassVar[dict[str, str]] = {
+        **{name: f"np.{name}" for name in _NUMPY},
+        **{f"a{name}": f"np.arc{name}" for name in "sin cos tan tan2 sinh cosh tanh".split()},
+        "pow": "np.power",
+        "fabs": "np.abs",
+    }
+    nan, infinity = "np.nan", "np.inf"
+
+    def logic(self, name: str, a: str, b: str) -> str:
+        """Two outcomes together."""
+        return self._outcome(
+            lambda left, right: Formula(f"np.logical_{name}({left.text}, {right.text})"), a, b, key=name
+        )
+
+    def opposite(self, text: str) -> Formula:
+        """The opposite of an outcome."""
+        return Formula(f"np.logical_not({text})")
+
+    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
+        """One of two numbers, entry by entry."""
+        return Formula(f"np.where({which.text}, {here.text}, {there.text})")
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The function, which takes arrays, and returns the value, and a tuple of gradients."""
+        value, *grads = written.outputs
+        results = [f"float({value})", *([f"({', '.join(grads)}{',' * (len(grads) == 1)})"] if what.order else [])]
+        lines = ["import numpy as np"]
+        lines += ["from numpy.lib.stride_tricks import as_strided"] * any("as_strided(" in x for x in written.body)
+        constants = [f"{data} = np.array({text})" for data, (text,) in written.constants]
+        lines += ["", *constants, *([""] if constants else []), ""]
+        lines += [*[f"# {line}" for line in remark], f"def {name}({', '.join(names)}):"]
+        arrays = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
+        lines += [f"    {one} = np.ascontiguousarray({one}, dtype=float)" for one in arrays]
+        lines += ['    with np.errstate(all="ignore"):', *[f"        {line}" for line in written.body]]
+        return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
 
 
 # Of a value with its derivatives, the name of the function, and the expression, for a comment.

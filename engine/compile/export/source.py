@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -17,17 +17,7 @@ from agrad.engine.values import Shape, format_shape, np, size_of
 # How tightly parts of a formula hold together.
 CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
 COUNTERS = "ijklmnop"  # of loops
-ARRAY_WORDS = (
-    *COUNTERS,
-    "work",
-    "malloc",
-    "free",
-    "nested",
-    "Array",
-    "Float64Array",
-    "np",
-    "as_strided",
-)  # in functions of large arrays
+ARRAY_WORDS = (*COUNTERS, *"work malloc free nested Array Float64Array np as_strided".split())  # of large arrays
 _LONG = 88  # characters of a formula inside another
 _SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -221,25 +211,34 @@ class Language(Writer):
 
     # What a language spells
 
-    @abstractmethod
+    nan, infinity = "nan", "inf"
+
     def number(self, value: float) -> str:
         """A literal."""
+        if math.isfinite(value):
+            return repr(value)
+        return self.nan if value != value else f"{'-' * (value < 0)}{self.infinity}"
 
-    @abstractmethod
     def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
-        """An entry of an argument that is an array."""
+        """An entry of an argument that is an array, or a list of lists."""
+        return name + "".join(f"[{one}]" for one in index)
 
-    @abstractmethod
     def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A statement that gives a new variable its value: a number, or an outcome."""
+        return f"{name} = {formula}"
 
-    @abstractmethod
     def function(
         self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
     ) -> str:
         """The text of the function: `names` are those of its arguments, `remark` the lines of a comment."""
+        raise NotImplementedError
 
     # Functions of large arrays
+
+    @property
+    def of_arrays(self) -> Language:
+        """The language of such functions."""
+        return self
 
     def loop(self, counter: str, length: int) -> str:
         """The head of a loop that counts from 0."""
@@ -385,13 +384,8 @@ def _names(arguments: Sequence[Input], function: str, language: Language, others
 
 def prefix_of(names: Sequence[str]) -> str:
     """The first letters of variables, with which no argument begins."""
-    return next(prefix for prefix in _prefixes() if not any(name.startswith(prefix) for name in names))
-
-
-def _prefixes() -> Iterator[str]:
-    yield from "tvuwz"
-    for count in range(2, 1000):
-        yield "t" * count
+    letters: tuple[str, ...] = (*"tvuwz", *("t" * count for count in range(2, 1000)))
+    return next(prefix for prefix in letters if not any(name.startswith(prefix) for name in names))
 
 
 def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:

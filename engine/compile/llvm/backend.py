@@ -17,28 +17,29 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import Code, loads, of_step, of_vectors
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import (
+    LONG,
     NEEDED,
     binding,
+    compiled,
     definitions,
+    function,
     in_pieces,
     llvmlite,
     machine,
-    missing,
+    optimised,
     processor,
 )
 from agrad.engine.compile.registry import NativeBackend
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Program, Step
+from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import arranged
 from agrad.engine.values import Array, describe, np
 
-LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
-_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
 _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and saves half a ns per row
@@ -57,7 +58,7 @@ def _of_numbers(program: Program) -> str | None:
         kind = step.op.name, repr(step.attrs)
         if kind not in lengths:
             try:
-                lengths[kind] = _length(step)
+                lengths[kind] = len(of_step(step).lines)
             except UnwrittenError as error:
                 return str(error)
         length += lengths[kind]
@@ -67,16 +68,6 @@ def _of_numbers(program: Program) -> str | None:
     if numbers > _PASSED:
         return f"it has {numbers} inputs and outputs, and machine code is for at most {_PASSED}"
     return None
-
-
-def _length(step: Step) -> int:
-    """How many instructions there are for a step; UnwrittenError where there are none."""
-    code = Code(1)
-    lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
-    lacking = missing(code.called)
-    if lacking is not None:
-        raise UnwrittenError(f"the C library has no {lacking}")
-    return len(code.lines)
 
 
 class Native:
@@ -96,7 +87,7 @@ class Native:
         self.program = program
         self.fast = len(program.steps) < LONG if fast is None else fast
         self._mapped = 0  # rows so far
-        self._loops: dict[bool, tuple[Any, Any]] = {}
+        self._loops: dict[bool, Any] = {}
 
     @cached_property
     def call(self) -> Callable[..., tuple[float, ...]]:
@@ -194,9 +185,9 @@ class Native:
         """
         rows, columns = _fitting(columns, outs, (len(self.program.inputs), len(self.program.outputs)))
         self._mapped += rows
-        _, run = self._loop(self.fast and self._mapped >= _MANY)
+        run = self._loop(self.fast and self._mapped >= _MANY)
         strides = _packed([column.strides[0] for column in columns])
-        places, results = _packed(map(_address, columns)), _packed(map(_address, outs))
+        places, results = (_packed(x.ctypes.data for x in arrays) for arrays in (columns, outs))
 
         def work(first: int, end: int, kept: object = (columns, outs)) -> None:
             """Some rows; the arrays stay alive while a thread has their addresses."""
@@ -210,15 +201,13 @@ class Native:
 
     def assembly(self) -> str:
         """The processor's instructions for that loop."""
-        return str(processor(True).emit_assembly(_inlined(self.source(), True)))
+        return str(processor(True).emit_assembly(optimised(self.source(), True)))
 
-    def _loop(self, fast: bool) -> tuple[Any, Any]:
-        """The LLVM engine with the code of the loop over rows, and its function."""
+    def _loop(self, fast: bool) -> Any:
+        """The function of the loop over rows."""
         if fast not in self._loops:
-            engine = compiled(self._module(machine().lanes), fast)
-            numbers, count = ctypes.c_char_p, ctypes.c_int64
-            kind = ctypes.CFUNCTYPE(None, numbers, numbers, numbers, count, count)
-            self._loops[fast] = engine, kind(engine.get_function_address("rows"))
+            kinds = (*[ctypes.c_char_p] * 3, *[ctypes.c_int64] * 2)
+            self._loops[fast] = function(compiled(self._module(machine().lanes), fast), "rows", None, *kinds)
         return self._loops[fast]
 
     def _module(self, lanes: int) -> str:
@@ -262,42 +251,10 @@ def written(program: Program, code: Code) -> list[Symbol]:
     return [slots[i] for i in program.outputs]
 
 
-def _inlined(text: str, fast: bool, repeats: bool = False) -> Any:
-    """A module, with the small functions of the loop put in place.
-
-    Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
-    seconds for thousands of lines, without gain. With `repeats`, it is used.
-    """
-    llvm = llvmlite()
-    module = llvm.parse_assembly(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=1 if repeats else 0)
-    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = repeats, False, False
-    builder = llvm.create_pass_builder(processor(fast), options)
-    builder.getModulePassManager().run(module, builder)
-    return module
-
-
-def compiled(text: str, fast: bool, repeats: bool = False) -> Any:
-    """The LLVM engine with the code of a module; `repeats`: see `_inlined`."""
-    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast, repeats), processor(fast))
-    engine.finalize_object()
-    return engine
-
-
-def looped(text: str, steps: int) -> Any:
-    """The same for the code of a loop whose body has so many steps: what entries of arrays do alike is vectorized."""
-    return compiled(text, steps < LONG, _FEWEST <= steps <= _SOME)
-
-
 def _packed(numbers: Iterable[int]) -> bytes:
     """Whole numbers as the code reads them."""
     found = tuple(numbers)
     return struct.pack(f"{len(found)}q", *found)
-
-
-def _address(array: Array) -> int:
-    found: int = array.ctypes.data
-    return found
 
 
 def _fitting(columns: Sequence[Array], outs: Sequence[Array], counts: tuple[int, int]) -> tuple[int, list[Array]]:
@@ -406,8 +363,7 @@ def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) ->
     # long program is about that of fetching its bytes.
     attribute = '"frame-pointer"="all"'
     head = [f"define void @compute(ptr noalias %in, ptr noalias %out) {attribute} {{"]
-    for i in range(inputs):
-        head += [f"  %p{i} = getelementptr double, ptr %in, i64 {i}", f"  %x{i} = load double, ptr %p{i}"]
+    head += loads("%in", range(inputs))
     tail = []
     for i, text in enumerate(outputs):
         tail += [f"  %q{i} = getelementptr double, ptr %out, i64 {i}", f"  store double {text}, ptr %q{i}"]
@@ -425,27 +381,14 @@ def repeat_kernel(
     state, row, same = sizes
     table = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
     entry, body = [f"define void @repeat({table}, i64 %count) {attributes} {{", "entry:"], []
-
-    def load(place: int, array: str, i: int) -> list[str]:
-        return [
-            f"  %p{place} = getelementptr double, ptr {array}, i64 {i}",
-            f"  %x{place} = load double, ptr %p{place}",
-        ]
-
-    for i in range(same):
-        entry += load(state + row + i, "%same", i)
+    entry += loads("%same", range(state + row, state + row + same), state + row)
     entry += ["  br label %next", "next:", "  %turn = phi i64 [0, %entry], [%following, %body]"]
     entry += ["  %from = phi ptr [%state, %entry], [%made, %body]", "  %more = icmp slt i64 %turn, %count"]
     entry += ["  br i1 %more, label %body, label %done", "body:"]
     for name, array, step in (("row", "rows", row), ("made", "table", width)):
-        body += [
-            f"  %at.{name} = mul i64 %turn, {step}",
-            f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}",
-        ]
-    for i in range(state):
-        body += load(i, "%from", i)
-    for i in range(row):
-        body += load(state + i, "%row", i)
+        body += [f"  %at.{name} = mul i64 %turn, {step}"]
+        body += [f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}"]
+    body += [*loads("%from", range(state)), *loads("%row", range(state, state + row), state)]
     after = []
     for i, text in enumerate(outputs):
         array, place = ("%made", i) if i < width else ("%sums", i - width)
@@ -469,13 +412,12 @@ def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes
     for i, text in enumerate(outputs):
         opening += _pointer("out", "outs", i)
         after.append(f"  call void @put(ptr %out{i}, i64 %row, i64 %left, {number} {text}, ptr %room)")
-    width = 64 * lanes
     return _COLUMNS.format(
         number=number,
         lanes=lanes,
         opening="\n".join(opening),
         body="\n".join((*before, *lines, *after)),
-        attributes=f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"',
+        attributes=of_vectors(lanes),
     )
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from agrad.engine.compile.arguments import row_of
-from agrad.engine.compile.llvm.backend import LONG, compiled
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, of_step
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import binding, definitions, in_pieces, missing
-from agrad.engine.compile.paths import Branch, Paths, branching, read_by
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, in_pieces
+from agrad.engine.compile.paths import Branch, Paths, branching
 from agrad.engine.compile.plan import Lowered, Unpacking, packing
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
@@ -27,34 +26,11 @@ from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import frozen
 from agrad.engine.values import Array, Shape, Value, np
 
-_READINGS = (truth, regular)
 # The outcomes where a number is not 0, and where it is.
 _HOLDS: dict[Callable[[Value], object], tuple[object, object]] = {
     truth: (frozen(True), frozen(False)),
     regular: (frozen(False), frozen(True)),
 }
-
-
-_ROWS = """define void @decide_rows(ptr %in, ptr %out, ptr %numbers, i64 %first, i64 %end) {{
-entry:
-  br label %next
-next:
-  %row = phi i64 [%first, %entry], [%following, %each]
-  %more = icmp slt i64 %row, %end
-  br i1 %more, label %each, label %done
-each:
-  %from = mul i64 %row, {inputs}
-  %given = getelementptr double, ptr %in, i64 %from
-  %to = mul i64 %row, {outputs}
-  %found = getelementptr double, ptr %out, i64 %to
-  %number = call i32 @decide(ptr %given, ptr %found)
-  %at = getelementptr i32, ptr %numbers, i64 %row
-  store i32 %number, ptr %at
-  %following = add i64 %row, 1
-  br label %next
-done:
-  ret void
-}}"""
 
 
 class Decisions:
@@ -64,10 +40,12 @@ class Decisions:
     numbers are the entries.
     """
 
-    def __init__(self, paths: Paths, inputs: Sequence[Shape], outputs: Sequence[Sequence[Shape]]) -> None:
+    def __init__(
+        self, paths: Paths, inputs: Sequence[Shape], outputs: Sequence[Sequence[Shape]], has_doubts: bool
+    ) -> None:
         self.paths = paths
         self.members = paths.members
-        self.has_doubts = paths.reads(regular)  # a path that is not known may be one whose numbers are not as expected
+        self.has_doubts = has_doubts  # a path that is not known may be one whose numbers are not as expected
         self._unpacking = {number: Unpacking(outputs[number]) for number in self.members}
         self._pack = packing(inputs)
         self._size = max([one.size for one in self._unpacking.values()], default=0)
@@ -108,14 +86,12 @@ class Decisions:
 
     @cached_property
     def _function_of_rows(self) -> Any:
-        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
-        return kind(self._engine.get_function_address("decide_rows"))
+        return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
 
     def _written(self) -> str:
         code = Code(1)
         head = ["define i32 @decide(ptr noalias %in, ptr noalias %out) noinline {"]
-        for i in range(len(self.paths.inputs)):
-            head += [f"  %p{i} = getelementptr double, ptr %in, i64 {i}", f"  %x{i} = load double, ptr %p{i}"]
+        head += loads("%in", range(len(self.paths.inputs)))
         known: dict[int, Symbol] = {}
         root = self.paths.root or Branch()
         pending: list[tuple[Branch | None, dict[int, Symbol], dict[str, str], str]] = [(root, known, {}, "")]
@@ -141,8 +117,15 @@ class Decisions:
             pending.append((no, known, code.known, f"no{labels}"))
         self.length = len(code.lines)
         body = "\n".join((*head, *code.lines, "}"))
-        rows = _ROWS.format(inputs=len(self.paths.inputs), outputs=self._size // 8)
-        return "\n\n".join((*definitions(code.called, 1), *code.declared(), body, rows))
+        each = (
+            f"  %from = mul i64 %row, {len(self.paths.inputs)}\n  %given = getelementptr double, ptr %in, i64 %from",
+            f"  %to = mul i64 %row, {self._size // 8}\n  %found = getelementptr double, ptr %out, i64 %to",
+            "  %number = call i32 @decide(ptr %given, ptr %found)",
+            "  %at = getelementptr i32, ptr %numbers, i64 %row\n  store i32 %number, ptr %at",
+        )
+        rows = "define void @decide_rows(ptr %in, ptr %out, ptr %numbers, i64 %first, i64 %end) {\nentry:"
+        text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
+        return "\n\n".join((*definitions(code.called, 1), *code.declared(), body, text))
 
     def _computed(self, code: Code, number: int, known: dict[int, Symbol]) -> Symbol:
         """A value, after those that it is computed from."""
@@ -174,30 +157,27 @@ class Decisions:
 
 def is_decidable(program: Program) -> bool:
     """Whether a program can be a path: it computes with numbers, and its guards read truths."""
-    return program.is_scalar and read_by(program, _READINGS)
+    return program.is_scalar and bool(program.checks) and all(check.read in _HOLDS for check in program.checks)
 
 
 def decided(
-    programs: Sequence[Program],
-    most: int,
-    shapes: tuple[Sequence[Shape], Sequence[Sequence[Shape]]] | None = None,
+    programs: Sequence[Program], most: int, shapes: tuple[Sequence[Shape], Sequence[Sequence[Shape]]] | None = None
 ) -> Decisions | None:
     """The function of some programs, of at most so many steps; None where an operation of them has no machine code.
 
     `shapes`: of the arguments, and for each program those of its outputs, where they are not all numbers.
     """
     fitting = [one if is_decidable(one) else None for one in programs]
-    code = Code(1)
     steps = {(s.op.name, repr(s.attrs)): s for one in fitting if one is not None for s in one.steps}
     try:
         for step in steps.values():
-            lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
+            of_step(step)
     except UnwrittenError:
         return None
-    if missing(code.called) is not None:
-        return None
     numbers = [()] * len(programs[0].inputs), [[()] * len(one.outputs) for one in programs]
-    return Decisions(Paths(fitting, most), *(shapes or numbers))
+    paths = Paths(fitting, most)
+    has_doubts = any(check.read is regular for number in paths.members for check in programs[number].checks)
+    return Decisions(paths, *(shapes or numbers), has_doubts)
 
 
 class Branches:
@@ -243,38 +223,26 @@ MOST = 60_000  # steps of the function
 _MOST_LOOPS = 4_000  # the same of loops over arrays
 
 
-class Joined(NamedTuple):
-    """The function, the place of the program of each of its numbers, and the places of those that are in it."""
+def joined(paths: Sequence[Lowered]) -> tuple[Decisions | Branches, list[int]] | None:
+    """One function for at least two of these programs, and the place of the program of each of its numbers.
 
-    code: Decisions | Branches
-    members: list[int]
-    places: set[int]
-
-
-def joined(paths: Sequence[Lowered]) -> Joined | None:
-    """One function for at least two of these programs; None where there is none. The first ones have precedence.
-
-    It is one of numbers or of loops, as most of the programs are.
+    None where there is none. It is one of numbers or of loops, as most of the programs are; the first ones have
+    precedence.
     """
     if binding() is None:
         return None
-    by_name = {
-        name: [place for place, one in enumerate(paths) if one.name == name and not one.reason]
-        for name in ("numbers", "loops")
-    }
-    name = max(by_name, key=lambda name: len(by_name[name]))
-    members = by_name[name]
+    usable = [place for place, one in enumerate(paths) if not one.reason]
+    of_kind = [[place for place in usable if paths[place].name == name] for name in ("numbers", "loops")]
+    members = max(of_kind, key=len)
     if len(members) < 2:
         return None
     chosen = [paths[place] for place in members]
-    code = branched([one.program for one in chosen], _MOST_LOOPS) if name == "loops" else _of_numbers(chosen)
-    if code is None or len(code.members) < 2:
-        return None
-    return Joined(code, members, {members[one] for one in code.members})
-
-
-def _of_numbers(paths: Sequence[Lowered]) -> Decisions | None:
-    programs = [one.program for one in paths]
-    inputs = paths[0].shapes[0] if paths[0].shapes is not None else [()] * len(programs[0].inputs)
-    outputs = [one.shapes[1] if one.shapes is not None else [()] * len(one.program.outputs) for one in paths]
-    return decided(programs, MOST, (inputs, outputs))
+    programs = [one.program for one in chosen]
+    code: Decisions | Branches | None
+    if chosen[0].name == "loops":
+        code = branched(programs, _MOST_LOOPS)
+    else:
+        inputs = chosen[0].shapes[0] if chosen[0].shapes is not None else [()] * len(programs[0].inputs)
+        outputs = [one.shapes[1] if one.shapes is not None else [()] * len(one.program.outputs) for one in chosen]
+        code = decided(programs, MOST, (inputs, outputs))
+    return None if code is None or len(code.members) < 2 else (code, members)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from agrad.engine.compile.llvm.target import definitions, machine, target
-from agrad.engine.compile.symbols import Writer
+from agrad.engine.compile.llvm.target import definitions, machine, missing, target
+from agrad.engine.compile.symbols import UnwrittenError, Writer, lower
+from agrad.engine.program.ir import Step
 
 
 class Code(Writer):
@@ -90,6 +91,58 @@ class Code(Writer):
         return self.write(f"call {self.number} @{name}({given})")
 
 
+def of_step(step: Step) -> Code:
+    """The code of a step on numbers. Raises UnwrittenError where there is none, or the C library lacks a function."""
+    code = Code(1)
+    lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
+    lacking = missing(code.called)
+    if lacking is not None:
+        raise UnwrittenError(f"the C library has no {lacking}")
+    return code
+
+
+def of_vectors(lanes: int) -> str:
+    """The attributes of a function with vectors: without these, LLVM may pass them otherwise than libmvec expects."""
+    return f'"prefer-vector-width"="{64 * lanes}" "min-legal-vector-width"="{64 * lanes}"'
+
+
+def loads(array: str, inputs: range, first: int = 0) -> Iterator[str]:
+    """The inputs of these numbers, as %x0, %x1, …, from an array that begins with the first."""
+    for i in inputs:
+        yield f"  %p{i} = getelementptr double, ptr {array}, i64 {i - first}"
+        yield f"  %x{i} = load double, ptr %p{i}"
+
+
+def counted(
+    name: str,
+    before: str,
+    count: object,
+    body: Iterable[str],
+    first: object = 0,
+    step: int = 1,
+    phis: Iterable[str] = (),
+) -> Iterator[str]:
+    """A loop of which `%name` counts from the first number up to a count; it runs at least once.
+
+    It follows the block `before`, and what follows it is in the block `name.done`. The blocks `name.loop` and
+    `name.end` begin and end it; `phis` are its other variables.
+    """
+    yield f"  br label %{name}.loop\n{name}.loop:"
+    yield f"  %{name} = phi i64 [{first}, %{before}], [%{name}.next, %{name}.end]"
+    yield from phis
+    yield from body
+    yield f"  br label %{name}.end\n{name}.end:\n  %{name}.next = add i64 %{name}, {step}"
+    yield f"  %{name}.more = icmp ult i64 %{name}.next, {count}"
+    yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done\n{name}.done:"
+
+
+def splat(name: str, lanes: int, unit: str = "double") -> Iterator[str]:
+    """A vector `name.all` with the same number in all lanes."""
+    vector = f"<{lanes} x {unit}>"
+    yield f"  {name}.1 = insertelement {vector} poison, {unit} {name}, i64 0"
+    yield f"  {name}.all = shufflevector {vector} {name}.1, {vector} poison, <{lanes} x i32> zeroinitializer"
+
+
 _FEWEST = 3  # calls, of fewer of which one takes no less time
 _CALL = re.compile(r"  (%\S+) = call double @(\w+)\(double ([^,)]+)\)")
 _NAMES = re.compile(r"%[\w.]+")
@@ -102,7 +155,8 @@ class Grouped:
         self.lines, self.declared, self.attributes = code.lines, list[str](), ""
         lanes = machine().lanes
         known = {name for name, count in code.called.items() if count == 1 and machine().vector_name(name, 1)}
-        calls = {place: match for place, match in _calls(code.lines) if match[2] in known}
+        found = {place: _CALL.fullmatch(line) for place, line in enumerate(code.lines)}
+        calls = {place: match for place, match in found.items() if match is not None and match[2] in known}
         depths = _depths(code.lines, calls)
         while calls:  # without small groups, others may change
             counts = Counter([(depths[place], match[2]) for place, match in calls.items()])
@@ -114,15 +168,7 @@ class Grouped:
         if calls:
             self.lines = list(_together(code.lines, calls, depths, lanes))
             self.declared = [*definitions({match[2]: 1 for match in calls.values()}, lanes)]
-            width = 64 * lanes  # without these, LLVM may pass vectors otherwise than libmvec expects them
-            self.attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
-
-
-def _calls(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    for place, line in enumerate(lines):
-        match = _CALL.fullmatch(line)
-        if match is not None:
-            yield place, match
+            self.attributes = of_vectors(lanes)
 
 
 def _depths(lines: Sequence[str], calls: dict[int, re.Match[str]]) -> list[int]:

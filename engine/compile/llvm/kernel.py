@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
 
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import Code, counted, of_vectors, splat
+from agrad.engine.compile.llvm.memory import Memory
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
 from agrad.engine.compile.symbols import Symbol, lower
@@ -20,29 +21,6 @@ from agrad.engine.values import Shape, size_of
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
 _LENGTHS = ((24, 4), (64, 2))  # steps up to which so many vectors are computed side by side
-
-
-class Memory(Protocol):
-    """Where the arrays and numbers of a program are."""
-
-    def array(self, slot: int, name: str) -> str:
-        """The lines that give the address of an array a name."""
-
-    def table(self, view: View, name: str) -> str:
-        """The same of the table of a view."""
-
-    def number(self, slot: int, name: str) -> str:
-        """The same of a number."""
-
-    def factors(self, matrix: int) -> tuple[int, int]:
-        """The slots of the factors of a matrix, and of the rows that were exchanged."""
-
-    @property
-    def failed(self) -> int:
-        """The slot of the number that is 1 where a call has failed."""
-
-    def value(self, slot: int) -> float | None:
-        """The number, if it is known."""
 
 
 @dataclass(slots=True)
@@ -72,11 +50,8 @@ class KernelCode:
         self.inner_sums = [s for s in kernel.sums if not self.references["sum", s.slot].strides[-1]]
         self.codes = (Code(lanes, "v"), Code(lanes, "t"))
         body = list(self._nest())
-        width = 64 * lanes
-        attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
-        self.text = "\n".join(
-            (f"define internal void @{name}(ptr %tab, ptr %num) {attributes} {{", "entry:", *body, "}")
-        )
+        head = f"define internal void @{name}(ptr %tab, ptr %num) {of_vectors(lanes)} {{"
+        self.text = "\n".join((head, "entry:", *body, "}"))
 
     # What it refers to
 
@@ -131,21 +106,10 @@ class KernelCode:
 
     def _nest(self) -> Iterator[str]:
         yield from self._beginning()
-        before, outer = "entry", range(len(self.axes) - 1)
-        yield "  br label %h0" if outer else "  br label %row"
-        for axis in outer:
-            yield f"h{axis}:\n  %i{axis} = phi i64 [0, %{before}], [%i{axis}.next, %l{axis}]"
-            before = f"h{axis}"
-            yield f"  br label %{f'h{axis + 1}' if axis + 1 < len(outer) else 'row'}"
-        yield "row:"
-        yield from self._addresses()
-        yield from self._chunks()
-        yield f"  br label %{f'l{len(outer) - 1}' if outer else 'done'}"
-        for axis in reversed(outer):
-            yield f"l{axis}:\n  %i{axis}.next = add i64 %i{axis}, 1"
-            yield f"  %more{axis} = icmp ult i64 %i{axis}.next, {self.axes[axis]}"
-            yield f"  br i1 %more{axis}, label %h{axis}, label %{f'l{axis - 1}' if axis else 'done'}"
-        yield "done:"
+        nest: Iterator[str] = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
+        for axis in reversed(range(len(self.axes) - 1)):
+            nest = counted(f"i{axis}", f"i{axis - 1}.loop" if axis else "entry", self.axes[axis], nest)
+        yield from nest
         for one in self.kernel.sums:
             if one.divisor != 1.0:
                 by = Code(1).constant(one.divisor).text
@@ -162,14 +126,9 @@ class KernelCode:
         for slot in sorted(numbers):
             if self.memory.value(slot) is None:
                 yield self.memory.number(slot, f"%n{slot}.at") + f"\n  %n{slot} = load double, ptr %n{slot}.at"
-                yield from self._splat(f"%n{slot}.all", f"%n{slot}")
+                yield from splat(f"%n{slot}", self.lanes)
         for one in self.kernel.sums:
             yield f"  call void @fill(ptr %sum{one.slot}, i64 {self._entries(one)})"
-
-    def _splat(self, name: str, number: str) -> Iterator[str]:
-        yield f"  {name}.1 = insertelement {self.number} poison, double {number}, i64 0"
-        zeros = f"<{self.lanes} x i32> zeroinitializer"
-        yield f"  {name} = shufflevector {self.number} {name}.1, {self.number} poison, {zeros}"
 
     def _addresses(self) -> Iterator[str]:
         """Where the row of the innermost loop begins."""
@@ -185,7 +144,7 @@ class KernelCode:
             yield f"  {one.name}.row = getelementptr {unit}, ptr {one.name}, i64 {offset}"
             if kind == "read" and unit == "double" and not one.strides[-1]:
                 yield f"  {one.name}.x = load double, ptr {one.name}.row, align 1"
-                yield from self._splat(f"{one.name}.all", f"{one.name}.x")
+                yield from splat(f"{one.name}.x", self.lanes)
 
     def _chunks(self) -> Iterator[str]:
         if self.inner_sums and self.length > CHUNK:
@@ -200,45 +159,43 @@ class KernelCode:
             yield from self._row("row", "0", str(self.length))
 
     def _row(self, before: str, first: str, end: str) -> Iterator[str]:
-        width, sums = self.lanes * self.unrolled, self.inner_sums
+        """The entries from the first to the end: several vectors at a time, then those of the rest under a mask."""
+        width, nothing = self.lanes * self.unrolled, f"{self.number} splat (double {_NOTHING})"
         vectors, tail = self.codes
+        each = [(one, u) for one in self.inner_sums for u in range(self.unrolled)]
         adding = [self._body(vectors, u, f"%at{u}", None) for u in range(self.unrolled)]
         rest = self._body(tail, 0, "%t", "%mask")
         yield f"  %span = sub i64 {end}, {first}\n  %whole = udiv i64 %span, {width}"
-        yield f"  %covered = mul i64 %whole, {width}\n  %cut = add i64 {first}, %covered\n  br label %vectors"
-        yield f"vectors:\n  %j = phi i64 [{first}, %{before}], [%j.next, %vector]"
-        for one in sums:
-            for u in range(self.unrolled):
-                start = f"[splat (double {_NOTHING}), %{before}]"
-                yield f"  %a{one.slot}.{u} = phi {self.number} {start}, [%b{one.slot}.{u}, %vector]"
-        yield "  %go = icmp ult i64 %j, %cut\n  br i1 %go, label %vector, label %tails\nvector:"
-        yield from vectors.lines
-        for one in sums:
-            for u in range(self.unrolled):
-                yield f"  %b{one.slot}.{u} = fadd {self.number} %a{one.slot}.{u}, {adding[u][one.operand].text}"
-        yield f"  %j.next = add i64 %j, {width}\n  br label %vectors"
-        yield "tails:\n  %t = phi i64 [%cut, %vectors], [%t.next, %tail]"
-        for one in sums:
-            start = f"[splat (double {_NOTHING}), %vectors]"
-            yield f"  %c{one.slot} = phi {self.number} {start}, [%d{one.slot}, %tail]"
-        yield f"  %rest = icmp ult i64 %t, {end}\n  br i1 %rest, label %tail, label %summed\ntail:"
-        yield from self._mask(end)
-        yield from tail.lines
-        for one in sums:
-            yield f"  %k{one.slot} = select <{self.lanes} x i1> %mask, {self.number} {rest[one.operand].text}, " + (
-                f"{self.number} splat (double {_NOTHING})"
-            )
-            yield f"  %d{one.slot} = fadd {self.number} %c{one.slot}, %k{one.slot}"
-        yield f"  %t.next = add i64 %t, {self.lanes}\n  br label %tails\nsummed:"
-        for one in sums:
+        yield f"  %covered = mul i64 %whole, {width}\n  %cut = add i64 {first}, %covered"
+        for one, u in each:
+            added = f"%a{one.slot}.{u}, {adding[u][one.operand].text}"
+            vectors.lines.append(f"  %b{one.slot}.{u} = fadd {self.number} {added}")
+        sums = [(f"a{one.slot}.{u}", f"b{one.slot}.{u}") for one, u in each]
+        yield from self._loop("j", before, first, "%cut", width, sums, vectors.lines)
+        masked = [f"  %left = sub i64 {end}, %t", *splat("%left", self.lanes, "i64")]
+        masked += [f"  %mask = icmp ult <{self.lanes} x i64> {self._counted(1)}, %left.all", *tail.lines]
+        for one in self.inner_sums:
+            entries = f"{self.number} {rest[one.operand].text}, {nothing}"
+            masked.append(f"  %k{one.slot} = select <{self.lanes} x i1> %mask, {entries}")
+            masked.append(f"  %d{one.slot} = fadd {self.number} %c{one.slot}, %k{one.slot}")
+        sums = [(f"c{one.slot}", f"d{one.slot}") for one in self.inner_sums]
+        yield from self._loop("t", "j.next", "%cut", end, self.lanes, sums, masked)
+        for one in self.inner_sums:
             yield from self._together(one)
 
-    def _mask(self, end: str) -> Iterator[str]:
-        integers = f"<{self.lanes} x i64>"
-        yield f"  %left = sub i64 {end}, %t\n  %left.1 = insertelement {integers} poison, i64 %left, i64 0"
-        zeros = f"<{self.lanes} x i32> zeroinitializer"
-        yield f"  %left.all = shufflevector {integers} %left.1, {integers} poison, {zeros}"
-        yield f"  %mask = icmp ult {integers} {self._counted(1)}, %left.all"
+    def _loop(
+        self, name: str, before: str, first: str, end: str, step: int, sums: list[tuple[str, str]], body: list[str]
+    ) -> Iterator[str]:
+        """A loop that may not run at all. `sums`: before and after an iteration; the block `name.next` decides."""
+        yield f"  br label %{name}.next\n{name}.next:"
+        yield f"  %{name} = phi i64 [{first}, %{before}], [%{name}.more, %{name}.body]"
+        for last, following in sums:
+            start = f"[splat (double {_NOTHING}), %{before}]"
+            yield f"  %{last} = phi {self.number} {start}, [%{following}, %{name}.body]"
+        yield f"  %{name}.go = icmp ult i64 %{name}, {end}"
+        yield f"  br i1 %{name}.go, label %{name}.body, label %{name}.over\n{name}.body:"
+        yield from body
+        yield f"  %{name}.more = add i64 %{name}, {step}\n  br label %{name}.next\n{name}.over:"
 
     def _counted(self, step: int) -> str:
         return f"<{', '.join(f'i64 {lane * step}' for lane in range(self.lanes))}>"
@@ -295,7 +252,7 @@ class KernelCode:
             return code.argument(self._gathered(code, self.tables[slot], places, mask))
         stride = one.strides[-1]
         if not stride:
-            return code.argument(f"{one.name}.all")
+            return code.argument(f"{one.name}.x.all")
         if stride == 1:
             return code.argument(self._load(code, f"{one.name}.row", at, mask))
         name = f"%{code.prefix}{len(code.lines)}"
@@ -348,32 +305,22 @@ class KernelCode:
 def helpers(lanes: int) -> Sequence[str]:
     """What kernels call, and the declarations of LLVM's own functions."""
     v, mask, places = f"<{lanes} x double>", f"<{lanes} x i1>", f"<{lanes} x i64>"
+    load = "  %x = load double, ptr %at, align 1"
     return (
-        _EACH.format(name="fill", given="", line="store double 0.0, ptr %at, align 1"),
-        _EACH.format(
-            name="divide",
-            given=", double %by",
-            line="%x = load double, ptr %at, align 1\n  %y = fdiv double %x, %by\n  store double %y, ptr %at, align 1",
-        ),
+        _each("fill", "", "  store double 0.0, ptr %at, align 1"),
+        _each("divide", ", double %by", load + "\n  %y = fdiv double %x, %by", "  store double %y, ptr %at, align 1"),
         f"declare {v} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {v})",
         f"declare {places} @llvm.masked.load.v{lanes}i64.p0(ptr, i32, {mask}, {places})",
         f"declare void @llvm.masked.store.v{lanes}f64.p0({v}, ptr, i32, {mask})",
         f"declare void @llvm.masked.scatter.v{lanes}f64.v{lanes}p0({v}, <{lanes} x ptr>, i32, {mask})",
         f"declare {v} @llvm.masked.gather.v{lanes}f64.v{lanes}p0(<{lanes} x ptr>, i32, {mask}, {v})",
         f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {v})",
+        f"declare {v} @llvm.fma.v{lanes}f64({v}, {v}, {v})",
     )
 
 
-_EACH = """define internal void @{name}(ptr %row, i64 %count{given}) {{
-entry:
-  br label %each
-each:
-  %i = phi i64 [0, %entry], [%next, %each]
-  %at = getelementptr double, ptr %row, i64 %i
-  {line}
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %each, label %done
-done:
-  ret void
-}}"""
+def _each(name: str, given: str, *lines: str) -> str:
+    """A function that does the same with each entry of a row."""
+    head = f"define internal void @{name}(ptr %row, i64 %count{given}) {{\nentry:"
+    body = ("  %at = getelementptr double, ptr %row, i64 %i", *lines)
+    return "\n".join((head, *counted("i", "entry", "%count", body), "  ret void\n}"))

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.cost import interpreted, of_loops
-from agrad.engine.compile.llvm.backend import LONG, compiled, looped, repeat_kernel, written
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped
+from agrad.engine.compile.llvm.backend import repeat_kernel, written
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped, loads
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
-from agrad.engine.compile.llvm.target import binding, definitions, llvmlite, machine
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, llvmlite, looped, machine
 from agrad.engine.compile.plan import without_outer
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import optimised, prune
@@ -49,17 +49,14 @@ class Repeated:
 
     @cached_property
     def _function(self) -> Any:
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)(self.address)
+        engine = compiled(self.source(), len(self.program.steps) < LONG)
+        return function(engine, "repeat", None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 
-    @cached_property
+    @property
     def address(self) -> int:
         """Where the machine code begins: a function of the five arrays of `run`, and of how often it runs."""
-        found: int = self._engine.get_function_address("repeat")
+        found: int = self._function.engine.get_function_address("repeat")
         return found
-
-    @cached_property
-    def _engine(self) -> Any:
-        return compiled(self.source(), len(self.program.steps) < LONG)
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
@@ -111,21 +108,17 @@ class Iterated:
 
     @cached_property
     def _function(self) -> Any:
-        kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p)
-        return kind(self._engine.get_function_address("iterate"))
-
-    @cached_property
-    def _engine(self) -> Any:
-        return looped(self.source(), len(self.program.steps))
+        engine, count = looped(self.source(), len(self.program.steps)), ctypes.c_int64
+        return function(engine, "iterate", count, ctypes.c_void_p, count, ctypes.c_double, ctypes.c_void_p)
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
-        code, asked = Code(1), Code(1, "c")
+        code, asked, inputs = Code(1), Code(1, "c"), range(1, len(self.program.inputs))  # but the counter
         outputs = [symbol.text for symbol in written(self.program, code)]
-        texts = [_iterate(code.lines, len(self.program.inputs), outputs, self.changed, self.conditions is not None)]
+        texts = [_iterate(code.lines, inputs, outputs, self.changed, self.conditions is not None)]
         if self.conditions is not None:
             found = [symbol.text for symbol in written(self.conditions.program, asked)]
-            texts.append(_holds(asked.lines, len(self.program.inputs), found, self.conditions.answers))
+            texts.append(_holds(asked.lines, inputs, found, self.conditions.answers))
         called = {**code.called, **asked.called}
         declared = dict.fromkeys((*definitions(called, 1), *code.declared(), *asked.declared(), *_DECLARED))
         return "\n\n".join((*declared, *texts))
@@ -138,15 +131,7 @@ _DECLARED = (
 )
 
 
-def _loads(inputs: int) -> list[str]:
-    """All values but the counter, by their names."""
-    lines = []
-    for i in range(1, inputs):
-        lines += [f"  %p{i} = getelementptr double, ptr %values, i64 {i}", f"  %x{i} = load double, ptr %p{i}"]
-    return lines
-
-
-def _holds(lines: Sequence[str], inputs: int, found: Sequence[str], answers: Sequence[bool]) -> str:
+def _holds(lines: Sequence[str], inputs: range, found: Sequence[str], answers: Sequence[bool]) -> str:
     """The function `holds`: whether all conditions come out as they should, at a counter."""
     tests, all_so_far = [], "true"
     for i, (text, answer) in enumerate(zip(found, answers, strict=True)):
@@ -154,10 +139,10 @@ def _holds(lines: Sequence[str], inputs: int, found: Sequence[str], answers: Seq
         tests.append(f"  %a{i} = and i1 {all_so_far}, %t{i}")
         all_so_far = f"%a{i}"
     head = "define internal i1 @holds(double %x0, ptr %values) {"
-    return "\n".join((head, *_loads(inputs), *lines, *tests, f"  ret i1 {all_so_far}", "}"))
+    return "\n".join((head, *loads("%values", inputs), *lines, *tests, f"  ret i1 {all_so_far}", "}"))
 
 
-def _iterate(lines: Sequence[str], inputs: int, outputs: Sequence[str], changed: Sequence[int], asks: bool) -> str:
+def _iterate(lines: Sequence[str], inputs: range, outputs: Sequence[str], changed: Sequence[int], asks: bool) -> str:
     """The function `iterate`: see `Iterated.run`. Nothing is stored before all that may end the loop is known."""
     asked = "  %same = call i1 @holds(double %ahead, ptr %values)" if asks else "  %same = icmp eq i64 0, 0"
     watched, is_good = [], "true"
@@ -186,7 +171,7 @@ def _iterate(lines: Sequence[str], inputs: int, outputs: Sequence[str], changed:
             asked,
             "  br i1 %same, label %body, label %done",
             "body:",
-            *_loads(inputs),
+            *loads("%values", inputs),
             *lines,
             *watched,
             f"  br i1 {is_good}, label %keep, label %done",

@@ -26,7 +26,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import of_step
 from agrad.engine.compile.llvm.stages import (
     Factorise,
     Join,
@@ -52,9 +52,8 @@ from agrad.engine.compile.llvm.stages import (
     strides_of,
     systems,
 )
-from agrad.engine.compile.llvm.target import missing
 from agrad.engine.compile.paths import Branching, straight
-from agrad.engine.compile.symbols import UnwrittenError, lower
+from agrad.engine.compile.symbols import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, np, size_of
@@ -174,10 +173,8 @@ class Schedule:
         """Whether a step calls functions of the C library; None where there is no machine code for it."""
         key = step.op.name, repr(step.attrs)
         if key not in self.lowered:
-            code = Code(1)
             try:
-                lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
-                self.lowered[key] = bool(code.called) if missing(code.called) is None else None
+                self.lowered[key] = bool(of_step(step).called)
             except UnwrittenError:
                 self.lowered[key] = None
         return self.lowered[key]
@@ -324,7 +321,7 @@ class Schedule:
                 stack.pop()
                 continue
             before = home.get(x)
-            if before is not None and not self._leads_to(before, kernel):
+            if before is not None and not self.branching.leads_to(*map(self._segment, (before.level, kernel.level))):
                 before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
                 if x not in before.stores:  # computed there, at some expense: it is kept
@@ -343,10 +340,6 @@ class Schedule:
     def _segment(self, level: int) -> int:
         """The number of the segment with the stages of a level."""
         return bisect_right(self.lowest, level) - 1
-
-    def _leads_to(self, one: Kernel, other: Kernel) -> bool:
-        """Whether a kernel has run whenever another one does."""
-        return self.branching.leads_to(self._segment(one.level), self._segment(other.level))
 
     def _read(self, slot: int, space: Shape) -> View:
         view = broadcast(self._base(slot), self.program.shape(slot), space)

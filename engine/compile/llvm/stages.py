@@ -181,7 +181,8 @@ def _is_of_one(shapes: list[Shape]) -> bool:
 
 def _system(program: Program, slot: int) -> System:
     is_transposed = False
-    while (step := _made_by(program, slot)) is not None and transposes(program, step):
+    steps, first = program.steps, program.first
+    while (step := steps[slot - first] if slot >= first else None) is not None and transposes(program, step):
         slot, is_transposed = step.operands[0], not is_transposed
     is_lower = step is not None and step.op is OPS["cholesky"]
     return System(slot, is_transposed, is_lower, program.shape(slot)[0])
@@ -197,10 +198,6 @@ def transposes(program: Program, step: Step) -> bool:
     size = shape[0]
     numbered = np.arange(float(size * size)).reshape(step.shape)
     return np.array_equal(step.op.array(numbered, **step.attrs), numbered.T)
-
-
-def _made_by(program: Program, slot: int) -> Step | None:
-    return program.steps[slot - program.first] if slot >= program.first else None
 
 
 @cache
@@ -384,3 +381,22 @@ class Solve:
 
 
 Stage = Kernel | Numbers | Library | Product | Scatter | Running | Repeat | Factorise | Solve
+
+
+def accesses(stage: Stage) -> tuple[list[int], set[int]]:
+    """The arrays that the machine code of a stage writes, and those that it reads."""
+    match stage:
+        case Kernel():
+            made = [*stage.stores, *[one.slot for one in stage.sums], *[part.slot for part in stage.joins]]
+            return made, {view.slot for view in stage.reads.values()}
+        case Product():
+            return [stage.slot], {stage.left.slot, stage.right.slot}
+        case Running():
+            return [stage.slot], {view.slot for view in stage.reads}
+        case Scatter() | Repeat():
+            return [stage.slot], {stage.operand}
+        case Solve():
+            return [stage.slot], {stage.system.matrix, stage.right}
+        case Factorise():
+            return [], {stage.matrix}
+    return [], set()

@@ -7,6 +7,7 @@ releases Python's lock, so that `in_pieces` computes rows in parallel in threads
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -193,3 +194,42 @@ def _start(helpers: list[Thread], take: Callable[[], None], count: int) -> None:
         except RuntimeError:
             return
         helpers.append(helper)
+
+
+LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
+_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
+
+
+def optimised(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
+    """A module, with the small functions of the loop put in place.
+
+    Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
+    seconds for thousands of lines, without gain. With `is_vectorized`, it is used.
+    """
+    llvm = llvmlite()
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, False, False
+    builder = llvm.create_pass_builder(processor(fast), options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
+    """The LLVM engine with the code of a module: see `optimised`."""
+    engine = llvmlite().create_mcjit_compiler(optimised(text, fast, level, is_vectorized), processor(fast))
+    engine.finalize_object()
+    return engine
+
+
+def function(engine: Any, name: str, *kinds: Any) -> Any:
+    """A function of an engine, which lives as long as that; `kinds` are those of its result and its arguments."""
+    found = ctypes.CFUNCTYPE(*kinds)(engine.get_function_address(name))
+    found.engine = engine  # type: ignore[attr-defined]
+    return found
+
+
+def looped(text: str, steps: int) -> Any:
+    """The same for the code of a loop whose body has so many steps: what entries of arrays do alike is vectorized."""
+    repeats = _FEWEST <= steps <= _SOME
+    return compiled(text, steps < LONG, int(repeats), repeats)

@@ -11,7 +11,7 @@ from rows import each
 from test_loops import program_of
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import loops
+from agrad.engine.compile.llvm import loops, memory
 from agrad.engine.compile.llvm import stages as factors
 from agrad.engine.compile.llvm.stages import Factorise, Solve
 from agrad.engine.errors import AgradError
@@ -121,11 +121,11 @@ def test_factors_are_inside_their_memory(monkeypatch):
         lu, pivots = np.full(size * size + 16, 7.5), np.full(size + 16, 77, np.int32)
         seen.append((lu, pivots, size))
         parts = lu[8:-8].reshape(size, size), pivots[8:-8]
-        for slot, array in zip(self.memory.factors(matrix), parts, strict=True):
-            self.table[slot] = loops._address(array)
+        for slot, array in zip(self.memory.factored[matrix], parts, strict=True):
+            self.table[slot] = memory.address(array)
         return parts[0].T, parts[1]
 
-    monkeypatch.setattr(loops._Buffers, "_room", room)
+    monkeypatch.setattr(memory.Buffers, "_room", room)
     for size in (8, 9, 16, 31):
         a, y = regular(size, 2), RNG.normal(size=size)
         alike(several, (a, y), (a[::-1].copy(), y))
