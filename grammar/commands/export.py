@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import splitext
 from typing import TYPE_CHECKING
 
+from agrad.engine.compile import export
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError, Hint, Label
@@ -18,7 +19,6 @@ from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.export.derive import Derived
     from agrad.grammar.commands.host import Session
 
 _POINT = 0.5  # at which a function is traced
@@ -41,10 +41,8 @@ _FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}
     },
 )
 def _export(session: Session, call: Call) -> None:
-    from agrad.engine.compile.export.languages import LANGUAGES  # here and below: few sessions write code
-
     operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
-    language = LANGUAGES.get(splitext(path)[1][1:].lower())
+    language = export.LANGUAGES.get(splitext(path)[1][1:].lower())
     name = operand.id if isinstance(operand, ast.Name) else "f"
     if language is None:
         raise AgradError(
@@ -71,8 +69,7 @@ def _remark(call: Call) -> str:
     return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
 
 
-def _derived(session: Session, call: Call, order: int) -> Derived:
-    from agrad.engine.compile.export.derive import derived, paths
+def _derived(session: Session, call: Call, order: int) -> export.Derived:
     from agrad.engine.program.trace import extract, plain
 
     value = call.values[0]
@@ -81,10 +78,10 @@ def _derived(session: Session, call: Call, order: int) -> Derived:
         examples = [_POINT] * len(names)
         emit, session.emit = session.emit, lambda result: None  # it runs once or more for each path
         try:
-            programs = paths(value, examples, names)
+            programs = export.paths(value, examples, names)
         finally:
             session.emit = emit
-        return derived(programs, examples, range(len(names)), order)
+        return export.derived(programs, examples, range(len(names)), order)
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:
@@ -94,7 +91,7 @@ def _derived(session: Session, call: Call, order: int) -> Derived:
         )
     given = [bare(node) for node in leaves]
     program = extract([bare(root)], given, [_name(node.name, place) for place, node in enumerate(leaves)])
-    return derived(program, [plain(x) for x in given], range(len(leaves)), order)
+    return export.derived(program, [plain(x) for x in given], range(len(leaves)), order)
 
 
 def _name(name: str | None, place: int) -> str:
