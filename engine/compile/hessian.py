@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -39,6 +40,7 @@ _SMALL = 500  # rows, up to which all directions, and the places of all entries,
 _AT_ONCE = 2**17  # entries of an intermediate result of several products
 
 
+@dataclass(eq=False)
 class Hessian:
     """The Hessian of a function by some of its arguments, which have these shapes.
 
@@ -46,30 +48,22 @@ class Hessian:
     first axis.
     """
 
-    def __init__(
-        self,
-        f: Callable[..., Any],
-        names: Sequence[str],
-        shapes: Sequence[Shape],
-        wrt: Sequence[int],
-        backend: str,
-        product: Product,
-        products: Product,
-    ) -> None:
-        self.function = f
-        self.names = names
-        self.shapes = shapes
-        self.wrt = wrt
-        self.backend = backend
-        self.product = product
-        self.products: Product | None = products  # None where these have no rules
-        self.largest = 1  # entries of an intermediate result
+    function: Callable[..., Any]
+    names: Sequence[str]
+    shapes: Sequence[Shape]
+    wrt: Sequence[int]
+    backend: str
+    product: Product
+    products: Product | None  # None where these have no rules
+    largest: int = 1  # entries of an intermediate result
+    told: str = ""  # how it is computed, and what a call is estimated to take
+    directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
+    _places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
+    _kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
+
+    def __post_init__(self) -> None:
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
         self.specializations = Specializations(self._specialized, lambda flat: (Eager((), []), ()))
-        self.told = ""  # how it is computed, and what a call is estimated to take
-        self._places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
-        self._kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
-        self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
 
     @cached_property
     def size(self) -> int:
@@ -147,7 +141,10 @@ class Hessian:
         shapes = [self.shapes[place] for place in self.wrt]
         ends = np.cumsum([0, *map(size_of, shapes)]).tolist()
         parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
-        return [[_block(matrix[i, j], a + b) for j, b in parts] for i, a in parts]
+        return [
+            [matrix[i, j].copy().reshape(a + b) if a + b else float(matrix[i, j][0, 0]) for j, b in parts]
+            for i, a in parts
+        ]
 
     def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array] | None:
         """The specialisation that holds, and the second derivatives that vary; None where it is made without one."""
@@ -291,10 +288,6 @@ def _split_rows(rows: Array, shapes: Sequence[Shape]) -> list[Value]:
     ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
     parts = np.split(rows, ends, axis=1)
     return [np.ascontiguousarray(x).reshape(len(rows), *shape) for x, shape in zip(parts, shapes, strict=True)]
-
-
-def _block(part: Array, shape: Shape) -> Value:
-    return part.copy().reshape(shape) if shape else float(part[0, 0])
 
 
 class Direction(NamedTuple):

@@ -179,7 +179,7 @@ class KernelCode:
             masked.append(f"  %k{one.slot} = select <{self.lanes} x i1> %mask, {entries}")
             masked.append(f"  %d{one.slot} = fadd {self.number} %c{one.slot}, %k{one.slot}")
         sums = [(f"c{one.slot}", f"d{one.slot}") for one in self.inner_sums]
-        yield from self._loop("t", "j.next", "%cut", end, self.lanes, sums, masked)
+        yield from self._loop("t", "j.over", "%cut", end, self.lanes, sums, masked)
         for one in self.inner_sums:
             yield from self._together(one)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,14 +29,13 @@ from agrad.engine.values import Array
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
 
 
+@dataclass(eq=False)
 class Repeated:
     """The loop. The program takes the state, a row and what is the same, and gives the state, results and sums."""
 
-    def __init__(self, program: Program, sizes: tuple[int, int, int], width: int) -> None:
-        """`width`: how many outputs an iteration keeps; the others are summed up."""
-        self.program = program
-        self.sizes = sizes
-        self.width = width
+    program: Program
+    sizes: tuple[int, int, int]
+    width: int  # how many outputs an iteration keeps; the others are summed up
 
     def run(self, state: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
         """Compute all rows of the table, and add to the sums; all arrays are contiguous, and of float64."""
@@ -85,16 +85,16 @@ class Conditions(NamedTuple):
     answers: tuple[bool, ...]
 
 
+@dataclass(eq=False)
 class Iterated:
     """The loop. The program takes the counter and numbers, and gives new values for some of them, and what is watched.
 
     `changed` are the places of those numbers among the inputs; the outputs after these are watched.
     """
 
-    def __init__(self, program: Program, changed: Sequence[int], conditions: Conditions | None) -> None:
-        self.program = program
-        self.changed = list(changed)
-        self.conditions = conditions
+    program: Program
+    changed: Sequence[int]
+    conditions: Conditions | None
 
     def run(self, values: Array, count: int, step: float) -> tuple[int, bool]:
         """Change the values, of which the first is the counter, by at most so many iterations.

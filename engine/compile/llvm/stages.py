@@ -223,11 +223,12 @@ def _address(capsule: Any) -> int:
     return found
 
 
+@dataclass(eq=False)
 class Factors:
     """L and U of the transpose of a matrix, with the rows that were exchanged, as LAPACK gives them."""
 
-    def __init__(self, lu: Array, pivots: Any) -> None:
-        self.lu, self.pivots = lu, pivots
+    lu: Array
+    pivots: Any
 
     @cached_property
     def _parity(self) -> float:
