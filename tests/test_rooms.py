@@ -26,7 +26,7 @@ ALLOWED = {
     "cli.terminal": "settings",
     "engine": "autodiff compile core errors inspect interop nn ops program",
     "engine.autodiff": "core errors lazy text values",
-    "engine.compile": "autodiff core errors extras program text values",
+    "engine.compile": "autodiff core errors extras lazy program struct text values",
     "engine.core": "errors lazy struct text values",
     "engine.data": "errors extras lazy struct text values",
     "engine.errors": "struct",

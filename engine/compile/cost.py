@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import Factorise, Kernel, Library, Product, Repeat, Running, Scatter, Solve, Stage
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 
@@ -112,23 +112,23 @@ def of_loops(schedule: Schedule) -> float:
     return _LOOPED + sum([of_stage(schedule, stage) for stage in schedule.stages])
 
 
-def of_stage(schedule: Schedule, stage: Stage) -> float:
+def of_stage(schedule: Schedule, stage: stages.Stage) -> float:
     """One loop, or one function of the library, in a call; nothing for steps on numbers."""
-    if isinstance(stage, Library):
+    if isinstance(stage, stages.Library):
         return _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
-    if isinstance(stage, Product):
+    if isinstance(stage, stages.Product):
         return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns
-    if isinstance(stage, Scatter):
+    if isinstance(stage, stages.Scatter):
         return _KERNEL + _FUNCTION * stage.count
-    if isinstance(stage, Running):
+    if isinstance(stage, stages.Running):
         return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape)
-    if isinstance(stage, Repeat):
+    if isinstance(stage, stages.Repeat):
         return _KERNEL + stage.count * _INSTRUCTION * len(stage.code.program.steps)
-    if isinstance(stage, Factorise):
+    if isinstance(stage, stages.Factorise):
         return _FACTORED + _PRODUCT * stage.size**3 / 3.0
-    if isinstance(stage, Solve):
+    if isinstance(stage, stages.Solve):
         return _FACTORED + _PRODUCT * stage.system.size**2 * (stage.columns or 1)
-    if not isinstance(stage, Kernel):
+    if not isinstance(stage, stages.Kernel):
         return 0.0
     calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
     simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums) + len(stage.joins)

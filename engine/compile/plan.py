@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.arguments import flat
@@ -23,14 +22,14 @@ from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
+from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, format_shape, mask_type, np, size_of
 
 _MOST = 10_000  # instructions of a value
 _MOST_DERIVED = 45_000  # and of what is derived of it
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
+class Lowered(Struct):
     """A program for machine code; of one that was scalarised, the shapes of its inputs and outputs."""
 
     program: Program

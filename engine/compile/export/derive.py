@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -25,13 +25,13 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import Rewriting, arranged, optimised
 from agrad.engine.program.trace import gradient_of, gradients, trace
+from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
 
 MOST = 20_000  # instructions of what is written
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(Struct):
     """A program of numbers: the value, its derivatives by each entry of the arguments at `wrt`, the second ones.
 
     `arguments`: the names and shapes; `order`: of the highest derivatives; `result`: the shape of the value, of which

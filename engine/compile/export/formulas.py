@@ -16,19 +16,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.source import nested
-from agrad.engine.compile.export.terms import (
-    Applied,
-    Factor,
-    Name,
-    Product,
-    Term,
-    UnwritableError,
-    applied,
-    term,
-    variable,
-)
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step
@@ -43,8 +33,8 @@ _LONG = 200  # parts of one with a name
 class Formulas(NamedTuple):
     """The results as terms, in which each name of `parts` stands for its term; the later may use the earlier."""
 
-    parts: dict[str, Term]
-    results: list[Term]
+    parts: dict[str, terms.Term]
+    results: list[terms.Term]
 
 
 def formulas(program: Program) -> Iterator[Formulas]:
@@ -53,7 +43,7 @@ def formulas(program: Program) -> Iterator[Formulas]:
     Raises UnwritableError, with what has no formula.
     """
     if not program.is_scalar:
-        raise UnwritableError("an array")
+        raise terms.UnwritableError("an array")
     uses = Counter([slot for step in program.steps for slot in step.operands] + list(program.outputs))
     taken = {given.name for given in program.inputs}
     with suppress(_TooLong):
@@ -65,33 +55,33 @@ class _TooLong(Exception):
     """One line would be very long."""
 
 
-def _read(program: Program, shares: Callable[[int, Term], bool], taken: set[str]) -> Formulas:
+def _read(program: Program, shares: Callable[[int, terms.Term], bool], taken: set[str]) -> Formulas:
     """The terms of the results, with names for the steps that are shared. Raises _TooLong."""
-    parts: dict[str, Term] = {}
+    parts: dict[str, terms.Term] = {}
     names = (name for number in range(1, 10**9) if (name := f"t{number}") not in taken)
-    slots = [variable(given.name) for given in program.inputs] + [_constant(value) for value in program.constants]
+    slots = [terms.variable(given.name) for given in program.inputs] + [_constant(value) for value in program.constants]
     for slot, step in enumerate(program.steps, program.first):
         made = term_of(step, [slots[x] for x in step.operands])
         if shares(slot, made):
             name = next(names)
-            parts[name], made = made, variable(name)
+            parts[name], made = made, terms.variable(name)
         if made.size > _MOST:
             raise _TooLong
         slots.append(made)
     return Formulas(parts, [slots[slot] for slot in program.outputs])
 
 
-def _constant(value: Any) -> Term:
+def _constant(value: Any) -> terms.Term:
     if shape_of(value):
-        raise UnwritableError("an array")
-    return term(value)
+        raise terms.UnwritableError("an array")
+    return terms.term(value)
 
 
-def term_of(step: Step, operands: Sequence[Term]) -> Term:
+def term_of(step: Step, operands: Sequence[terms.Term]) -> terms.Term:
     """The result of a step as a term."""
     op = step.op
     if op.formula is not None:
-        made: Term = op.formula(*operands)
+        made: terms.Term = op.formula(*operands)
         return made
     if op.role == "copy":
         return operands[0]
@@ -99,17 +89,17 @@ def term_of(step: Step, operands: Sequence[Term]) -> Term:
         method = getattr(operands[0], f"__{op.operator.method}__", None)
         if method is not None and op.operator.precedence:  # a comparison is no arithmetic
             return method(*operands[1:])  # type: ignore[no-any-return]
-        return applied(op.name, operands, op.operator.sign)
+        return terms.applied(op.name, operands, op.operator.sign)
     if FUNCTIONS.get(op.name) is None or op.role == "opaque":
-        raise UnwritableError(f"the operation {op.title}")
-    return applied(op.name, operands, rest=_attributes(op, step.attrs))
+        raise terms.UnwritableError(f"the operation {op.title}")
+    return terms.applied(op.name, operands, rest=_attributes(op, step.attrs))
 
 
 def _attributes(op: Op, attrs: dict[str, Any]) -> str:
     """The attributes of a call, as they are typed; nothing for those that a call has by default."""
     given = {name: value for name, value in attrs.items() if name in op.signature.attributes}
     if any(type(value) not in (int, float, str, bool) for value in given.values()):
-        raise UnwritableError(f"the operation {op.title} with these attributes")
+        raise terms.UnwritableError(f"the operation {op.title} with these attributes")
     return ", ".join(f"{name}={value!r}" for name, value in given.items())
 
 
@@ -145,11 +135,11 @@ def operations(text: str) -> int:
 class Spelling(ABC):
     """How sums, products and powers are put together. Numbers become fractions and multiples of pi where they are."""
 
-    def write(self, x: Term) -> str:
+    def write(self, x: terms.Term) -> str:
         """A term as text."""
         return self.sum(x).text
 
-    def sum(self, x: Term) -> Text:
+    def sum(self, x: terms.Term) -> Text:
         """A sum, which begins with what is added, if there is such."""
         if not x.products:
             return Text("0", ATOM)
@@ -160,10 +150,10 @@ class Spelling(ABC):
         for one in x.products:
             if one is not first:
                 sign = "+" if one.number > 0 else "-"
-                text += f" {sign} {self.bracketed(self.product(Product(abs(one.number), one.factors)), PRODUCT)}"
+                text += f" {sign} {self.bracketed(self.product(terms.Product(abs(one.number), one.factors)), PRODUCT)}"
         return Text(text, SUM)
 
-    def product(self, one: Product) -> Text:
+    def product(self, one: terms.Product) -> Text:
         """A product: its number first, then names, sums and functions; divisors below."""
         above, below = _numbers(abs(one.number), alone=not one.factors)
         over, under = list(map(self.number, above)), list(map(self.number, below))
@@ -180,7 +170,7 @@ class Spelling(ABC):
         made = self.fraction(over, under)
         return Text(f"-{self.bracketed(made, PRODUCT)}", SUM) if one.number < 0 else made
 
-    def power(self, base: Name | Applied | Term, exponent: Term) -> Text:
+    def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Text:
         """A base, with its exponent where that is not 1."""
         if exponent.number == Fraction(1, 2):
             return self.root(self.base(base))
@@ -188,11 +178,11 @@ class Spelling(ABC):
             return self.base(base)
         return self.raised(self.base(base), self.sum(exponent))
 
-    def base(self, base: Name | Applied | Term) -> Text:
+    def base(self, base: terms.Name | terms.Applied | terms.Term) -> Text:
         """What is raised to a power."""
-        if isinstance(base, Term):
+        if isinstance(base, terms.Term):
             return self.sum(base)
-        return self.name(base.text) if isinstance(base, Name) else self.call(base)
+        return self.name(base.text) if isinstance(base, terms.Name) else self.call(base)
 
     @abstractmethod
     def derivative(self, name: str, text: str) -> str:
@@ -219,7 +209,7 @@ class Spelling(ABC):
         """A variable."""
 
     @abstractmethod
-    def call(self, one: Applied) -> Text:
+    def call(self, one: terms.Applied) -> Text:
         """A function, or an infix operator."""
 
     def bracketed(self, x: Text, binding: int) -> str:
@@ -260,7 +250,7 @@ class Language(Spelling):
         """Itself."""
         return Text(name, ATOM)
 
-    def call(self, one: Applied) -> Text:
+    def call(self, one: terms.Applied) -> Text:
         """`f(a, b)`, or `a < b`."""
         operands = [self.sum(x) for x in one.operands]
         if one.sign:
@@ -311,7 +301,7 @@ class Latex(Spelling):
         r"""`x`, `\alpha`, `\mathrm{speed}`."""
         return Text(latex_name(name), ATOM)
 
-    def call(self, one: Applied) -> Text:
+    def call(self, one: terms.Applied) -> Text:
         r"""`\sin\left(a\right)`, or `a < b`."""
         operands = [self.sum(x) for x in one.operands]
         if one.sign:
@@ -340,12 +330,12 @@ def _operator(name: str) -> str:
     return rf"\operatorname{{{name}}}".replace("_", r"\_")
 
 
-def _rank(factor: Factor) -> int:
+def _rank(factor: terms.Factor) -> int:
     """The place of a factor in a product: names, powers of numbers, sums, exponentials, other functions."""
     base = factor.base
-    if isinstance(base, Name):
+    if isinstance(base, terms.Name):
         return 0
-    if isinstance(base, Term):
+    if isinstance(base, terms.Term):
         return 1 if base.number is not None else 2
     return 3 if base.name == "exp" else 4
 
@@ -393,7 +383,7 @@ def written(program: Program, spelling: Spelling, times: float = 1.0) -> Written
             tried.append(Written(named, list(map(spelling.write, found.results))))
             if tried[-1].length <= times * most:
                 break
-    except (UnwritableError, OverflowError) as problem:
+    except (terms.UnwritableError, OverflowError) as problem:
         raise AgradError("type", f"there is no formula of {problem}") from None
     return min(tried, key=lambda one: one.length)
 

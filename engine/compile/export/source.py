@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -11,6 +12,7 @@ from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program
+from agrad.engine.struct import Struct
 from agrad.engine.text import printable
 from agrad.engine.values import Shape, format_shape, np, size_of
 
@@ -30,8 +32,7 @@ class Formula(NamedTuple):
     binding: int = ATOM
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct):
     """The formulas of the results of a function."""
 
     what: Derived
@@ -311,10 +312,10 @@ def statements(
         try:
             operands = [slots[x] for x in step.operands]
             slots.append(lower(step.op, operands, step.attrs))
-        except Lacking as missing:
-            raise _lacking(step.op.name, language, str(missing)) from None
-        except UnwrittenError:
-            raise _lacking(step.op.name, language) from None
+        except (Lacking, UnwrittenError) as problem:
+            lacks = isinstance(problem, Lacking) and str(problem) != step.op.name
+            reason = f": it has no function {problem}" if lacks else ""
+            raise AgradError("type", f"{step.op.name} cannot be written in {language.name}{reason}") from None
     outputs = [slots[slot].text for slot in program.outputs]
     body, found = written(language, outputs, prefix_of(names))
     return names, body, found
@@ -334,19 +335,16 @@ def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:
     return lines
 
 
-def _lacking(operation: str, language: Language, function: str = "") -> AgradError:
-    reason = f": it has no function {function}" if function and function != operation else ""
-    return AgradError("type", f"{operation} cannot be written in {language.name}{reason}")
-
-
 def written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
     """The statements before the results, and the formulas of these."""
-    uses = _uses(language, outputs)
+    uses = Counter(outputs)  # how often each result is used, of those that lead to an output
+    for place in range(len(language.steps) - 1, -1, -1):
+        uses.update(language.steps[place][1] if uses[str(place)] else ())
     body: list[str] = []
     formulas: dict[str, Formula] = {}
     for place, (write, operands) in enumerate(language.steps):
         text = str(place)
-        if not uses.get(text):
+        if not uses[text]:
             continue
         made = write(*[formulas[x] for x in operands])
         if operands and (uses[text] > 1 or len(made.text) > _LONG):
@@ -355,18 +353,6 @@ def written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[li
             made = Formula(variable)
         formulas[text] = made
     return body, [formulas[x].text for x in outputs]
-
-
-def _uses(language: Language, outputs: Sequence[str]) -> dict[str, int]:
-    """How often each result is used, of those that lead to an output."""
-    uses: dict[str, int] = {}
-    for x in outputs:
-        uses[x] = uses.get(x, 0) + 1
-    for place in range(len(language.steps) - 1, -1, -1):
-        if uses.get(str(place)):
-            for x in language.steps[place][1]:
-                uses[x] = uses.get(x, 0) + 1
-    return uses
 
 
 def _names(arguments: Sequence[Input], function: str, language: Language, others: Iterable[str] = ()) -> list[str]:

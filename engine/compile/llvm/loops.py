@@ -19,35 +19,11 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.arguments import row_of
+from agrad.engine.compile.llvm import routines, stages
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.memory import Buffers, Memory
-from agrad.engine.compile.llvm.routines import (
-    HELPERS,
-    Routine,
-    RunningCode,
-    factorise_code,
-    kind_of,
-    numbers_code,
-    product_code,
-    repeat_code,
-    scatter_code,
-    solve_code,
-)
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import (
-    Factorise,
-    Kernel,
-    Library,
-    Numbers,
-    Product,
-    Repeat,
-    Running,
-    Scatter,
-    Solve,
-    Stage,
-    factorised,
-)
 from agrad.engine.compile.llvm.target import compiled, definitions, function, machine
 from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.guards import truth
@@ -64,7 +40,7 @@ _FEWEST = 64  # entries: of fewer, a call of numpy takes as long
 def reason_against(schedule: Schedule) -> str | None:
     """Why a program is not computed in loops, in words; None if it is."""
     program = schedule.program
-    kernels = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
+    kernels = [stage for stage in schedule.stages if isinstance(stage, stages.Kernel)]
     repeats = any(step.op.role == "loop" for step in program.steps)
     if not repeats and not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
         return "there is no loop over many entries in it"
@@ -105,7 +81,7 @@ class Loops:
     def holding(self, held: Sequence[Value]) -> Iterator[Callable[..., tuple[Value, ...]] | None]:
         """A function that does as `call`, whose last inputs, the held ones, are these; None if one is singular."""
         buffers, first = self._buffers(), len(self.program.inputs) - len(held)
-        known = {matrix: factorised(held[matrix - first]) for matrix in self.memory.held}
+        known = {matrix: stages.factorised(held[matrix - first]) for matrix in self.memory.held}
         if self.memory.is_singular or None in known.values():
             yield None
             return
@@ -184,7 +160,7 @@ class Loops:
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
         """The steps of the library, by their slots."""
-        slots = [stage.slot for stage in self.schedule.stages if isinstance(stage, Library)]
+        slots = [stage.slot for stage in self.schedule.stages if isinstance(stage, stages.Library)]
         steps = [(slot, self.schedule.step(slot)) for slot in slots]
         return {slot: (step.op, step.operands, step.attrs) for slot, step in steps}
 
@@ -192,7 +168,7 @@ class Loops:
         """LLVM's code of all loops."""
         lanes, texts = machine().lanes, list[str]()
         codes: list[Code] = []
-        products: dict[object, Product] = {}  # of each kind, the first
+        products: dict[object, stages.Product] = {}  # of each kind, the first
         for number, part in enumerate(self.driver.parts):
             calls = []
             for place, stage in enumerate(part):
@@ -201,41 +177,41 @@ class Loops:
                 calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
-        texts += [Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
+        texts += [routines.Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
         declared: dict[str, None] = {}
         for width in (1, lanes):
             here = [code for code in codes if code.lanes == width]
             called = {name: count for code in here for name, count in code.called.items()}
             lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
             declared.update(dict.fromkeys(lines))
-        return "\n\n".join((*declared, *helpers(lanes), *HELPERS, *texts))
+        return "\n\n".join((*declared, *helpers(lanes), *routines.HELPERS, *texts))
 
-    def _text(self, name: str, stage: Stage, codes: list[Code], products: dict[object, Product]) -> str:
+    def _text(self, name: str, stage: stages.Stage, codes: list[Code], products: dict[object, stages.Product]) -> str:
         """The function of a stage; adds to the codes in it, and to the kinds of products."""
         memory = self.memory
         match stage:
-            case Kernel():
+            case stages.Kernel():
                 kernel = KernelCode(name, self.schedule, stage, memory, machine().lanes)
                 codes += kernel.codes
                 return kernel.text
-            case Product():
-                kind = kind_of(stage)
+            case stages.Product():
+                kind = routines.kind_of(stage)
                 products.setdefault(kind, stage)
-                return product_code(name, f"product{list(products).index(kind)}", stage, memory)
-            case Scatter():
-                return scatter_code(name, stage, memory)
-            case Factorise():
-                return factorise_code(name, stage, memory)
-            case Solve():
-                return solve_code(name, stage, memory)
-            case Repeat():
-                return repeat_code(name, stage, memory)
-        assert isinstance(stage, Running | Numbers)
+                return routines.product_code(name, f"product{list(products).index(kind)}", stage, memory)
+            case stages.Scatter():
+                return routines.scatter_code(name, stage, memory)
+            case stages.Factorise():
+                return routines.factorise_code(name, stage, memory)
+            case stages.Solve():
+                return routines.solve_code(name, stage, memory)
+            case stages.Repeat():
+                return routines.repeat_code(name, stage, memory)
+        assert isinstance(stage, stages.Running | stages.Numbers)
         code = Code(1)
         codes.append(code)
-        if isinstance(stage, Running):
-            return RunningCode(name, stage, memory, code).text
-        return numbers_code(name, self.schedule, stage, memory, code)
+        if isinstance(stage, stages.Running):
+            return routines.RunningCode(name, stage, memory, code).text
+        return routines.numbers_code(name, self.schedule, stage, memory, code)
 
     # What code for numbers can do, too
 
@@ -276,10 +252,10 @@ class Driver:
 
     def __init__(self, schedule: Schedule, memory: Memory) -> None:
         self.schedule, self.memory = schedule, memory
-        self.parts: list[list[Stage]] = []
+        self.parts: list[list[stages.Stage]] = []
         self.pauses: list[Pause] = []
         self.states: dict[str, int] = {}  # by their labels
-        staged: dict[int, list[Stage]] = {}
+        staged: dict[int, list[stages.Stage]] = {}
         for segment, stage in zip(schedule.belongs, schedule.stages, strict=True):
             staged.setdefault(segment, []).append(stage)
         self._state("s0")
@@ -296,11 +272,11 @@ class Driver:
         self.pauses.append(pause)
         return f"  ret i32 {PAUSED - len(self.pauses) + 1}"
 
-    def _segment(self, number: int, staged: Mapping[int, list[Stage]]) -> Iterator[str]:
+    def _segment(self, number: int, staged: Mapping[int, list[stages.Stage]]) -> Iterator[str]:
         yield f"s{number}:"
-        together: list[Stage] = []
+        together: list[stages.Stage] = []
         for stage in staged.get(number, ()):
-            if not isinstance(stage, Library):
+            if not isinstance(stage, stages.Library):
                 together.append(stage)
                 continue
             yield from self._part(together)
@@ -317,14 +293,14 @@ class Driver:
             states = {outcome: self._state(f"s{segment}") for outcome, segment in one.after.items()}
             yield self._pause(Pause(one.guard.slot, guard=one.guard, states=states))
 
-    def _part(self, stages: list[Stage]) -> Iterator[str]:
+    def _part(self, some: list[stages.Stage]) -> Iterator[str]:
         """A call of the function of some stages, and what follows where one has failed."""
-        if not stages:
+        if not some:
             return
         name = f"%n{len(self.parts)}"
         yield f"  call void @part{len(self.parts)}(ptr %tab, ptr %num)"
-        self.parts.append(stages)
-        if any(isinstance(stage, Factorise) for stage in stages):
+        self.parts.append(some)
+        if any(isinstance(stage, stages.Factorise) for stage in some):
             yield from self._loaded(self.memory.failed, name)
             yield f"  {name}.set = fcmp une double {name}, 0.0\n  br i1 {name}.set, label %failed, label %{name[1:]}.on"
             yield f"{name[1:]}.on:"

@@ -13,21 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import Code, counted, of_vectors, splat
 from agrad.engine.compile.llvm.memory import Memory
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import (
-    Factorise,
-    Numbers,
-    Product,
-    Repeat,
-    Running,
-    Scatter,
-    Solve,
-    View,
-    pointers,
-    strides_of,
-)
 from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape
 
@@ -77,7 +66,7 @@ def _stage(name: str, *lines: str) -> str:
     return "\n".join((f"define internal void @{name}(ptr %tab, ptr %num) {{\nentry:", *lines, "  ret void\n}"))
 
 
-def numbers_code(name: str, schedule: Schedule, stage: Numbers, memory: Memory, code: Code) -> str:
+def numbers_code(name: str, schedule: Schedule, stage: stages.Numbers, memory: Memory, code: Code) -> str:
     """A function that computes steps on numbers."""
     lines, found = code.lines, dict[int, Symbol]()
 
@@ -106,7 +95,7 @@ def numbers_code(name: str, schedule: Schedule, stage: Numbers, memory: Memory, 
     return _stage(name, *lines)
 
 
-def scatter_code(name: str, stage: Scatter, memory: Memory) -> str:
+def scatter_code(name: str, stage: stages.Scatter, memory: Memory) -> str:
     """A function that adds the entries of an array into zeros, in their order, each at a place that a table lists."""
     added = (
         "  %p = getelementptr i64, ptr %places, i64 %i\n  %place = load i64, ptr %p",
@@ -119,7 +108,7 @@ def scatter_code(name: str, stage: Scatter, memory: Memory) -> str:
     return _stage(name, *given, filled, *counted("i", "entry", stage.count, added))
 
 
-def product_code(name: str, routine: str, stage: Product, memory: Memory) -> str:
+def product_code(name: str, routine: str, stage: stages.Product, memory: Memory) -> str:
     """A function that calls the routine of a product with its matrices."""
     lines = [memory.array(stage.slot, "%out")]
     for side, view in (("left", stage.left), ("right", stage.right)):
@@ -128,7 +117,7 @@ def product_code(name: str, routine: str, stage: Product, memory: Memory) -> str
     return _stage(name, *lines, f"  call void @{routine}(ptr %out, ptr %left, ptr %right)")
 
 
-def kind_of(stage: Product) -> object:
+def kind_of(stage: stages.Product) -> object:
     """What products that have the same routine have in common."""
     return stage.rows, stage.inner, stage.columns, stage.left.strides, stage.right.strides
 
@@ -136,7 +125,7 @@ def kind_of(stage: Product) -> object:
 class Routine:
     """The text of a product of two matrices: some rows at a time, whose sums stay in registers."""
 
-    def __init__(self, name: str, stage: Product, lanes: int) -> None:
+    def __init__(self, name: str, stage: stages.Product, lanes: int) -> None:
         self.stage, self.lanes = stage, lanes
         self.number = f"<{lanes} x double>"
         self.is_copied = stage.right.strides[1] != 1 and stage.columns > 1  # its rows do not lie side by side
@@ -225,7 +214,7 @@ class Routine:
 class RunningCode:
     """The text of a function that computes entries one after the other along an axis."""
 
-    def __init__(self, name: str, stage: Running, memory: Memory, code: Code) -> None:
+    def __init__(self, name: str, stage: stages.Running, memory: Memory, code: Code) -> None:
         self.stage, self.memory, self.code = stage, memory, code
         opening = [memory.array(stage.slot, "%out")]
         for number, view in enumerate(stage.reads):
@@ -258,17 +247,17 @@ class RunningCode:
         begin, lines = len(self.code.lines), self.code.lines
         operands = [self._operand(number, view, places) for number, view in enumerate(self.stage.reads)]
         found = self.stage.first(*operands) if last is None else self.stage.following(last, *operands)
-        to = self._address("%out", "double", 0, strides_of(self.stage.shape), places)
+        to = self._address("%out", "double", 0, stages.strides_of(self.stage.shape), places)
         lines.append(f"  store double {found.text}, ptr {to}, align 1")
         return found.text, lines[begin:]
 
-    def _operand(self, number: int, view: View, places: Mapping[int, str]) -> Symbol:
+    def _operand(self, number: int, view: stages.View, places: Mapping[int, str]) -> Symbol:
         if not self.memory.program.shape(view.slot):
             value = self.memory.value(view.slot)
             return self.code.constant(value) if value is not None else self._loaded(f"%in{number}")
         if view.table is None:
             return self._loaded(self._address(f"%in{number}", "double", view.offset, view.strides, places))
-        at = self._address(f"%places{number}", "i64", 0, strides_of(self.stage.shape), places)
+        at = self._address(f"%places{number}", "i64", 0, stages.strides_of(self.stage.shape), places)
         name = f"%g{len(self.code.lines)}"
         place = f"  {name}.place = load i64, ptr {at}"
         self.code.lines.append(f"{place}\n  {name} = getelementptr double, ptr %in{number}, i64 {name}.place")
@@ -291,7 +280,7 @@ class RunningCode:
         return name
 
 
-def repeat_code(name: str, stage: Repeat, memory: Memory) -> str:
+def repeat_code(name: str, stage: stages.Repeat, memory: Memory) -> str:
     """A function that runs a loop of its own: from its first state, rows, and what is the same, to rows and sums."""
     code, count = stage.code, stage.count
     memory.kept.append(code)
@@ -312,7 +301,7 @@ def repeat_code(name: str, stage: Repeat, memory: Memory) -> str:
 
 def _call(name: str, *operands: str) -> str:
     """A call of LAPACK or BLAS; a letter stands for its address."""
-    known = pointers()
+    known = stages.pointers()
     assert known is not None
     given = ", ".join(f"ptr {f'@{one}.letter' if len(one) == 1 else one}" for one in operands)
     return f"  call void inttoptr (i64 {known[name]} to ptr)({given})"
@@ -323,7 +312,7 @@ def _passed(**numbers: int) -> list[str]:
     return [f"  %{name} = alloca i32\n  store i32 {number}, ptr %{name}" for name, number in numbers.items()]
 
 
-def factorise_code(name: str, stage: Factorise, memory: Memory) -> str:
+def factorise_code(name: str, stage: stages.Factorise, memory: Memory) -> str:
     """A function that copies a matrix and factorises the copy; where it is singular, the call has failed."""
     lu, pivots = memory.factored[stage.matrix]
     return _stage(
@@ -341,7 +330,7 @@ def factorise_code(name: str, stage: Factorise, memory: Memory) -> str:
     )
 
 
-def solve_code(name: str, stage: Solve, memory: Memory) -> str:
+def solve_code(name: str, stage: stages.Solve, memory: Memory) -> str:
     """A function that solves a system with a matrix that is factorised, or triangular."""
     size, columns = stage.system.size, stage.columns or 1
     lines = [memory.array(stage.right, "%right"), memory.array(stage.slot, "%out")]
@@ -355,7 +344,7 @@ def solve_code(name: str, stage: Solve, memory: Memory) -> str:
     return _stage(name, *lines, *_solved(stage))
 
 
-def _solved(stage: Solve) -> Iterator[str]:
+def _solved(stage: stages.Solve) -> Iterator[str]:
     """With the lower triangle of the rows, which is the upper one of the columns, or with the factors."""
     back, is_vector = stage.system.is_transposed, stage.columns is None
     if stage.system.is_lower and is_vector:

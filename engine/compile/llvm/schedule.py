@@ -26,32 +26,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import of_step
-from agrad.engine.compile.llvm.stages import (
-    Factorise,
-    Join,
-    Kernel,
-    Library,
-    Numbers,
-    Places,
-    Product,
-    Repeat,
-    Running,
-    Scatter,
-    Solve,
-    Stage,
-    Sum,
-    View,
-    affine,
-    broadcast,
-    dense,
-    is_injective,
-    moved,
-    placed,
-    places,
-    strides_of,
-    systems,
-)
 from agrad.engine.compile.paths import Branching, straight
 from agrad.engine.compile.symbols import UnwrittenError
 from agrad.engine.core.op import OPS
@@ -69,12 +45,12 @@ class Schedule:
         self.branching = straight(program) if isinstance(program, Program) else program
         self.program, self.held = program, held = self.branching.program, held
         self.kinds: dict[int, str] = {}
-        self.views: dict[int, View] = {}
-        self.sums: dict[int, Sum] = {}
-        self.scatters: dict[int, View] = {}
-        self.joins: dict[int, list[Join]] = {}
-        self.copies: dict[int, View] = {}
-        self.systems = systems(program, held)
+        self.views: dict[int, stages.View] = {}
+        self.sums: dict[int, stages.Sum] = {}
+        self.scatters: dict[int, stages.View] = {}
+        self.joins: dict[int, list[stages.Join]] = {}
+        self.copies: dict[int, stages.View] = {}
+        self.systems = stages.systems(program, held)
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
         for slot, step in enumerate(program.steps, program.first):
@@ -86,7 +62,7 @@ class Schedule:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
                 self.levels[slot] = max(self._level(slot, self.step(slot)), lowest)
-        self.kernels: dict[tuple[Shape, int], Kernel] = {}
+        self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
         self._fuse()
         staged = list(self._factorised(self._stages()))
         self.stages = [stage for _, stage in staged]
@@ -103,7 +79,7 @@ class Schedule:
                 return "kernel"
         if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs)
-            self.sums[slot] = Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
+            self.sums[slot] = stages.Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
             return "sum"
         special = self._special(slot, step, shapes)
         if special:
@@ -114,7 +90,7 @@ class Schedule:
             return "scatter" if slot in self.scatters else "sum"
         if len(shapes) == 1 and step.op.role != "copy":
             base = self._base(step.operands[0])
-            view = moved(step.op, base, shapes[0], shape, step.attrs)
+            view = stages.moved(step.op, base, shapes[0], shape, step.attrs)
             if view is not None:
                 self.views[slot] = view
                 return "view"
@@ -130,7 +106,7 @@ class Schedule:
 
     def _joins(self, slot: int, step: Step, shapes: list[Shape]) -> bool:
         """Whether a result consists of its operands."""
-        found = placed(step.op, shapes, step.shape, step.attrs)
+        found = stages.placed(step.op, shapes, step.shape, step.attrs)
         if found is None:
             return False
         parts = [self._part(slot, x, where) for x, where in zip(step.operands, found, strict=True) if where.size]
@@ -138,36 +114,36 @@ class Schedule:
         self.joins[slot] = whole
         return len(whole) == len(parts)
 
-    def _part(self, slot: int, operand: int, where: Places) -> Join | None:
+    def _part(self, slot: int, operand: int, where: stages.Places) -> stages.Join | None:
         """The part of a result that is an operand, or what that is a rearrangement of; None if it lies irregularly."""
         while (view := self.views.get(operand)) is not None and view.table is not None:
             step = self.step(operand)
             shape = self.program.shape(step.operands[0])
-            turned = moved(step.op, dense(slot, shape), shape, step.shape, step.attrs)
-            if turned is None or size_of(shape) != size_of(step.shape) or not is_injective(turned, step.shape):
+            turned = stages.moved(step.op, stages.dense(slot, shape), shape, step.shape, step.attrs)
+            if turned is None or size_of(shape) != size_of(step.shape) or not stages.is_injective(turned, step.shape):
                 break
             operand, before = step.operands[0], where
             where = np.empty(size_of(shape), dtype=np.int64)
-            where[places(turned, step.shape).ravel()] = before.ravel()
+            where[stages.places(turned, step.shape).ravel()] = before.ravel()
             where = where.reshape(shape)
-        found = affine(slot, where)
-        return None if found is None else Join(slot, operand, found.strides, found.offset)
+        found = stages.affine(slot, where)
+        return None if found is None else stages.Join(slot, operand, found.strides, found.offset)
 
     def _adds(self, slot: int, step: Step) -> bool:
         """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
         shape = self.program.shape(step.operands[0])
-        view = moved(OPS["getitem"], dense(slot, step.shape), step.shape, shape, step.attrs)
+        view = stages.moved(OPS["getitem"], stages.dense(slot, step.shape), step.shape, shape, step.attrs)
         if view is None:
             return False
         wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
-        if view.table is not None or (wide and wide[-1] != 1) or not is_injective(view, shape):
-            self.scatters[slot] = View(slot, 0, strides_of(shape), places(view, shape))
+        if view.table is not None or (wide and wide[-1] != 1) or not stages.is_injective(view, shape):
+            self.scatters[slot] = stages.View(slot, 0, stages.strides_of(shape), stages.places(view, shape))
             return True
-        self.sums[slot] = Sum(slot, step.operands[0], view.strides, view.offset)
+        self.sums[slot] = stages.Sum(slot, step.operands[0], view.strides, view.offset)
         return True
 
-    def _base(self, slot: int) -> View:
-        return self.views.get(slot) or dense(slot, self.program.shape(slot))
+    def _base(self, slot: int) -> stages.View:
+        return self.views.get(slot) or stages.dense(slot, self.program.shape(slot))
 
     def calls(self, step: Step) -> bool | None:
         """Whether a step calls functions of the C library; None where there is no machine code for it."""
@@ -234,7 +210,7 @@ class Schedule:
     def _is_readable(self, slot: int, space: Shape) -> bool:
         """Whether a loop can read something where it lies."""
         view = self.views.get(slot)
-        return view is None or broadcast(view, self.program.shape(slot), space) is not None
+        return view is None or stages.broadcast(view, self.program.shape(slot), space) is not None
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
@@ -243,7 +219,7 @@ class Schedule:
                 continue
             step = self.step(slot)
             base = self._base(step.operands[0])
-            view = moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
+            view = stages.moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
             assert view is not None
             (self.views if kind == "view" else self.copies)[slot] = view
 
@@ -280,8 +256,8 @@ class Schedule:
 
     # Kernels
 
-    def _kernel(self, space: Shape, level: int) -> Kernel:
-        return self.kernels.setdefault((space, level), Kernel(space, level))
+    def _kernel(self, space: Shape, level: int) -> stages.Kernel:
+        return self.kernels.setdefault((space, level), stages.Kernel(space, level))
 
     def _fuse(self) -> None:
         wanted: dict[tuple[Shape, int], list[int]] = {}
@@ -297,18 +273,18 @@ class Schedule:
             elif kind == "copy":
                 kernel = self._kernel(step.shape, self.levels[slot])
                 kernel.reads[slot] = self.copies[slot]
-                kernel.joins.append(Join(slot, slot, strides_of(step.shape), 0))
+                kernel.joins.append(stages.Join(slot, slot, stages.strides_of(step.shape), 0))
             for part in self.joins.get(slot, ()):
                 space = self.program.shape(part.operand)
                 level = max(self._ready(part.operand, space), self.lowest[self.branching.at(slot)])
                 self._kernel(space, level).joins.append(part)
                 wanted.setdefault((space, level), []).append(part.operand)
-        home: dict[int, Kernel] = {}
+        home: dict[int, stages.Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
             for slot in wanted[key]:
                 self._take(slot, self.kernels[key], home)
 
-    def _take(self, slot: int, kernel: Kernel, home: dict[int, Kernel]) -> None:
+    def _take(self, slot: int, kernel: stages.Kernel, home: dict[int, stages.Kernel]) -> None:
         """Have a slot, and all that leads to it, computed in a kernel, or read there."""
         stack = [slot]
         while stack:
@@ -327,7 +303,7 @@ class Schedule:
                 if x not in before.stores:  # computed there, at some expense: it is kept
                     before.stores.append(x)
                     self.stored.add(x)
-                kernel.reads[x] = dense(x, kernel.space)
+                kernel.reads[x] = stages.dense(x, kernel.space)
                 stack.pop()
                 continue
             missing = [y for y in self.step(x).operands if y not in kernel.steps and y not in kernel.reads]
@@ -341,41 +317,41 @@ class Schedule:
         """The number of the segment with the stages of a level."""
         return bisect_right(self.lowest, level) - 1
 
-    def _read(self, slot: int, space: Shape) -> View:
-        view = broadcast(self._base(slot), self.program.shape(slot), space)
+    def _read(self, slot: int, space: Shape) -> stages.View:
+        view = stages.broadcast(self._base(slot), self.program.shape(slot), space)
         assert view is not None
         return view
 
     # In which order
 
-    def _stages(self) -> Iterator[tuple[int, Stage]]:
+    def _stages(self) -> Iterator[tuple[int, stages.Stage]]:
         """The stages, each with the number of its segment."""
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
             if kind in ("number", "library", "product", "scatter", "running", "repeat", "solve"):
                 steps.setdefault(self.levels[slot], []).append(slot)
-        kernels: dict[int, list[Kernel]] = {}
+        kernels: dict[int, list[stages.Kernel]] = {}
         for kernel in self.kernels.values():
             kernels.setdefault(kernel.level, []).append(kernel)
         for level in range(last + 1):
             for stage in (*self._between(steps.get(level, ())), *kernels.get(level, ())):
                 yield self._segment(level), stage
 
-    def _factorised(self, stages: Iterable[tuple[int, Stage]]) -> Iterator[tuple[int, Stage]]:
+    def _factorised(self, given: Iterable[tuple[int, stages.Stage]]) -> Iterator[tuple[int, stages.Stage]]:
         """The stages, with each matrix, unless it is constant or held, factorised before the first that needs it so."""
-        given = {*range(len(self.program.inputs), self.program.first), *self.held}
+        known = {*range(len(self.program.inputs), self.program.first), *self.held}
         done: dict[int, list[int]] = {}  # the segments in which a matrix is factorised
-        for segment, stage in stages:
-            one = self.systems.get(stage.slot) if isinstance(stage, Library | Solve) else None
-            if one is not None and not one.is_lower and one.matrix not in given:
-                places = done.setdefault(one.matrix, [])
-                if not any(self.branching.leads_to(place, segment) for place in places):
-                    places.append(segment)
-                    yield segment, Factorise(one.matrix, one.size)
+        for segment, stage in given:
+            one = self.systems.get(stage.slot) if isinstance(stage, stages.Library | stages.Solve) else None
+            if one is not None and not one.is_lower and one.matrix not in known:
+                factored = done.setdefault(one.matrix, [])
+                if not any(self.branching.leads_to(place, segment) for place in factored):
+                    factored.append(segment)
+                    yield segment, stages.Factorise(one.matrix, one.size)
             yield segment, stage
 
-    def _between(self, slots: Iterable[int]) -> Iterator[Stage]:
+    def _between(self, slots: Iterable[int]) -> Iterator[stages.Stage]:
         """Steps outside of loops."""
         numbers: list[int] = []
         for slot in slots:
@@ -383,33 +359,35 @@ class Schedule:
                 numbers.append(slot)
                 continue
             if numbers:
-                yield Numbers(tuple(numbers))
+                yield stages.Numbers(tuple(numbers))
                 numbers = []
             yield self._alone(slot)
         if numbers:
-            yield Numbers(tuple(numbers))
+            yield stages.Numbers(tuple(numbers))
 
-    def _alone(self, slot: int) -> Stage:
+    def _alone(self, slot: int) -> stages.Stage:
         """The stage of a step that is neither in a loop over entries nor on numbers."""
         step, kind = self.step(slot), self.kinds[slot]
         if kind == "product":
             left, right = [self._base(x) for x in step.operands]
             rows, inner = self.program.shape(step.operands[0])
-            return Product(slot, left, right, rows, inner, step.shape[1])
+            return stages.Product(slot, left, right, rows, inner, step.shape[1])
         if kind == "scatter":
             count = size_of(self.program.shape(step.operands[0]))
-            return Scatter(slot, step.operands[0], self.scatters[slot], count, size_of(step.shape))
+            return stages.Scatter(slot, step.operands[0], self.scatters[slot], count, size_of(step.shape))
         if kind == "running":
             assert step.op.runs is not None
             reads = tuple([self._read(x, step.shape) for x in step.operands])
-            return Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
+            return stages.Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
         if kind == "solve":
-            return Solve(slot, self.systems[slot], step.operands[1], step.shape[1] if len(step.shape) > 1 else None)
+            return stages.Solve(
+                slot, self.systems[slot], step.operands[1], step.shape[1] if len(step.shape) > 1 else None
+            )
         if kind == "repeat":
             found = _loop(step)
             assert found is not None
-            return Repeat(slot, step.operands[0], *found)
-        return Library(slot)
+            return stages.Repeat(slot, step.operands[0], *found)
+        return stages.Library(slot)
 
 
 def _loop(step: Step) -> tuple[Any, int] | None:
@@ -420,4 +398,4 @@ def _loop(step: Step) -> tuple[Any, int] | None:
 def _kept(space: Shape, axes: Shape) -> Shape:
     """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
     kept = tuple([1 if axis in axes else length for axis, length in enumerate(space)])
-    return tuple([0 if axis in axes else stride for axis, stride in enumerate(strides_of(kept))])
+    return tuple([0 if axis in axes else stride for axis, stride in enumerate(stages.strides_of(kept))])

@@ -19,6 +19,7 @@ from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import linear_algebra
 from agrad.engine.program.ir import Program, Step
+from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, np, size_of
 
 _MOST = 1 << 24  # entries whose places are found out
@@ -27,8 +28,7 @@ _MOST = 1 << 24  # entries whose places are found out
 Places: TypeAlias = Any  # an array of whole numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(Struct, eq=False):
     """The entries of an array: those at `offset` plus the index times `strides`, or those that `table` lists."""
 
     slot: int
@@ -267,8 +267,7 @@ def factorised(matrix: Any) -> Factors | None:
     return Factors(np.asfortranarray(lu), (pivots + 1).astype(np.int32)) if not failed else None
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct):
     """A sum: its slot, what is summed up, and by what the result is divided.
 
     Each entry of the operand is added at an offset plus its index times strides, which are 0 along axes of the sum.
@@ -281,8 +280,7 @@ class Sum:
     divisor: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(Struct):
     """A part of an array that consists of several: where the entries of an operand are stored in it."""
 
     slot: int
@@ -304,22 +302,19 @@ class Kernel:
     joins: list[Join] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(Struct):
     """Steps on numbers."""
 
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct):
     """A step that is computed by its own array function."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct):
     """The product of two small matrices, which are read where they lie."""
 
     slot: int
@@ -330,8 +325,7 @@ class Product:
     columns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+class Scatter(Struct):
     """A sum by places: so many entries of the operand, each added to the result at the place that a table lists."""
 
     slot: int
@@ -341,8 +335,7 @@ class Scatter:
     length: int  # of the result
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct):
     """Entries along an axis, each computed from the one before and from those of the operands at its place."""
 
     slot: int
@@ -353,8 +346,7 @@ class Running:
     following: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Repeat:
+class Repeat(Struct, eq=False):
     """A loop whose iterations have machine code of their own: see `scan.Body.loop`."""
 
     slot: int
@@ -363,16 +355,14 @@ class Repeat:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Factorise:
+class Factorise(Struct):
     """A square matrix that is factorised, with so many rows."""
 
     matrix: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Solve:
+class Solve(Struct):
     """A system of equations with a matrix that is factorised or triangular, for a vector or so many columns."""
 
     slot: int

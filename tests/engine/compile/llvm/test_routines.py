@@ -11,12 +11,12 @@ from rows import each
 from test_loops import check, program_of, stages
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import loops as arena
+from agrad.engine.compile.llvm import memory as arena
 from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.ir_builder import Code, Grouped
 from agrad.engine.compile.llvm.loops import Loops
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import Kernel, Library, Product, Scatter
+from agrad.engine.compile.llvm.stages import Kernel, Library, Product, Scatter, accesses
 from agrad.engine.compile.llvm.target import machine
 from agrad.engine.values import size_of
 
@@ -253,7 +253,7 @@ def test_no_two_arrays_that_are_needed_at_once_overlap(seed):
     last = arena._last_reads(schedule)
     spans, seen = [], set()
     for number, stage in enumerate(schedule.stages):
-        for slot in arena._written(stage):
+        for slot in accesses(stage)[0]:
             if slot in memory.places and slot not in seen:
                 seen.add(slot)  # parts of it may be written later
                 begin = memory.places[slot]
