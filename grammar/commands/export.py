@@ -42,7 +42,7 @@ _FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}
 )
 def _export(session: Session, call: Call) -> None:
     operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
-    language = export.LANGUAGES.get(splitext(path)[1][1:].lower())
+    language = export.languages.LANGUAGES.get(splitext(path)[1][1:].lower())
     name = operand.id if isinstance(operand, ast.Name) else "f"
     if language is None:
         raise AgradError(
@@ -69,7 +69,7 @@ def _remark(call: Call) -> str:
     return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
 
 
-def _derived(session: Session, call: Call, order: int) -> export.Derived:
+def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
     from agrad.engine.program.trace import extract, plain
 
     value = call.values[0]
@@ -78,10 +78,10 @@ def _derived(session: Session, call: Call, order: int) -> export.Derived:
         examples = [_POINT] * len(names)
         emit, session.emit = session.emit, lambda result: None  # it runs once or more for each path
         try:
-            programs = export.paths(value, examples, names)
+            programs = export.derive.paths(value, examples, names)
         finally:
             session.emit = emit
-        return export.derived(programs, examples, range(len(names)), order)
+        return export.derive.derived(programs, examples, range(len(names)), order)
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:
@@ -91,7 +91,7 @@ def _derived(session: Session, call: Call, order: int) -> export.Derived:
         )
     given = [bare(node) for node in leaves]
     program = extract([bare(root)], given, [_name(node.name, place) for place, node in enumerate(leaves)])
-    return export.derived(program, [plain(x) for x in given], range(len(leaves)), order)
+    return export.derive.derived(program, [plain(x) for x in given], range(len(leaves)), order)
 
 
 def _name(name: str | None, place: int) -> str:

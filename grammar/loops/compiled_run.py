@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from weakref import ref
 
 from agrad.engine.autodiff.optim import kept_of, remember
+from agrad.engine.compile import llvm
 from agrad.engine.compile.cost import iterations_at_once, iterations_to_repay
 from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import MOST_UNDEFINED, current
 from agrad.engine.core.graph import Gradient, Storage, collect, leaf, sharers, together, touch
 from agrad.engine.core.op import Op
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Program
+from agrad.engine.program.ir import Program, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import extract
 from agrad.engine.values import Shape, Value, np, size_of
@@ -33,7 +35,6 @@ from agrad.grammar.loops.staging import (
 from agrad.grammar.runtime.builtins import Closure
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.llvm.repeated import Iterated
     from agrad.grammar.runtime.machine import Machine
 
 _BLOCK = 32  # iterations between two checks of their gradients
@@ -360,7 +361,7 @@ class Part(NamedTuple):
 class NativeIteration:
     """The iteration in machine code: `run` advances the values of its inputs."""
 
-    def __init__(self, code: Iterated, inputs: Sequence[Shape], is_asked: bool) -> None:
+    def __init__(self, code: llvm.repeated.Iterated, inputs: Sequence[Shape], is_asked: bool) -> None:
         ends = np.cumsum([0, *map(size_of, inputs)]).tolist()
         self.code = code
         self.parts = [Part(begin, shape) for begin, shape in zip(ends, inputs, strict=False)]
@@ -428,22 +429,21 @@ class Native:
         return self._made
 
     def _make(self) -> NativeIteration | None:
-        from agrad.engine.compile.llvm.backend import supports  # here, since most loops do not take as long as this
-        from agrad.engine.compile.llvm.repeated import Conditions, Iterated, notices_invalid
-        from agrad.engine.compile.scalarise import scalarised
-        from agrad.engine.program.ir import unchecked
-
         program, asked = self._program, self._conditions
         numbers = scalarised(program)
-        if numbers is None or supports(numbers := unchecked(numbers)) is not None or not notices_invalid():
+        if numbers is None or llvm.backend.supports(numbers := unchecked(numbers)) is not None:
+            return None
+        if not llvm.repeated.notices_invalid():
             return None
         asked = scalarised(asked) if asked is not None else None
         is_asked = asked is not None and not asked.checks and all(_is_exact(step.op) for step in asked.steps)
         inputs = [one.shape for one in program.inputs]
         ends = np.cumsum([0, *map(size_of, inputs)]).tolist()
         changed = [entry for place in self._places for entry in range(ends[place], ends[place + 1])]
-        found = Conditions(asked, tuple(self._answers)) if asked is not None and is_asked else None
-        return NativeIteration(Iterated(numbers, changed, found), inputs, self._conditions is None or is_asked)
+        found = llvm.repeated.Conditions(asked, tuple(self._answers)) if asked is not None and is_asked else None
+        return NativeIteration(
+            llvm.repeated.Iterated(numbers, changed, found), inputs, self._conditions is None or is_asked
+        )
 
 
 def _is_quiet(op: Op) -> bool:

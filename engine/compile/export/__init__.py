@@ -6,20 +6,12 @@ a symbol can do, and `arrays` writes what is too large for numbers. `terms` is t
 terms are collected, and `formulas` writes them.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from agrad.engine.lazy import lazy
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.export.derive import Derived, derived, paths
-    from agrad.engine.compile.export.languages import LANGUAGES
-
-__all__ = ["LANGUAGES", "Derived", "derived", "paths"]
-
-
-def __getattr__(name: str) -> Any:
-    """What writes code is imported when it is used: few sessions do."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'languages' if name == 'LANGUAGES' else 'derive'}"), name)
+    from agrad.engine.compile.export import derive as derive
+    from agrad.engine.compile.export import languages as languages
+else:
+    __getattr__ = lazy(__name__, "derive", "languages")
