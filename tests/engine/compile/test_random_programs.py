@@ -100,7 +100,7 @@ def backends_of(seed):
     return [backend for backend in USABLE if backend == "python" or (backend == "llvm" and seed % 10 == 3)]
 
 
-@each("group", range(SEEDS // 10), short=SEEDS // 10)
+@pytest.mark.parametrize("group", [0, *[pytest.param(one, marks=pytest.mark.long) for one in range(1, SEEDS // 10)]])
 def test_random_functions_of_arrays_compute_what_they_compute_eagerly(group, monkeypatch):
     monkeypatch.setattr(rolled, "LONG", 60)
     for seed in range(10 * group, 10 * (group + 1)):
@@ -142,8 +142,8 @@ def test_several_threads_get_what_one_gets(seed):
 
 @native
 @pytest.mark.long
-@each("is_large", [False, True])
-@each("seed", range(max(SEEDS // 16, 10)))
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("seed", range(SEEDS // 16))
 def test_random_functions_that_decide_compute_what_they_compute_eagerly(soon, seed, is_large):
     f = deciding(seed, is_large)
     several = f.points(8)

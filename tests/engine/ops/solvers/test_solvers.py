@@ -91,7 +91,7 @@ PROBLEMS = {"root": root_problem, "system": system_problem, "argmin": minimum_pr
 
 
 @pytest.mark.long
-@each("kind", [*PROBLEMS, "ode"])
+@pytest.mark.parametrize("kind", [*PROBLEMS, "ode"])
 def test_derivatives_of_both_orders_are_those_of_differences_of_the_whole_computation(kind):
     for seed in range(20 if kind == "ode" else 45):  # 200 in all
         p, f = {**PROBLEMS, "ode": equation_problem}[kind](np.random.default_rng(seed))
