@@ -27,7 +27,7 @@ from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align, truncate
-from agrad.grammar.commands.history import called
+from agrad.grammar.commands.session import called
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session.log import DEPTH, Entry, SessionLog, restore
 from agrad.grammar.session.session import Session

@@ -19,19 +19,19 @@ else:
 
 __all__ = ["COMMANDS", "Call", "Command"]
 
-# By file, its commands; in this order `help` lists them.
-_FILES = {
-    "gradients": "backward retain watch grad zero_grad step check explain",
-    "graphs": "graph graphs info set forward",
-    "export": "export formula",
-    "uncertainty": "budget correlate",
-    "solving": "fit solve minimize maximize",
-    "history": "reset history again redo save",
-    "plot.command": "plot",
-    "plot.contour": "contour",
-    "plot.histogram": "histogram",
-    "session": "time vars limit undo load help quit",
-}
-_MODULES = {word: f"{__name__}.{file}" for file, words in _FILES.items() for word in words.split()}
+# The commands in the order in which `help` lists them, those of a file after its name.
+_FILES = (
+    ("gradients", "backward retain watch grad zero_grad step check explain"),
+    ("graphs", "graph graphs info set forward"),
+    ("export", "export formula"),
+    ("uncertainty", "budget correlate"),
+    ("solving", "fit solve minimize maximize"),
+    ("session", "reset history again redo save"),
+    ("plot.command", "plot"),
+    ("plot.contour", "contour"),
+    ("plot.command", "histogram"),
+    ("session", "time vars limit undo load help quit"),
+)
+_MODULES = {word: f"{__name__}.{file}" for file, words in _FILES for word in words.split()}
 COMMANDS.know(_MODULES)
 SHAPES.know(_MODULES)

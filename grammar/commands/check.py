@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agrad.engine.autodiff.gradcheck import claimed, compare
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.values import Value
@@ -29,8 +30,6 @@ def check(
 
     Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
     """
-    from agrad.engine.autodiff.gradcheck import compare  # here, since few sessions check anything
-
     code = compile_expression(expression)
     emit, last, precision = session.emit, session.last, session.settings.precision
     session.emit = _unheard
@@ -51,8 +50,6 @@ def check(
 
 def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
     """The value of an expression that is claimed to be the derivative by a leaf. Raises AgradError."""
-    from agrad.engine.autodiff.gradcheck import claimed  # here, as above
-
     return claimed(session.evaluate(text), leaf)
 
 

@@ -9,6 +9,7 @@ from agrad.engine.compile import export
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.program.trace import extract, plain
 from agrad.engine.text import printable
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
@@ -70,8 +71,6 @@ def _remark(call: Call) -> str:
 
 
 def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
-    from agrad.engine.program.trace import extract, plain
-
     value = call.values[0]
     if isinstance(value, Closure):
         names = list(value.definition.parameters)

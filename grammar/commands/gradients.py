@@ -12,7 +12,11 @@ from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.inspect.as_pytorch import as_pytorch
+from agrad.engine.inspect.backward_trace import BackwardTrace
+from agrad.engine.inspect.explain import explain
 from agrad.engine.text import fit
+from agrad.grammar.commands.check import check, leaf_to_check
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Keyword, Option, command, graphed
 from agrad.grammar.diagnostics import Span
@@ -20,6 +24,8 @@ from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
+from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.foreign import near
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -64,16 +70,12 @@ def _check_backward(call: Call) -> None:
 def _backward(session: Session, call: Call) -> None:
     options = call.options
     if "as" in options:
-        from agrad.engine.inspect.as_pytorch import as_pytorch  # here, since few sessions compare
-
         found = as_pytorch(graphed(call, 0), as_array(options.get("seed")))
         session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
         return
     create = "create_graph" in options
     trace = None
     if "trace" in options:
-        from agrad.engine.inspect.backward_trace import BackwardTrace  # here, since few sessions trace a backward pass
-
         trace = BackwardTrace(fresh="fresh" in options)
     try:
         backward(
@@ -258,9 +260,6 @@ def _step(session: Session, call: Call) -> None:
 
 
 def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradError:
-    from agrad.grammar.syntax.errors.fixes import corrected
-    from agrad.grammar.syntax.errors.foreign import near  # here, since few options are misspelt
-
     value = call.option(name)
     assert value is not None
     text, start = value.span.source.text, value.span.start
@@ -281,8 +280,6 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     options={"wrt": Option("only for these leaves", LEAVES)},
 )
 def _check(session: Session, call: Call) -> None:
-    from agrad.grammar.commands.check import check, leaf_to_check  # here, since few sessions check anything
-
     expression, *operands = call.node.operands
     leaves = [leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
     check(session, expression, leaves)
@@ -299,8 +296,6 @@ def _check(session: Session, call: Call) -> None:
     options={"wrt": Option("only from these leaves", LEAVES)},
 )
 def _explain(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.explain import explain  # here, since few sessions explain anything
-
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
     with scope(anomalies=False):  # it shows where they are
         found = explain(root, leaves or None, name=call.operand(0).span.text)

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
+from agrad.engine.inspect.compare import Comparison
+from agrad.engine.inspect.dump import FORMATS, dump
+from agrad.engine.inspect.undefined import tell_of_replay
+from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
+from agrad.grammar.commands.info import describe, list_graphs, tell_of_nodes
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.files import replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -155,8 +161,6 @@ def _typed(call: Call) -> list[str]:
 
 def forms() -> list[str]:
     """The names of the forms that a graph can be drawn in."""
-    from agrad.engine.inspect.dump import FORMATS  # here and below, since few sessions draw a graph
-
     return list(FORMATS)
 
 
@@ -178,27 +182,19 @@ def drawn(
 
     Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
     """
-    from agrad.engine.inspect.dump import FORMATS, dump
-
     if other:
-        from agrad.engine.inspect.compare import Comparison
-
         roots = [root] if isinstance(root, Tensor) else root
         made: Dump = Comparison(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)
     else:
         made = dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
     if session is not None and form == "page":
-        from agrad.grammar.commands.info import tell_of_nodes
-
         tell_of_nodes(made, session)
     return made.picture(form, settings.precision) if form in PICTURES else FORMATS[form](made, settings.precision)
 
 
 def write_graph(path: str, drawn: str | bytes) -> None:
     """Write what `drawn` gave to a file, whole or not at all. Raises AgradError of kind `file`."""
-    from agrad.grammar.files import replacing, write_text
-
     if isinstance(drawn, str):
         write_text(path, f"{drawn}\n")
         return
@@ -259,8 +255,6 @@ def _graphs(session: Session, call: Call) -> None:
     if known is not None:  # a name of the user is not a command
         session.emit(Shown(known))
         return
-    from agrad.grammar.commands.info import list_graphs  # here: see `info`
-
     session.emit(Table(list_graphs(session), True))
 
 
@@ -275,8 +269,6 @@ def _graphs(session: Session, call: Call) -> None:
     logged=False,
 )
 def _info(session: Session, call: Call) -> None:
-    from agrad.grammar.commands.info import describe  # here and in `vars`, since few sessions ask
-
     for position, value in enumerate(call.values):
         session.emit(Table(describe(call.operand(position).span.text, value, session), True))
 
@@ -328,9 +320,6 @@ def _switch(settings: Settings, name: str, value: bool | str) -> None:
     options={"with": Option("new data for leaves first", Operands(is_leaf, given="=…"))},
 )
 def _forward(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.undefined import tell_of_replay  # here, since few sessions replay a graph
-    from agrad.engine.program.replay import forward
-
     roots = [graphed(call, position) for position in range(len(call.values))]
     for name, written in call.node.options:
         assert written is not None

@@ -13,11 +13,17 @@ from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.ops.solvers.fitting import fitted
+from agrad.engine.ops.solvers.function import function_of
 from agrad.engine.ops.solvers.functions import root_of
+from agrad.engine.ops.solvers.implicit import METHODS, Minimum
+from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
+from agrad.engine.program.trace import extract, inlined
 from agrad.engine.values import Value, format_number, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
+from agrad.grammar.commands.plot.fitted import last_fit
 from agrad.grammar.commands.registry import NOTHING, Call, Option, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
@@ -60,9 +66,6 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     },
 )
 def _fit(session: Session, call: Call) -> None:
-    from agrad.engine.ops.solvers.fitting import fitted  # here, as below, since few sessions need SciPy
-    from agrad.grammar.commands.plot.fitted import last_fit
-
     function: Closure = call.values[0]
     names = list(function.definition.parameters)
     y, measured = np.asarray(_plain(call, "what was measured", call.values[1])), call.operand(1)
@@ -144,8 +147,6 @@ def _account(what: str, number: float, noise: float, iterations: int) -> str:
 
 def _methods() -> dict[str, str]:
     """The words of the methods, each with what it is."""
-    from agrad.engine.ops.solvers.implicit import METHODS  # here, since few sessions minimise anything
-
     return {word: f"the method {name} of SciPy" for word, name in METHODS.items()}
 
 
@@ -178,11 +179,6 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 
 
 def _descend(session: Session, call: Call) -> None:
-    from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.implicit import Minimum
-    from agrad.engine.program.closed import flat, joined, settled, split, vector_of
-    from agrad.engine.program.trace import extract, inlined
-
     word, loss = call.node.word, graphed(call, 0)
     sign = -1.0 if word == "maximize" else 1.0
     if loss.size != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agrad.engine.autodiff.uncertainty import correlate
 from agrad.engine.core.arguments import number_of, small
+from agrad.engine.inspect.budget import budget, sampled
 from agrad.engine.ops.creation import generator
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, REQUIRING, VALUE
@@ -34,8 +35,6 @@ FORMS = {
     logged=False,
 )
 def _budget(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.budget import budget, sampled  # here, since few sessions have one
-
     value, options, form = call.values[0], call.options, call.choice("as", "text")
     coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
     order = small("budget", "order", options.get("order", 1))

@@ -13,6 +13,10 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.help.error_kinds import KINDS
+from agrad.grammar.help.words import ATTRIBUTES, METHODS, NODE_ATTRIBUTES, PARTS, told
+from agrad.grammar.help.words import lists_page as page
+from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
+from agrad.grammar.runtime.attributes import METHODS as CALLED
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
 
@@ -121,8 +125,6 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     if word in CONSTANTS and word != repr(CONSTANTS[word]):
         parts.append(f"{word} = {CONSTANTS[word]!r}")
     parts = parts or _otherwise(word)
-    from agrad.grammar.help.words import PARTS, told  # here, since only help needs them
-
     parts += [_told_of(f"error[{name}]", kind.meaning, _tried(kind)) for name, kind in KINDS.items() if word == name]
     if word in PARTS:
         parts.append(STATEMENT_HELP[PARTS[word]])
@@ -144,8 +146,6 @@ def _mentioning(word: str, commands: Mapping[str, Command]) -> list[str]:
 
 def _otherwise(word: str) -> list[str]:
     """Help on a family of functions, an operator without one, an attribute or method."""
-    from agrad.grammar.help.words import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
-
     parts = []
     prefix, _, name = word.rpartition(".")
     asked = {**ATTRIBUTES, **NODE_ATTRIBUTES}
@@ -182,9 +182,7 @@ def _of_family(family: str) -> list[str]:
 
 def _usage(method: str) -> str:
     """How a method is called."""
-    from agrad.grammar.runtime.attributes import METHODS  # here, since only help needs it
-
-    return METHODS[method].form.usage
+    return CALLED[method].form.usage
 
 
 def overview(commands: Mapping[str, Command], width: int = WIDTH) -> str:
@@ -280,19 +278,11 @@ def operators() -> str:
 
 def lists() -> str:
     """Lists and vectors, and when + puts two lists together."""
-    from agrad.grammar.help.words import lists_page as page  # here, since only help needs it
-
     return page()
 
 
 def pytorch() -> str:
     """The names of PyTorch that are read, and agrad's names for them."""
-    from agrad.grammar.pytorch.names import (  # here, since only help needs these tables
-        OWN_FORMS,
-        PREFIXES,
-        RENAMED,
-    )
-
     ours: dict[str, list[str]] = {}
     for theirs, name in RENAMED.items():
         ours.setdefault(name, []).append(theirs)

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import ALIASES, FUNCTIONS
+from agrad.grammar.pytorch.libraries import STAND_INS
+from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED, table
+from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command
@@ -142,10 +145,6 @@ def _arguments(word: str) -> Iterator[str]:
 
 def _elsewhere(word: str) -> Iterator[str]:
     """What a name of PyTorch, NumPy or another language is here."""
-    from agrad.grammar.pytorch.libraries import STAND_INS
-    from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
-    from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
-
     if word in STAND_INS:
         yield f"{word}\n  A module of Python; {STAND_INS[word]}."
     here = {**KNOWN_ELSEWHERE, **COMMANDS_ELSEWHERE, **NO_COMMANDS}
@@ -167,8 +166,6 @@ def _elsewhere(word: str) -> Iterator[str]:
 
 def _of_libraries(word: str) -> Iterator[str]:
     """The modules of PyTorch, NumPy and Python behind which a name is read."""
-    from agrad.grammar.pytorch.names import table
-
     places = {f"{prefix}.{word}": names[word] for prefix, names in table().items() if word in names}
     for place, here in places.items():
         what = f"A {here} of" if here in ("class", "function") else f"Read as {here}, as in"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.context import current
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.values import format_number, np
+from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show
+from agrad.grammar.commands.plot.sampling import UNDEFINED, aside, steps
 from agrad.grammar.commands.registry import Call, Operands, Option, command
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -17,6 +21,7 @@ from agrad.grammar.syntax.ast import Tuple
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
+    from agrad.grammar.runtime.builtins import Closure
 
 _USUAL, _MOST = 7, 20  # levels
 
@@ -45,7 +50,6 @@ def _is_scalar(value: object) -> bool:
     needs="log",
 )
 def _contour(session: Session, call: Call) -> None:
-    from agrad.grammar.commands.plot.levels import chosen, grid, lines  # here, since few sessions draw any
 
     path_of(call)
     across, up = ends(call, "low", "high"), ends(call, "bottom", "top")
@@ -83,8 +87,6 @@ def _levels(call: Call) -> tuple[int, list[float]]:
 
 def _path(session: Session, call: Call) -> Curve:
     """The values of two numbers over the steps of a session."""
-    from agrad.grammar.commands.plot.path import steps
-
     place = call.option("path")
     assert isinstance(place, Tuple)
     names = place.items
@@ -96,3 +98,171 @@ def _path(session: Session, call: Call) -> Curve:
             raise AgradError("type", message, labels=[Label(name.span)], fixes=fixes)
     x, y = steps(session, names)
     return Curve(f"path of {names[0].span.text}, {names[1].span.text} ({len(x)} points)", x, y)
+
+
+# Contour lines: a function on a grid, the levels to draw, and the lines where it has the value of a level.
+#
+# Each cell of the grid is cut into two triangles, in which the function is taken to be a plane: a line crosses two
+# sides of a triangle or none, so that none is ambiguous (marching triangles). The crossings are joined into lines.
+
+_FINE, _COARSE = (121, 81), (61, 41)  # points of the grid: where all are computed at once, and one by one
+_SKEW = 0.2  # of the range: where the middle value is that near to an end, levels are not at equal distances
+
+_Place = tuple[int, int]
+_Side = tuple[_Place, _Place]
+
+
+class Field(NamedTuple):
+    """The values of a function on a grid: `z[i, j]` at x[i] and y[j]; nan where there is none."""
+
+    x: Array
+    y: Array
+    z: Array
+
+
+def grid(session: Session, closure: Closure, across: tuple[float, float], up: tuple[float, float]) -> Field:
+    """A function on a grid. Nothing changes. Raises the error of a function that has no value anywhere."""
+    with aside(session):
+        values = _Values(session, closure)
+        found = values.at_once(across, up) or values.one_by_one(across, up)
+    if not np.isfinite(found.z).any():
+        labels = [Label(closure.definition.span)]
+        message = f"{closure.__name__} has no finite value at all there: there is nothing to draw"
+        raise values.problem or AgradError("domain", message, labels=labels)
+    return found
+
+
+class _Values:
+    """A function of two numbers, computed at many."""
+
+    def __init__(self, session: Session, closure: Closure) -> None:
+        self.session, self.closure, self.guard = session, closure, current().guard
+        self.problem: AgradError | None = None
+
+    def at(self, x: Any, y: Any) -> Any:
+        """The value as it is. Raises AgradError."""
+        current().guard = self.guard  # the guards of one point do not concern the next
+        return self.session.machine.call(self.closure, (tensor(x), tensor(y)), {})
+
+    def number(self, x: float, y: float) -> float:
+        """The value at two numbers; nan where there is none. Raises AgradError if it would fail anywhere."""
+        try:
+            value = self.at(x, y)
+        except AgradError as problem:
+            if problem.kind not in UNDEFINED:
+                raise
+            self.problem = self.problem or problem
+            return math.nan
+        if isinstance(value, float):
+            return value
+        if isinstance(value, Tensor) and value.size == 1:
+            return value.item()
+        name = self.closure.__name__
+        fixes = [Hint(f"sum({name})")] if isinstance(value, Tensor) else []
+        message = f"{name} is {describe_value(value)}: contour lines are those of one number at each point"
+        raise AgradError("shape", message, labels=[Label(self.closure.definition.span)], fixes=fixes)
+
+    def at_once(self, across: tuple[float, float], up: tuple[float, float]) -> Field | None:
+        """The function on a fine grid, if it works entry by entry on arrays."""
+        x, y = (np.linspace(*ends, count) for ends, count in zip((across, up), _FINE, strict=True))
+        xs, ys = (flat.reshape(-1) for flat in np.meshgrid(x, y, indexing="ij"))
+        sample = [(place, self.number(xs[place], ys[place])) for place in range(0, len(xs), len(xs) // 6)]
+        try:
+            value = self.at(xs, ys)
+        except AgradError:
+            return None
+        if not isinstance(value, Tensor) or value.shape != xs.shape:
+            return None
+        z: Array = np.asarray(value.value)
+        if not all(_near(z[place], number) for place, number in sample):
+            return None
+        return Field(x, y, z.reshape(_FINE))
+
+    def one_by_one(self, across: tuple[float, float], up: tuple[float, float]) -> Field:
+        """The function on a coarser grid."""
+        x, y = (np.linspace(*ends, count) for ends, count in zip((across, up), _COARSE, strict=True))
+        return Field(x, y, np.array([[self.number(float(one), float(other)) for other in y] for one in x]))
+
+
+def _near(one: float, other: float) -> bool:
+    """Whether two numbers are the same except for rounding; also two that are not finite."""
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return not math.isfinite(one) and not math.isfinite(other)
+    return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
+
+
+def chosen(field: Field, count: int) -> list[float]:
+    """Levels to draw: round numbers at equal distances, or, where most values are near one end, by their ranks."""
+    values = np.sort(field.z[np.isfinite(field.z)])
+    low, high, middle = float(values[0]), float(values[-1]), float(np.median(values))
+    if low == high:
+        return [low]
+    if not _SKEW <= (middle - low) / (high - low) <= 1 - _SKEW:
+        ranks = (np.arange(count) + 0.5) / count
+        return sorted({float(f"{value:.2g}") for value in np.quantile(values, ranks)})
+    rough = (high - low) / (count + 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= rough * 0.999)
+    first = math.floor(low / step) + 1
+    return [step * number for number in range(first, math.ceil(high / step))] or [middle]
+
+
+def lines(level: float, field: Field) -> tuple[list[float], list[float]]:
+    """The points of the lines at a level, with nan between two lines."""
+    joins, at = _crossings(level, field)
+    xs: list[float] = []
+    ys: list[float] = []
+    for line in _joined(joins):
+        xs += [*(at[side][0] for side in line), math.nan]
+        ys += [*(at[side][1] for side in line), math.nan]
+    return xs[:-1], ys[:-1]
+
+
+def _crossings(level: float, field: Field) -> tuple[dict[_Side, list[_Side]], dict[_Side, tuple[float, float]]]:
+    """The sides of triangles that a line crosses, each with those it goes on to, and where it crosses them."""
+    z, above = field.z, field.z >= level
+    cells = [above[:-1, :-1], above[1:, :-1], above[1:, 1:], above[:-1, 1:]]
+    finite = np.isfinite(z)
+    whole = finite[:-1, :-1] & finite[1:, :-1] & finite[1:, 1:] & finite[:-1, 1:]
+    crossed = whole & np.logical_or.reduce(cells) & ~np.logical_and.reduce(cells)
+    joins: dict[_Side, list[_Side]] = defaultdict(list)
+    at: dict[_Side, tuple[float, float]] = {}
+    for i, j in np.argwhere(crossed).tolist():
+        a, b, c, d = (i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)
+        for corners in (((a, b), (b, c), (a, c)), ((a, d), (d, c), (a, c))):
+            sides = [side for side in corners if above[side[0]] != above[side[1]]]
+            if not sides:
+                continue
+            first, last = sides
+            joins[first].append(last)
+            joins[last].append(first)
+            for side in sides:
+                at[side] = _crossing(level, field, side)
+    return joins, at
+
+
+def _crossing(level: float, field: Field, side: _Side) -> tuple[float, float]:
+    """Where a side has the level, on a straight line between its ends."""
+    (i, j), (k, m) = side
+    start, end = float(field.z[i, j]), float(field.z[k, m])
+    part = (level - start) / (end - start)
+    x, y = field.x, field.y
+    return float(x[i] + part * (x[k] - x[i])), float(y[j] + part * (y[m] - y[j]))
+
+
+def _joined(joins: dict[_Side, list[_Side]]) -> list[list[_Side]]:
+    """The crossings line by line: first the open lines, from one of their ends, then the closed ones."""
+    found, seen = [], set[_Side]()
+    for start in sorted(joins, key=lambda side: len(joins[side])):
+        if start in seen:
+            continue
+        line, here = [start], start
+        seen.add(start)
+        while (after := next((side for side in joins[here] if side not in seen), None)) is not None:
+            line.append(after)
+            seen.add(after)
+            here = after
+        if len(line) > 2 and start in joins[here]:
+            line.append(start)
+        found.append(line)
+    return found

@@ -8,6 +8,7 @@ from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.extras import extra
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
@@ -175,6 +176,4 @@ def _visible(name: str) -> str:
 
 def _matplotlib(part: str) -> Any:
     """A part of matplotlib. Raises AgradError of kind `limit`, which says what to install, without it."""
-    from agrad.engine.extras import extra  # here, since few plots go to files
-
     return extra(f"matplotlib.{part}" if part else "matplotlib", "a plot in a file", "matplotlib", "plot")

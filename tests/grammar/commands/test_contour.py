@@ -9,7 +9,7 @@ from session_state import assert_same, picture
 
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.grammar.commands.plot.levels import Field, chosen, lines
+from agrad.grammar.commands.plot.contour import Field, chosen, lines
 from agrad.grammar.results import Noted, Plot, Result
 from agrad.grammar.session.session import Session
 
