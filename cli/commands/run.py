@@ -52,12 +52,6 @@ class Script(Command):
 @click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
 @click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
 @click.option(
-    "--port",
-    "porting",
-    is_flag=True,
-    help="Do not run the script; print it as agrad reads it, and report what it cannot run.",
-)
-@click.option(
     "-k",
     "--keep-going",
     is_flag=True,
@@ -87,7 +81,6 @@ def command(
     extra: tuple[str, ...],
     given: tuple[str, ...],
     checking: bool,
-    porting: bool,
     keep_going: bool,
     quiet: bool,
     echoing: bool,
@@ -104,9 +97,6 @@ def command(
 
     Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
     exit code is 1. With --keep-going the script continues after an error, and the exit code is that of the first one.
-
-    --port prints a script of PyTorch with agrad's names: each line is unchanged, rewritten, or dropped, and a comment
-    says what has changed. The exit code is 1 if there is something that agrad cannot run.
 
     --echo prints a transcript, in which the script continues after each error, as at a prompt. --html and --svg write
     it into a file, with the colours of a terminal; an error in it is then no failure, unless --echo prints it too.
@@ -136,8 +126,6 @@ def command(
         raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
     limit_memory(memory)
     refuse_data(file, "agrad run")
-    if porting:
-        return _port(file, [*names, "args"], files, as_json)
     if checking:
         return _check(file, [*names, "args"], files, as_json)
     session = Session()
@@ -234,8 +222,8 @@ class Failures:
 
 def _check_echo(context: click.Context, path: str | None, files: bool) -> None:
     """Refuse options that do not go together with a transcript. Raises click.UsageError."""
-    for name in ("check", "port", "quiet", "json"):
-        if context.params[{"check": "checking", "port": "porting", "json": "as_json"}.get(name, name)]:
+    for name, parameter in (("check", "checking"), ("quiet", "quiet"), ("json", "as_json")):
+        if context.params[parameter]:
             raise click.UsageError(f"a transcript shows all answers as text: leave --{name} out")
     if path is not None and not files:
         raise click.UsageError("--html and --svg write a file, which --no-files does not allow")
@@ -262,16 +250,3 @@ def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     for problem in problems(Source(shown_name(file), read_text(file), 1, True), names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])
-
-
-def _port(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
-    """Print a script as agrad reads it, and report what it cannot run; the exit code."""
-    from agrad.grammar.lint.port import ported  # here, since few scripts are ported
-
-    failures = Failures(as_json)
-    found = ported(Source(shown_name(file), read_text(file), 1, True), names, files)
-    click.echo(found.text, nl=False)
-    for problem in found.problems:
-        failures(problem)
-    failures.end()
-    return 1 if found.problems else 0

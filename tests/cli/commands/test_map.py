@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agrad.cli.data.job import ahead
-from agrad.engine import cos, grad, sin, tensor
+from agrad.engine import grad, sin, tensor
 from agrad.engine.data import csv_tables, text_tables
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError
@@ -22,7 +22,6 @@ from agrad.grammar.session import rowwise
 POINTS = "name,x,y\na,1,2\nb,0.5,-1\nc,-2,0.25\nd,3,1.5\n"
 X, Y = [1.0, 0.5, -2.0, 3.0], [2.0, -1.0, 0.25, 1.5]
 CURVE = "x**2 + y**3 - sin(x*y)"
-USAGE = "Usage: agrad map [OPTIONS] EXPR DATA\nTry 'agrad map --help' for help.\n\nError: "
 
 
 @pytest.fixture
@@ -51,56 +50,6 @@ def rows(text):
 
 
 # What is computed
-
-
-def test_a_minus_sign_is_standard_output(mapped):
-    assert mapped("x", "points.csv", "-o", "-") == mapped("x", "points.csv")
-    assert mapped("x", "points.csv", "-o", "-", "--to", "jsonl") == mapped("x", "points.csv", "--json")
-
-
-def test_each_row_has_the_value_and_the_derivatives_of_eager_computation(mapped):
-    out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", "python")
-    assert (out.partition("\n")[0], err, code) == ("value,d/dx,d/dy", "", 0)
-    assert rows(out) == [curve(x, y) for x, y in zip(X, Y, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "answer"),
-    [
-        (["x"], "value\n1\n0.5\n-2\n3\n"),
-        (["2*3", "--wrt", "x"], "value,d/dx\n6,0\n6,0\n6,0\n6,0\n"),
-        (["sum([x])*len([x, y])"], "value\n2\n1\n-4\n6\n"),
-        (["-x"], "value\n-1\n-0.5\n2\n-3\n"),
-        (["x if x > 0 else -2*x", "--wrt", "x"], "value,d/dx\n1,1\n0.5,1\n4,-2\n3,1\n"),
-        (["int(x)*x", "--wrt", "x"], "value,d/dx\n1,1\n0,0\n4,-2\n9,3\n"),
-        (["k*x", "-D", "k=2", "--wrt", "k,x"], "value,d/dk,d/dx\n2,1,2\n1,0.5,2\n-4,-2,2\n6,3,2\n"),
-        (["dot(w, [x, y])", "-D", "k=2", "-Dw=[k, 0]", "--wrt", "x"], "value,d/dx\n2,2\n1,2\n-4,2\n6,2\n"),
-        (["cos(0)*x", "--value", "result", "--keep", "name"], "name,result\na,1\nb,0.5\nc,-2\nd,3\n"),
-        (["x/3", "--precision", "3"], "value\n0.333\n0.167\n-0.667\n1\n"),
-        (["sqrt(abs(x))", "--keep", "all"], "name,x,y,value\na,1,2,1\nb,0.5,-1,0.7071067811865476\nc,-2,0.25,1.4142135623730951\nd,3,1.5,1.7320508075688772\n"),
-    ],
-)  # fmt: skip
-def test_a_row_is_the_unit(mapped, arguments, answer):
-    assert mapped(arguments[0], "points.csv", *arguments[1:]) == (answer, "", 0)
-
-
-def test_a_column_goes_before_a_constant_of_its_name(mapped):
-    assert mapped("e*pi*0 + e", "-", given="e\n5\n") == ("value\n5\n", "", 0)
-
-
-def test_json_has_the_fields_of_eval_and_says_what_is_not_finite(mapped):
-    out, err, code = mapped("1/x", "-", "--wrt", "x", "--json", "--keep", "name", given="name,x\na,2\n5,0\n")
-    assert (err, code) == ("", 0)
-    assert [json.loads(line) for line in out.splitlines()] == [
-        {"schema": 1, "columns": {"name": "a"}, "value": 0.5, "grad": {"x": -0.25}},
-        {
-            "schema": 1,
-            "columns": {"name": 5.0},
-            "value": None,
-            "grad": {"x": None},
-            "nonfinite": {"value": "inf", "grad.x": "-inf"},
-        },
-    ]
 
 
 # Kinds of files
@@ -341,13 +290,6 @@ def test_parquet_nulls_are_bad_rows(mapped, tmp_path):
     assert table.to_pydict() == {"s": ["a", "b", None], "value": [2.0, None, 6.0]}
 
 
-def test_an_error_in_a_row_names_the_row(mapped):
-    _, err, code = mapped("[1, 2][int(x)]", "points.csv")
-    assert code == 1
-    assert err.startswith("error[shape]: index 3 is out of range")
-    assert "  points.csv line 5 | d,3,1.5\n" in err and "  note: where x = 3\n" in err
-
-
 SINGULAR = "error[domain]: inv of shape (1, 1): singular matrix\n"
 
 
@@ -364,46 +306,6 @@ def test_an_error_in_a_row_names_the_place_in_the_expression_as_well(mapped, tmp
 
 
 # What no program can be made of
-
-BY_ROWS = [
-    ("tensor(x)*y", "x,y"),
-    ("Variable(x)*y", "y"),
-    ("tensor([x])[0]*y", "x,y"),
-    ("grad(x**3, x)*y", "y"),
-    ("grad(x**3, x)*y", "x,y"),
-    ("grad(x**3, x)*y", ""),
-    ("x.item()*y", "x,y"),
-    ("tensor(x)*y if x > 0 else x*y", "x,y"),
-    ("float(x)*y + x", "x"),
-]
-
-
-@pytest.mark.parametrize(("expression", "wrt"), BY_ROWS)
-def test_each_row_is_what_eval_gives(mapped, inside, expression, wrt):
-    by = ["--wrt", wrt] if wrt else []
-    out, err, code = mapped(expression, "points.csv", *by)
-    assert (err, code) == ("", 0)
-    for x, y, found in zip(X, Y, rows(out), strict=True):
-        answer = inside("eval", expression, f"x={x}", f"y={y}", "--precision", "full", "-q", *by)[0]
-        assert found == [float(line) for line in answer.split()]
-
-
-def test_constants_are_what_eval_makes_of_them(mapped):
-    assert mapped("grad(k**3, k)*x", "points.csv", "-D", "k=2") == ("value\n12\n6\n-24\n36\n", "", 0)
-    assert mapped("grad(k**3, k)", "points.csv", "-D", "k=2") == ("value\n12\n12\n12\n12\n", "", 0)
-
-
-def test_rows_without_a_program_may_fail_too(mapped):
-    out, err, code = mapped("grad(inv([[x]])[0, 0], x)", "-", "--on-error", "null", given="x\n2\n0\n1\n")
-    assert (out, code) == ('value\n-0.25\n""\n-1\n', 0)
-    assert err.startswith("note: 1 of 3 rows has no results; the first: inv of shape (1, 1): singular matrix\n")
-
-
-def test_a_constant_that_hides_a_column_is_told(mapped):
-    told = "note: x is that of -D in every row: the column x of <stdin> is not read for it\n"
-    assert mapped("x*y", "-", "-D", "x=5", given="x,y\n1,2\n3,4\n") == ("value\n10\n20\n", told, 0)
-    assert mapped("x", "-", "-D", "x=7", given="x\n1\n2\n") == ("value\n7\n7\n", told, 0)
-    assert mapped("k*y", "-", "-D", "k=5", given="x,y\n1,2\n3,4\n") == ("value\n10\n20\n", "", 0)
 
 
 @pytest.mark.parametrize(
@@ -435,18 +337,6 @@ def test_machine_code_that_was_asked_for_in_vain_is_told_of_once(mapped, monkeyp
     assert mapped(expression, "points.csv", "--wrt", "y", "--backend", "auto") == (out, "", 0)
 
 
-def test_machine_code_for_what_has_no_program_is_told_of(mapped):
-    pytest.importorskip("llvmlite")
-    _, err, code = mapped("tensor(x)*y", "points.csv", "--wrt", "y", "--backend", "llvm")
-    assert err.startswith("note: computed without machine code: ") and err.count("\n") == 1 and code == 0
-
-
-def test_an_error_in_a_row_is_counted_too(mapped):
-    out, err, code = mapped("[1, 2][int(x)]", "points.csv", "--on-error", "null")
-    assert (out, code) == ('value\n2\n1\n1\n""\n', 0)
-    assert err.startswith("note: 1 of 4 rows has no results; the first: index 3 is out of range")
-
-
 def test_rows_that_fail_before_the_first_with_a_value_are_tolerated(mapped):
     given = "x\n" + "0\n" * 1500 + "2\n" * 500
     out, err, code = mapped("inv([[x]])[0, 0]", "-", "--on-error", "null", given=given)
@@ -475,73 +365,6 @@ def test_what_fails_in_every_row_is_not_tolerated(mapped):
     assert mapped(*arguments, given="1\n" * 999)[2] == 0
     out, err, code = mapped(*arguments, given="1\n" * 1500)
     assert (out, err.partition("\n")[0], code) == ("", "error[domain]: inv of shape (2, 2): singular matrix", 1)
-
-
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("[x, y]", "error[type]: a row must have one number as its value, and this is an array of shape (2)"),
-        ("'a'", 'error[type]: a row must have one number as its value, and this is the text "a"'),
-        ("z*y", "error[name]: points.csv has no column z"),
-        ("sni(x)", "error[name]: there is no function sni"),
-        ("x +", "error[syntax]: a value is missing after `+`"),
-    ],
-)
-@pytest.mark.parametrize("on_error", ["null", "stop"])
-def test_what_is_wrong_with_the_expression_is_told_once(mapped, expression, message, on_error):
-    out, err, code = mapped(expression, "points.csv", "--on-error", on_error)
-    assert (out, err.partition("\n")[0], code) == ("", message, 2 if "syntax" in message else 1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fix"),
-    [
-        (["X*y", "points.csv"], "did you mean x?"),
-        (["x*nam", "points.csv"], "did you mean name?"),
-        (["x*k", "points.csv"], "give it one value for all rows: -D k=1"),
-        (["x*c1", "rows.npy"], "name the columns: --columns x,c1"),
-        (["sni(x)", "points.csv"], "did you mean sin?"),
-        (["x", "points.csv", "--keep", "value", "--value", "x"], None),
-        (["x", "points.csv", "--keep", "x", "--value", "x"], "--value result"),
-        (["x", "points.csv", "--wrt", "x", "--value", "d/dx"], "--value result"),
-        (["x", "points.csv", "--wrt", "x", "--value", "d/dx", "-o", "o.npz"], "--value result"),
-        (["x", "slopes.csv", "--wrt", "x", "--keep", "d/dx"], None),
-    ],
-)
-def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
-    np.save(tmp_path / "rows.npy", np.eye(2))
-    (tmp_path / "slopes.csv").write_text("x,d/dx\n1,2\n")
-    _, err, code = mapped(*arguments)
-    assert code == 1 and err.startswith("error[name]: ")
-    assert fix is None or f"  fix: {fix}" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "the expression and the file are missing"),
-        (["x"], "the file with the data is missing; - is standard input: agrad map x -"),
-        (["x", "+", "1", "a.csv"], 'one expression and one file; if this is one, quote it: agrad map "x + 1" a.csv'),
-        (["x", "a.csv", "k=3"], "a name gets its value from -D: -D k=3"),
-        (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is not one"),
-        (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "-D gives k twice"),
-        *[
-            (
-                ["x", "a.csv", "--precision", "3", "-o", name],
-                f"--precision applies to text, and {name} holds numbers in full",
-            )
-            for name in ("o.npy", "o.npz", "o.parquet")
-        ],
-    ],
-)
-def test_wrong_usage_says_what_to_type(mapped, arguments, message):
-    assert mapped(*arguments) == ("", f"{USAGE}{message}\n", 2)
-
-
-def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
-    out, err, code = mapped("x", "a.csv", "--json", "-o", "out.npy")
-    message = "--json writes lines of JSON, and out.npy has another extension: -o out.jsonl"
-    assert (json.loads(out)["error"]["message"], err, code) == (message, "", 2)
 
 
 @pytest.mark.parametrize(
@@ -595,30 +418,12 @@ def test_a_damaged_archive_is_told_of(mapped, tmp_path):
     assert (err, code) == ("error[file]: a.npz is damaged: x ends before its 20000 rows\n", 1)
 
 
-def test_a_text_cannot_be_copied_to_where_numbers_are(mapped):
-    _, err, code = mapped("x", "points.csv", "--keep", "name", "-o", "out.npy", "--on-error", "null")
-    assert code == 1
-    assert err.startswith('points.csv:2:1: error[file]: column name: "a" is not a number\n')
-
-
-def test_two_columns_of_one_name_are_refused_where_they_are_used(mapped):
-    assert mapped("x", "-", given="x,y,y\n1,2,3\n") == ("value\n1\n", "", 0)
-    assert mapped("x*y", "-", given="x,y,y\n1,2,3\n")[1].startswith("error[name]: <stdin> has 2 columns y\n")
-
-
 def test_a_line_that_does_not_end_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1000)))
     monkeypatch.setattr(csv_tables, "BYTES", 10)
     monkeypatch.setattr(text_tables, "LONGEST", 100)
     with pytest.raises(AgradError, match="line 1 of <stdin> does not end"):
         csv_tables.CsvTable("<stdin>", stream=sys.stdin.buffer)
-
-
-def test_machine_code_and_python_agree(mapped):
-    pytest.importorskip("llvmlite")
-    by = {name: rows(mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", name)[0]) for name in ("python", "llvm")}
-    np.testing.assert_allclose(by["llvm"], by["python"], rtol=1e-14)
-    assert float(cos(0.0)) == 1.0
 
 
 @pytest.mark.parametrize(("backend", "there"), [("auto", True), ("auto", False), ("llvm", False)])

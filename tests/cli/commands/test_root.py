@@ -22,31 +22,6 @@ def script(tmp_path):
         (tmp_path / name).chmod(0o755)
 
 
-@pytest.mark.parametrize("name", ["s.ag", "s", "./eval"])
-def test_a_script_is_run_by_its_name(agrad, script, name):
-    assert agrad(name) == ("args ()\n6\n", "", 0)
-
-
-def test_what_follows_a_script_is_for_the_script(agrad, script):
-    assert agrad("s.ag", "a", "--precision", "--help", "--", "b") == (
-        "args ('a', '--precision', '--help', '--', 'b')\n6\n",
-        "",
-        0,
-    )
-
-
-def test_options_of_the_terminal_stand_before_it(agrad, script):
-    assert agrad("--color", "never", "s.ag") == ("args ()\n6\n", "", 0)
-
-
-def test_a_command_comes_before_a_file_of_its_name(agrad, script):
-    assert agrad("eval", "1") == ("1\n", "", 0)
-
-
-def test_a_script_that_is_not_there(agrad):
-    assert agrad("no.ag") == ("", "error[file]: there is no file no.ag\n", 1)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="it is Unix that reads the first line")
 def test_a_script_can_be_a_program(environment, tmp_path, script):
     put_command(tmp_path)
@@ -55,29 +30,6 @@ def test_a_script_can_be_a_program(environment, tmp_path, script):
         ["./s", "one", "-2"], capture_output=True, text=True, env=environment | path, cwd=tmp_path, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("args ('one', '-2')\n6\n", "", 0)
-
-
-def test_a_dash_is_what_comes_from_a_pipe(agrad):
-    assert agrad("-", "a", "--help", given="print args\nq") == (
-        "('a', '--help')\n",
-        "<stdin>:2:1: error[name]: q has no value\n  2 | q\n    | ^\n  fix: give it one: q = 1\n",
-        1,
-    )
-    assert agrad(given="2*3\nq\n7\n")[::2] == ("6\n7\n", 1)
-
-
-@pytest.mark.parametrize(
-    ("option", "advice"),
-    [
-        ("--vi", ": it follows a command: agrad repl --vi"),
-        ("--wrt", ": it follows a command: agrad eval --wrt"),
-        ("--colour", ": did you mean --color?"),
-        ("--bogus", ""),
-    ],
-)
-def test_an_option_that_belongs_behind_a_command(agrad, option, advice):
-    out, err, code = agrad(option)
-    assert (out, err.splitlines()[-1], code) == ("", f"Error: no such option {option}{advice}", 2)
 
 
 @pytest.mark.parametrize(
@@ -120,22 +72,6 @@ def test_what_escapes_is_told_without_a_traceback(capsys, monkeypatch):
         "error[internal]: an error in agrad itself: ZeroDivisionError: no such luck\n  note: raised in "
     )
     assert "Traceback" not in err
-
-
-def test_a_session_may_begin_with_a_script(agrad, tmp_path):
-    (tmp_path / "s.ag").write_text("x = 2\nx\n", "utf-8")
-    assert agrad("repl", "s.ag", given="x*3\n") == ("2\n6\n", "", 0)
-
-
-def test_the_session_goes_on_where_its_script_failed(agrad, tmp_path):
-    (tmp_path / "s.ag").write_text("x = 2\nq\ny = 3\n", "utf-8")
-    out, err, code = agrad("repl", "s.ag", given="x\n")
-    assert (out, err.splitlines()[0], code) == ("2\n", "s.ag:2:1: error[name]: q has no value", 1)
-
-
-def test_a_script_that_quits_ends_the_session(agrad, tmp_path):
-    (tmp_path / "s.ag").write_text("1\nquit\n", "utf-8")
-    assert agrad("repl", "s.ag", given="2\n") == ("1\n", "", 0)
 
 
 @pytest.mark.parametrize("command", [[], ["repl"], ["map"], ["eval"], ["learn"]])

@@ -15,7 +15,6 @@ from agrad.cli.repl.plain import Opening
 
 CHAPTERS = chapters()
 ENTER, TAB, CTRL_D = "\r", "\t", "\x04"
-OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
 
 
 def typed(chapter):
@@ -51,77 +50,6 @@ def test_the_whole_lesson_from_a_pipe(agrad):
     assert "You have done all chapters." in agrad("learn")[0]
 
 
-def test_a_wrong_answer_and_then_a_right_one(agrad):
-    out, err, code = agrad("learn", given="3*4\n3**4\n")
-    assert (err, code) == ("", 0)
-    assert replies(out)[5:9] == [
-        "> Compute 3 to the power of 4. 12",
-        "That is 3 times 4. A power has two stars. 81",
-        "Yes, 81.",
-        "To compute derivatives, agrad has to know which values may vary. `var` makes such a value, which is called a "
-        "leaf.",
-    ]
-
-
-def test_what_has_nothing_to_do_with_the_task_is_done_and_at_the_second_time_help_is_offered(agrad):
-    out, _, _ = agrad("learn", given="k = 7\nvars\nk + 1\n")
-    assert replies(out)[-3:] == [
-        "> Compute 3 to the power of 4. k number 7",
-        f"{OPEN} 8",
-        "That is another number. The first number is 3, the exponent is 4, and between them are two stars.",
-    ]
-
-
-def test_a_reply_is_made_again_shortly(agrad):
-    out, _, _ = agrad("learn", given="3*4\n3*4\n3*4\n")
-    assert out.count("That is 3 times 4. A power has two stars.") == 1
-    assert out.count("\nAs before: A power has two stars.\n") == 2
-
-
-WORDS = f"Questions and words are not understood here. {OPEN.removeprefix('Not yet. ')}"
-HELP = (
-    "In the lesson, `hint` helps with the task, as here, `skip` types the answer, `repeat` starts the task again, `back` "
-    "returns to the one before, and `quit` leaves. `help backward` explains a statement."
-)
-
-
-@pytest.mark.parametrize("word", ["help", "?"])
-def test_who_asks_for_help_is_given_a_hint(agrad, word):
-    out, _, _ = agrad("learn", given=f"{word}\n")
-    assert replies(out)[-2:] == [HELP, CHAPTERS[0].steps[0].hints[0]]
-    assert "statements" not in out
-
-
-@pytest.mark.parametrize("words", ["seven", "I do not know", "I don't know", "what is retain?"])
-def test_who_answers_in_words_is_told_that_statements_are_read(agrad, words):
-    out, _, _ = agrad("learn", given=f"{words}\n")
-    assert replies(out)[-1] == WORDS
-
-
-@pytest.mark.parametrize("word", ["yes", "No.", "next", "why?"])
-def test_a_word_of_a_talk_is_no_name(agrad, word):
-    out, err, _ = agrad("learn", given=f"{word}\n")
-    assert (replies(out)[-1].partition("> Compute 3 to the power of 4. ")[2] or replies(out)[-1], err) == (WORDS, "")
-
-
-@pytest.mark.parametrize("line", ["backwards z", "no_grad x += 1", "backward z, then grad x"])
-def test_after_an_error_the_lesson_answers(agrad, line):
-    out, err, _ = agrad("learn", given=f"{line}\n")
-    assert err.startswith("error[syntax]") and replies(out)[-1] == OPEN
-
-
-def test_a_slip_is_not_taken_for_an_answer_in_words(agrad):
-    out, _, _ = agrad("learn", given="backwrd y\n")
-    assert "not understood" not in out
-
-
-def test_an_error_is_reported_as_in_the_repl_and_the_exit_code_is_0(agrad):
-    assert agrad("learn", given="sin(q)\n3**\n")[1:] == (
-        agrad("repl", given="2*3 + 4\nsin(q)\n3**\n")[1],
-        0,
-    )
-
-
 def test_hints_come_one_after_the_other_and_then_the_answer(agrad):
     out, _, _ = agrad("learn", "2", given="skip\nskip\nskip\nskip\nhint\nhint\nhint\n")
     assert replies(out)[-4:] == [
@@ -132,64 +60,19 @@ def test_hints_come_one_after_the_other_and_then_the_answer(agrad):
     ]
 
 
-def test_a_word_of_the_lesson_can_be_a_name(agrad):
-    out, _, _ = agrad("learn", given="hint = 5\nhint\n")
-    assert replies(out)[-2].endswith("5")
-
-
-def test_back_returns_to_the_task_before_with_the_state_that_it_began_with(agrad):
-    out, err, _ = agrad("learn", given="3**4\nvar x = 3\nvar s = 1\nback\nvars\nvar x = 3\ny\n")
-    assert err == ""
-    tasks = [part for part in replies(out) if part.startswith("> ")]
-    assert tasks[1].startswith("> Make a leaf") and tasks[3].startswith("> Make a leaf")
-    assert tasks[3].endswith("no names yet")
-    assert "9 <PowBackward>" in replies(out)[-1]
-
-
-def test_back_at_the_beginning_leads_to_the_chapter_before(agrad):
-    out, _, _ = agrad("learn", "2", given="back\nback\n")
-    assert re.findall(r"Chapter (\d)", out) == ["2", "1", "1"]
-
-
 def test_who_has_lost_the_way_repeats(agrad):
     out, err, _ = agrad("learn", "3", given="x = 7\nreset\ny\nrepeat\nbackward z\ngrad x\n")
     assert err.startswith("error[name]: y has no value")
     assert "30, as you computed by hand. x.grad is called the gradient of x." in replies(out)
 
 
-def test_skip_types_the_answer_in_the_state_in_which_the_task_began(agrad):
-    out, _, _ = agrad("learn", "3", given="x = 7\nz = 1\nskip\n")
-    assert f"{FIRST}backward z {FIRST}grad x x.grad = 30" in replies(out)
-    assert "30, as you computed by hand. x.grad is called the gradient of x." in replies(out)
-
-
 # Leaving and coming back
-
-
-def test_the_lesson_continues_where_it_was_left_with_the_values_that_were_made(agrad, tmp_path):
-    agrad("learn", given="3**4\nk = 5; var x = 2 + 1\nquit\n")
-    assert kept(tmp_path)["step"] == 2
-    line = "1  A value and its graph   agrad learn continues here, with task 3 of 4"
-    assert agrad("learn", "--list")[0].splitlines()[0] == line
-    out, err, _ = agrad("learn", given="k\nz = k*y; z\n")
-    assert err == ""
-    assert re.findall(r"Chapter (\d)", out) == ["1"]
-    assert "Compute 3 to the power" not in out
-    assert "45, made by a multiplication, in short Mul." in replies(out)
 
 
 def test_random_numbers_are_the_same_when_it_continues(agrad):
     first = agrad("learn", given="r = rand()\nr\n3**4\nr\n")[0]
     number = re.findall(r"^0\.\d+$", first, re.MULTILINE)[-1]
     assert f"\n{number}\n" in agrad("learn", given="r\n")[0]
-
-
-def test_a_number_begins_that_chapter(agrad):
-    agrad("learn", given="3**4\n")
-    out, _, _ = agrad("learn", "1")
-    assert replies(out)[-1] == "> Compute 3 to the power of 4."
-    assert re.findall(r"Chapter (\d)", agrad("learn", "7")[0]) == ["7"]
-    assert re.findall(r"Chapter (\d)", agrad("learn")[0]) == ["7"]
 
 
 @pytest.mark.parametrize(
@@ -223,14 +106,6 @@ def test_where_nothing_can_be_kept_there_is_one_note(agrad, tmp_path):
 # What is printed, and wrong usage
 
 
-def test_the_chapters_are_listed(agrad):
-    out, err, code = agrad("learn", "--list")
-    assert (err, code) == ("", 0)
-    assert [line.split(maxsplit=1) for line in out.splitlines()] == [
-        [str(chapter.number), chapter.title] for chapter in CHAPTERS
-    ]
-
-
 def test_a_chapter_is_printed_for_a_class(agrad):
     out, err, code = agrad("learn", "--print", "5")
     assert (err, code) == ("", 0)
@@ -239,13 +114,6 @@ def test_a_chapter_is_printed_for_a_class(agrad):
     assert "\n\n5.3\n    agrad> backward y\n    error[freed]: y cannot be differentiated" in out.partition("Answers")[2]
     assert max(map(len, out.splitlines())) <= 100
     assert all(f"\n\n{text}" in f"\n\n{agrad('learn', '--print')[0]}" for text in [out.rstrip("\n")])
-
-
-@pytest.mark.parametrize("words", [["12"], ["0"], ["--print", "10"]])
-def test_a_chapter_that_is_not_there(agrad, words):
-    out, err, code = agrad("learn", *words)
-    assert (out, code) == ("", 2)
-    assert err.endswith(f"Error: there is no chapter {words[-1]}: agrad learn --list shows all 9\n")
 
 
 def test_a_pipe_loads_no_prompt(environment):
@@ -437,21 +305,6 @@ def test_a_lost_leaf_can_be_had_back(agrad, skipped):
 )
 def test_what_was_typed_is_answered(agrad, chapter, skipped, given, said):
     assert said in " ".join(agrad("learn", chapter, given="skip\n" * skipped + given)[0].split())
-
-
-@pytest.mark.parametrize("step", ["x + 2", "x - 2", "-x", "5*x", "x**2"])
-def test_any_step_on_single_numbers_keeps_8_bytes(agrad, step):
-    assert "8 bytes saved by its rules: 1 number\n" in agrad("repl", given=f"var x = 3\ns = {step}\ninfo s\n")[0]
-
-
-def test_a_freed_graph_is_refused_though_nothing_was_saved(agrad):
-    err = agrad("learn", "5", given="s = x + 2\nbackward s\nbackward s\n")[1]
-    assert "no operation on the way had saved a value: PyTorch would allow this backward" in " ".join(err.split())
-
-
-def test_of_a_misspelt_command_the_one_that_the_task_asks_for_is_offered(agrad):
-    assert "fix: graph z\n" in agrad("learn", "1", given="skip\nskip\nskip\ngraf z\n")[1]
-    assert "fix: backward z\n" in agrad("learn", "3", given="backwards z\n")[1]
 
 
 @pytest.mark.parametrize(

@@ -23,27 +23,6 @@ NAME_ERROR = "error[name]: q has no value"
 # Piped: plain lines, no prompt
 
 
-def test_a_pipe_gets_results_and_nothing_else(agrad):
-    assert agrad("repl", given="var a = 3\na**2\n") == ("9\n", "", 0)
-
-
-def test_without_a_command_agrad_is_the_repl(agrad):
-    assert agrad(given="6*7\n") == ("42\n", "", 0)
-
-
-def test_a_pipe_goes_on_after_an_error(agrad):
-    out, err, code = agrad("repl", given="1\nsin(q)\n2\n")
-    assert (out, code) == ("1\n2\n", 1)
-    assert err.splitlines()[:3] == [NAME_ERROR, "  session line 2 | sin(q)", "                 |     ^"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "code"), [("1", 0), ("2*\nq", 2), ("q\n2*", 1), ("1\nquit\nq", 0), ("q\nquit", 1), ("", 0)]
-)
-def test_the_exit_code_is_that_of_the_first_failure(agrad, lines, code):
-    assert agrad("repl", given=lines)[2] == code
-
-
 def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatch):
     def broken(plot, spare, pictures):
         raise ZeroDivisionError("no such luck\nsecond line")
@@ -58,22 +37,6 @@ def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatc
     )
     assert f"{Path(__file__).name}, line " in err and err.endswith("taken back, and the session goes on\n")
     assert loop(session, iter(["plot [1]\n"]), interactive=True) == 0
-
-
-def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
-    (tmp_path / "s.ag").write_text("print args, len(args)\n")
-    assert agrad("repl", "s.ag", given="history\n") == (
-        "() 0\ns.ag:1  args = ()\n        print args, len(args)\n",
-        "",
-        0,
-    )
-    (tmp_path / "s.ag").write_text("print 2\n")
-    assert agrad("repl", "s.ag", given="vars\n") == ("2\nno names yet\n", "", 0)
-
-
-def test_a_block_in_a_pipe_ends_where_a_line_is_not_indented(agrad):
-    text = "def f(x):\n    y = x*2\n\n    return y\nf(4)\nif 0:\n  1\nelse:\n  2\nf(\n5)\n"
-    assert agrad("repl", given=text) == ("8\n2\n10\n", "", 0)
 
 
 # Each with what its first line is refused for. What is below it would give a name a value.
@@ -123,13 +86,6 @@ def test_each_statement_is_handed_on_as_soon_as_it_is_complete():
 def test_a_pipe_that_is_not_utf8_is_an_error(agrad):
     message = "error[file]: cannot read <stdin>: line 2 is not UTF-8 text\n"
     assert agrad("repl", given=b"1\n\xff\n") == ("1\n", message, 1)
-
-
-def test_the_shared_graph_session_as_a_pipe(agrad):
-    graph = "var a = [1, 2, 3, 4]\nb = a**2\nc = b*2\nd = mean(c)\ne = sum(c)\n"
-    out, err, code = agrad("repl", given=graph + "backward d\ngrad a\nbackward e\na\n")
-    assert (out, code) == ("a.grad = [1, 2, 3, 4]\n[1, 2, 3, 4]\n", 1)
-    assert err.startswith("error[freed]: ")
 
 
 # Prompted, through a pipe input
