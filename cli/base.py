@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agrad.cli.arguments.limits import TIMED_OUT
-from agrad.cli.settings import configuration, digits, find
+from agrad.cli.settings import configuration, find
+from agrad.cli.settings_table import digits
 from agrad.cli.terminal.interrupt import told
 from agrad.cli.terminal.terminal import display_options, only_ascii, option
 
@@ -125,8 +126,8 @@ def _configure(tells_all: bool) -> None:
     if find("ascii", option("ascii"))[0]:
         only_ascii()
     if written.problems:
+        from agrad.cli.config_toml import first  # here, since the file is rarely wrong
         from agrad.cli.output.text import tell
-        from agrad.cli.settings import first  # here, since the file is rarely wrong
 
         for problem in written.problems if tells_all else [first(written.problems)]:
             tell(problem)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agrad.cli.base import Command
-from agrad.cli.settings import SETTINGS
+from agrad.cli.settings_table import SETTINGS
 from agrad.cli.terminal.pager import explain
 
 if TYPE_CHECKING:

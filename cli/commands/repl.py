@@ -24,8 +24,9 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.plain import Opening
-from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.settings import find, initial_script, require_ordinary
+from agrad.cli.repl.printer import Echo, PromptPrinter
+from agrad.cli.settings import find, initial_script
+from agrad.cli.settings_table import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
@@ -36,7 +37,6 @@ from agrad.grammar.session.session import Session
 
 if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog
-    from agrad.cli.repl.toolbar import Echo
 
 _ARGUMENTS = pattern(r"\bargs\b")
 
@@ -203,12 +203,6 @@ def _begin(session: Session, file: str) -> int:
     return 0
 
 
-def _echo(session: Session) -> Echo:
-    from agrad.cli.repl.toolbar import Echo  # here, since a pipe does not need it
-
-    return Echo(session)
-
-
 @contextmanager
 def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], AbstractContextManager[None]]]:
     """Listen for Ctrl-C while statements of a person run; gives what each of them runs in."""
@@ -254,7 +248,7 @@ def _run(
     running: Callable[[], AbstractContextManager[None]],
 ) -> int:
     """Run statements, each within `running`; the exit code of the first failure."""
-    echo = _echo(session) if interactive else None
+    echo = Echo(session) if interactive else None
     code = 0
     for text in statements:
         if echo is not None:

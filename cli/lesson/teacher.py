@@ -30,7 +30,8 @@ from agrad.cli.lesson.chapters import (
 from agrad.cli.output.text import note
 from agrad.cli.repl.plain import prompts
 from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.settings import folder, make_folder, require_ordinary
+from agrad.cli.settings import folder, make_folder
+from agrad.cli.settings_table import require_ordinary
 from agrad.cli.terminal.interrupt import ignored
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.registry import COMMANDS

@@ -22,7 +22,7 @@ from typing import Any
 from agrad.cli import __version__, settings
 from agrad.cli.base import complain
 from agrad.cli.output.text import note
-from agrad.cli.settings import require_ordinary
+from agrad.cli.settings_table import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError

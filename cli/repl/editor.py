@@ -18,7 +18,8 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.search import SearchDirection, SearchState
 
 from agrad.cli.output.text import note
-from agrad.cli.settings import make_folder, require_ordinary, state_folder
+from agrad.cli.settings import make_folder, state_folder
+from agrad.cli.settings_table import require_ordinary
 from agrad.engine.errors import AgradError
 from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate

@@ -1,7 +1,7 @@
-"""Where the statements of a session come from: a prompt with an editor, a dumb terminal, or a pipe.
+"""Where the statements of a session come from, but for a prompt with an editor: a dumb terminal, or a pipe.
 
-Each of `prompt`, `dumb` and `pipe` has a function that yields texts; `commands/repl` chooses one of them. `keys`,
-`paste` and `question_mark` are parts of the first two.
+`prompted` of `prompt`, and `typed` and `statements` here, yield texts; `commands/repl` chooses one of them. What a pipe
+needs does not load prompt_toolkit.
 """
 
 from __future__ import annotations
@@ -12,14 +12,8 @@ import signal
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from select import select
 
 import click
-from prompt_toolkit.input import Input
-from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyPressEvent
-from prompt_toolkit.key_binding.key_processor import KeyPress
-from prompt_toolkit.keys import Keys
 
 from agrad.cli import __version__
 from agrad.cli.terminal.interrupt import ignored, stop_once
@@ -142,9 +136,7 @@ def _decoded(data: bytes, number: int) -> str:
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
 _FIRST = pattern(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
 _PASTE_MORE = pattern(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
-_GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
 _TAB = 4  # columns, which a tab in the margin of a pasted line goes on to
-_KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
 
 
 def pasted_statements(text: str) -> str:
@@ -160,39 +152,6 @@ def pasted_statements(text: str) -> str:
 def _spaced(text: str) -> str:
     """A text with spaces for the tabs before its lines, which a prompt would show as ^I."""
     return re.sub(r"(?m)^[ \t]+", lambda margin: margin[0].expandtabs(_TAB), text)
-
-
-def behind(event: KeyPressEvent) -> str:
-    """The text that arrived together with a key: nobody types so fast, so it is the rest of a paste."""
-    queue, source = event.app.key_processor.input_queue, event.app.input
-    text = ""
-    while True:
-        while queue:
-            character = _KEYS.get(queue[0].key, queue[0].key)
-            if len(character) > 1:  # a key that writes nothing, such as Ctrl-D
-                return text
-            text += character
-            queue.popleft()
-        if not select([source.fileno()], [], [], _PAUSE if text else _GLANCE)[0]:
-            return text
-        keys = source.read_keys()
-        if not keys:
-            return text
-        queue.extend(keys)
-
-
-def put_back(event: KeyPressEvent, text: str) -> None:
-    """Let a text that `behind` has taken be typed after all, before anything that comes later."""
-    keys = {character: Keys(key) for key, character in _KEYS.items()}
-    presses = [KeyPress(keys.get(character, character), character) for character in text]
-    event.app.key_processor.input_queue.extendleft(reversed(presses))
-
-
-def waits(source: Input) -> bool:
-    """Whether keys are there already, before a prompt asks for any."""
-    kept = get_typeahead(source)  # which takes them
-    store_typeahead(source, kept)
-    return bool(kept) or bool(select([source.fileno()], [], [], 0)[0])
 
 
 # `? sin`, `sin?` and `sin(x)?`: help, as in other consoles; for a name of the session, `info`.

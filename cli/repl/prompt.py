@@ -37,10 +37,10 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
 from agrad.cli.output.text import COLOURS, DRAWN
-from agrad.cli.repl import plain
+from agrad.cli.repl import plain, typeahead
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
-from agrad.cli.repl.plain import Opening, answered, prompts, waits
+from agrad.cli.repl.plain import Opening, answered, prompts
 from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
@@ -113,7 +113,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
-            ahead = waits(prompt.input)
+            ahead = typeahead.waits(prompt.input)
 
 
 def _prompt(
@@ -185,9 +185,9 @@ def keys(
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None  # an entry of the menu was chosen: nothing else to do
             return
-        rest = "" if ahead() else plain.behind(event)
+        rest = "" if ahead() else typeahead.behind(event)
         if rest and not re.search(r"[\r\n]", rest) and not opening.waits(prepare(opening.taken(buffer.text))):
-            plain.put_back(event, rest)  # the beginning of the next line
+            typeahead.put_back(event, rest)  # the beginning of the next line
             rest = ""
         if rest:
             buffer.document = Document(plain.pasted_statements(f"{buffer.text}\r{rest}"))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import click
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
@@ -16,14 +14,12 @@ from prompt_toolkit.search import SearchState
 from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.cli.settings import find
-from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.engine.lazy import pattern
 from agrad.engine.text import display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.prompt.graphs import Graphs, survey, with_newest
+from agrad.grammar.prompt.graphs import Graphs, survey
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse
@@ -233,40 +229,3 @@ class Mistake(ValidationError):
                 ]
             self.rest = "\n".join(below)
         super().__init__(place, message)
-
-
-# What a statement has changed, in one dim line.
-
-# What says itself what it does.
-_SAYS = pattern(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
-
-
-class Echo:
-    """Prints what each text that is typed has changed, and which graph a bare command is about."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.changes = Changes(session)
-
-    def begin(self, text: str) -> str:
-        """A text is about to run: what it runs as. A bare command is about the newest graph, which is said."""
-        text, about = with_newest(text, self.session)
-        if about:
-            _say(about)
-        self.changes.begin()
-        return text
-
-    def end(self, text: str) -> None:
-        """A text has run: say what it has changed."""
-        if not self.session.settings.echo or text.rstrip().endswith(";") or _SAYS.match(text):
-            return
-        line = self.changes.line(text)
-        if line:
-            _say(line)
-            self.session.record.transcript.say(line)
-
-
-def _say(line: str) -> None:
-    """Print a line, dim where there is colour."""
-    colour = coloured(sys.stdout)
-    click.echo(click.style(shown(line), dim=True) if colour else shown(line), color=colour or None)

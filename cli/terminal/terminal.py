@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import click
 
-from agrad.cli.settings import COLOURS, find, skip
+from agrad.cli.settings import find, skip
+from agrad.cli.settings_table import COLOURS
 
 # The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
 _ASCII = str.maketrans(

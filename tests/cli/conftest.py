@@ -51,7 +51,7 @@ def typed(tmp_path, monkeypatch, capsys):
     from prompt_toolkit.output import DummyOutput
 
     from agrad.cli.commands.repl import loop
-    from agrad.cli.repl import plain
+    from agrad.cli.repl import typeahead
     from agrad.cli.repl.plain import greeting
     from agrad.cli.repl.prompt import prompted
     from agrad.grammar.session.session import Session
@@ -60,7 +60,7 @@ def typed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "xterm")
-    behind = plain.behind
+    behind = typeahead.behind
 
     redraw = Application._redraw
 
@@ -73,7 +73,7 @@ def typed(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(Application, "_redraw", drawn)
 
     def type_keys(keys, at_once=False, vi=False):
-        monkeypatch.setattr(plain, "behind", behind if at_once else lambda event: "")
+        monkeypatch.setattr(typeahead, "behind", behind if at_once else lambda event: "")
         session = Session()
         with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
             if isinstance(keys, str):

@@ -3,7 +3,7 @@
 import pytest
 from screens import Terminal, telling_its_cursor
 
-from agrad.cli.repl.toolbar import Echo
+from agrad.cli.repl.printer import Echo
 from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.graphs import with_newest
 from agrad.grammar.session.session import Session

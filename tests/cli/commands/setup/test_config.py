@@ -10,7 +10,9 @@ from screens import Terminal
 from thinned import thinned
 
 from agrad.cli.commands.setup import example
-from agrad.cli.settings import SETTINGS, find, folder, read
+from agrad.cli.config_toml import read
+from agrad.cli.settings import find, folder
+from agrad.cli.settings_table import SETTINGS
 
 PROBE = """
 import sys
@@ -18,7 +20,7 @@ from agrad.cli.main import main
 try:
     main()
 finally:
-    print(*sorted({"agrad.cli.settings", "tomllib"} & set(sys.modules)), file=sys.stderr)
+    print(*sorted({"agrad.cli.config_toml", "tomllib"} & set(sys.modules)), file=sys.stderr)
 """
 HEADING = ["setting", "value", "from"]
 
@@ -279,7 +281,7 @@ def test_where_there_is_no_file_nothing_that_reads_one_is_loaded(environment, wr
 
     assert loaded() == []
     written("config.toml", "")
-    assert loaded() == ["agrad.cli.settings", "tomllib"]
+    assert loaded() == ["agrad.cli.config_toml", "tomllib"]
 
 
 # init.ag

@@ -1,0 +1,134 @@
+"""Reading config.toml. An error in it is reported with its line, and does not stop the program."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agrad.cli.settings_table import SETTINGS, Configuration, require_ordinary
+from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.files import read_text
+
+
+def read(path: str) -> Configuration:
+    """The settings of a file, and notes on its errors."""
+    try:
+        if not os.path.isdir(path):  # reported when it is read
+            require_ordinary(path)
+        text = read_text(path)
+    except OSError as problem:
+        why = f"cannot read {path}: {problem.strerror}"
+        return Configuration({}, [Note(f"{why}; the file is ignored")])
+    except AgradError as problem:
+        return Configuration({}, [Note(f"{problem.message}; the file is ignored")])
+    source = Source(path, text, 1, True)
+    try:
+        table = tomllib.loads(text)
+    except ValueError as problem:  # a TOMLDecodeError, or a number of more digits than Python reads
+        return Configuration({}, [_broken(source, str(problem))])
+    except RecursionError:
+        return Configuration({}, [_broken(source, "It nests too deeply")])
+    found = Configuration({}, [])
+    lines = _lines(text)
+    for name, value in _entries(table):
+        line = lines.get(name, 1)
+        if name not in SETTINGS:
+            found.problems.append(_unknown(name, value, _span(source, line)))
+            continue
+        try:
+            found.values[name] = SETTINGS[name].read(value), line
+        except (ValueError, TypeError):
+            found.problems.append(_wrong(name, _span(source, line)))
+    return found
+
+
+def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The entries of a table, by dotted names, including those of inner tables that may hold settings."""
+    groups = {name.partition(".")[0] for name in SETTINGS if "." in name}
+    for key, value in table.items():
+        if key in groups and isinstance(value, dict):
+            yield from ((f"{key}.{inner}", part) for inner, part in value.items())
+        else:
+            yield key, value
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The line of each entry of a text that is TOML.
+
+    tomllib does not give lines, but it shows where a statement ends: each is parsed by itself, below the header of its
+    table, and has as many lines as it takes until that succeeds.
+    """
+    found: dict[str, int] = {}
+    header, statement, first = "", "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        first = first if statement else number
+        statement += f"{line}\n"
+        is_header = statement.lstrip().startswith("[")
+        try:
+            table = tomllib.loads(statement if is_header else header + statement)
+        except ValueError:
+            continue
+        if is_header:
+            header = statement
+        for name, _ in _entries(table):
+            found.setdefault(name, first)
+        statement = ""
+    return found
+
+
+def _span(source: Source, number: int) -> Span:
+    """A line, without the white space around it."""
+    line = source.line(number)
+    start = sum(len(before) + 1 for before in source.text.split("\n")[: number - 1])
+    return Span(source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
+
+
+def _unknown(name: str, value: Any, place: Span) -> Note:
+    table, _, last = name.rpartition(".")
+    same = [full for full in SETTINGS if full.rpartition(".")[2] == last]  # in another table
+    inner = [full for full in SETTINGS if suggest(last, [full.rpartition(".")[2]])]
+    fixes = [_line(full, table, value) for full in same or suggest(name, SETTINGS) or inner]
+    message = f"there is no setting {name}; it is ignored"
+    return Note(message, [Label(place)], fixes or [Hint(f"the settings are {', '.join(SETTINGS)}")])
+
+
+def _wrong(name: str, place: Span) -> Note:
+    message = f"{name} must be {SETTINGS[name].takes}; this value is ignored"
+    return Note(message, [Label(place)], [_line(name, name.rpartition(".")[0])])
+
+
+def _broken(source: Source, told: str) -> Note:
+    """The note on a text that is not TOML, from the message of tomllib."""
+    reason, at_place, place = told.rpartition(" (at ")  # "line 2, column 5)", or "end of document)"
+    numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdecimal()]
+    at = len(source.text.rstrip())
+    if at_place and len(numbers) == 2:
+        at = sum(len(line) + 1 for line in source.text.split("\n")[: numbers[0] - 1]) + numbers[1] - 1
+    reason = reason if at_place else told
+    message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; the file is ignored"
+    fixes = [Hint("agrad config   shows an example")]
+    return Note(message, [Label(Span(source, at, min(at + 1, len(source.text))))], fixes)
+
+
+def _line(name: str, table: str, value: Any = None) -> str:
+    """A setting as a line of the file, inside a table; with the value if it is valid, else with an example."""
+    own, _, last = name.rpartition(".")
+    below = f"   below [{own}]" if own and own != table else "   above all tables" if own != table else ""
+    try:
+        SETTINGS[name].read(value)
+        written = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else value
+    except (ValueError, TypeError):
+        written = SETTINGS[name].example
+    return f"{last} = {written}{below}"
+
+
+def first(problems: Sequence[Note]) -> Note:
+    """One note for all problems."""
+    head, *others = problems
+    if not others:
+        return head
+    more = f"{len(others)} more {'problem' if len(others) == 1 else 'problems'}: agrad config shows all"
+    return Note(head.message, head.labels, head.fixes, [*head.notes, more])
