@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine import inspect, interop
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
@@ -56,9 +57,7 @@ __all__ = [
 
 def _saved(node: Node, name: str) -> Any:
     """An attribute of a node that is none of its own: `_saved_self`."""
-    from agrad.engine.inspect.nodes import saved  # here, since few look at what is saved
-
-    return saved(node, name)
+    return inspect.nodes.saved(node, name)
 
 
 def _graph(self: Tensor, name: str | None = None, depth: int | None = None, since: Sequence[Tensor] = ()) -> Dump:
@@ -68,9 +67,7 @@ def _graph(self: Tensor, name: str | None = None, depth: int | None = None, sinc
     values and this one. Raises AgradError of kind `type` or `domain` for an invalid depth, and of kind `grad` where no
     path leads from one of `since` to the value.
     """
-    from agrad.engine.inspect.dump import dump  # here and below, since few look at a graph
-
-    return dump(self, name, depth, since)
+    return inspect.dump.dump(self, name, depth, since)
 
 
 def _repr_html_(self: Tensor | Table) -> str | None:
@@ -80,9 +77,7 @@ def _repr_html_(self: Tensor | Table) -> str | None:
 
 def _repr_mimebundle_(self: Tensor | Table, include: object = None, exclude: object = None) -> dict[str, str]:
     """For a notebook: the value as text and, of an array or a table, in HTML."""
-    from agrad.engine.interop.notebook import bundle_of_tensor
-
-    return bundle_of_tensor(self)
+    return interop.notebook.bundle_of_tensor(self)
 
 
 for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_repr_mimebundle_", _repr_mimebundle_)):

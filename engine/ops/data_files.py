@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agrad.engine import data
 from agrad.engine.core.arguments import is_sequence, small, truth_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import composed
@@ -111,8 +112,6 @@ def _form(name: str, header: Any = None, skip: Any = 0, na: Any = None, **texts:
     """What a call says of a file of text; None for nothing. Raises AgradError."""
     if header is na is None and skip == 0 and not any(given is not None for given in texts.values()):
         return None
-    from agrad.engine.data.csv_tables import TextForm  # here, as below: a calculation does not read files
-
     for what, given in texts.items():
         if given is not None and not isinstance(given, str):
             raise AgradError("type", f'{name}: {what} is a text such as ";", not {describe(given)}')
@@ -121,7 +120,7 @@ def _form(name: str, header: Any = None, skip: Any = 0, na: Any = None, **texts:
         raise AgradError("type", f'{name}: na is a text such as "NA", or several of these, not {describe(na)}')
     try:
         has_names = None if header is None else truth_of(name, "header", header)
-        return TextForm(**texts, skip=whole(skip, f"{name}: skip"), header=has_names, na=several)
+        return data.csv_tables.TextForm(**texts, skip=whole(skip, f"{name}: skip"), header=has_names, na=several)
     except AgradError as problem:
         problem.message = f"{name}: {problem.message.removeprefix(f'{name}: ')}"
         raise
@@ -157,9 +156,7 @@ def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
 
 def _number_columns(table: Table) -> None:
     """Name the columns of a text by their numbers, from 1: several may have one name in the file."""
-    from agrad.engine.data.csv_tables import CsvTable
-
-    if isinstance(table, CsvTable):
+    if isinstance(table, data.csv_tables.CsvTable):
         table.names = [str(place + 1) for place in range(len(table.names))]
 
 
@@ -187,18 +184,15 @@ def _matrices(
 
     `rest`: the rest of the call after the path.
     """
-    from agrad.engine.data.formats import open_table
-    from agrad.engine.data.tables import Wanted
-
     rows, fast = 0, False if 0 < block < _LEAST else None
-    with _named(name, path), closing(open_table(str(path), form=form, block=block, fast=fast)) as table:
+    with _named(name, path), closing(data.formats.open_table(str(path), form=form, block=block, fast=fast)) as table:
         texts = table.texts()
         known = [place for place, one in enumerate(table.names) if one not in texts] if texts else []
         numbers = _named_if_possible(table, known)
         with _fixes_typed(f'{name}("{path}"{rest}', columns, form, known, numbers):
             places = _places_of(name, table, columns)
             _number_columns(table)
-            wanted = Wanted([table.names[place] for place in places])
+            wanted = data.tables.Wanted([table.names[place] for place in places])
             for part in table.parts(wanted):
                 matrix = table.matrix(part, wanted)
                 rows += len(matrix)
@@ -224,9 +218,8 @@ def _fixes_typed(
         def again(**changes: Any) -> str:
             from dataclasses import replace  # here, since few calls fail
 
-            from agrad.engine.data.csv_tables import TextForm
-
-            return f"{typed}{_columns_typed(columns)}{_form_typed(replace(form or TextForm(), **changes))})"
+            changed = replace(form or data.csv_tables.TextForm(), **changes)
+            return f"{typed}{_columns_typed(columns)}{_form_typed(changed)})"
 
         if not _is_simple(typed.partition('"')[2].rpartition('"')[0]):
             pass
@@ -264,9 +257,7 @@ def _named(name: str, path: Path) -> Iterator[None]:
 
 
 def _chunks_of_csv(chunks: Chunks) -> Iterator[Array]:
-    from agrad.engine.data.tables import BYTES
-
-    block = min(max(_SMALL, _BYTES_OF_ROW * chunks.rows), BYTES)
+    block = min(max(_SMALL, _BYTES_OF_ROW * chunks.rows), data.tables.BYTES)
     waiting: list[Array] = []  # fewer rows than a chunk has
     count = 0
     for matrix in _matrices("chunks", chunks.path, chunks.columns, chunks.form, f", {chunks.rows}", block):
@@ -295,10 +286,8 @@ def _chunks_of_array(chunks: Chunks) -> Iterator[Array]:
 
 
 def _array(name: str, path: Path, mapped: bool = False) -> Any:
-    from agrad.engine.data.numpy_files import load_array
-
     with _named(name, path):
-        return load_array(str(path), mapped)
+        return data.numpy_files.load_array(str(path), mapped)
 
 
 def _is_npy(path: Path) -> bool:
@@ -346,18 +335,15 @@ def load_matrix(path: str) -> Tensor:
 
 def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables.Table:
     """The columns of a table in a file. Raises AgradError of kind `file`."""
-    from agrad.engine.data.formats import open_table
-    from agrad.engine.data.tables import Wanted
-
     fixed = _fixes_typed(f'load_csv("{path}"', columns, form)
-    with _named("load_csv", path), fixed, closing(open_table(str(path), form=form, fast=None)) as table:
+    with _named("load_csv", path), fixed, closing(data.formats.open_table(str(path), form=form, fast=None)) as table:
         places = _places_of("load_csv", table, columns)
         names, texts = list(table.names), table.texts()
         kinds = [name in texts for name in names]
         _number_columns(table)
         known = dict(zip(table.names, names, strict=True))  # what the file calls them
         numbers = [table.names[place] for place in places if not kinds[place]]
-        wanted = Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
+        wanted = data.tables.Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
         parts = _columns_read(table, wanted)
         with collecting_later():  # a file may have very many columns
             read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
