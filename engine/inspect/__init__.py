@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 from agrad.engine.lazy import lazy
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect import as_pytorch as as_pytorch
-    from agrad.engine.inspect import backward_trace as backward_trace
-    from agrad.engine.inspect import budget as budget
-    from agrad.engine.inspect import compare as compare
     from agrad.engine.inspect import dump as dump
-    from agrad.engine.inspect import explain as explain
     from agrad.engine.inspect import memory as memory
     from agrad.engine.inspect import nodes as nodes
     from agrad.engine.inspect import page as page
