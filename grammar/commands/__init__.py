@@ -13,9 +13,11 @@ from agrad.grammar.commands.registry import COMMANDS, Call, Command
 from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
+    from agrad.grammar.commands import check as check
     from agrad.grammar.commands import gradients as gradients
+    from agrad.grammar.commands import time as time
 else:
-    __getattr__ = lazy(__name__, "gradients")
+    __getattr__ = lazy(__name__, "check", "gradients", "time")
 
 __all__ = ["COMMANDS", "Call", "Command"]
 

@@ -216,7 +216,7 @@ def _kept_by(node: Node, session: Session) -> str:
         if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
             names[f"{name}.grad"] = value.grad
     return (
-        _listed([*holders(names, node), *(["undo"] if session.steps.told and session.steps.holds(node) else [])])
+        _listed([*holders(names, node), *(["undo"] if session.steps.told and node in session.steps.nodes else [])])
         or "no name"
     )
 

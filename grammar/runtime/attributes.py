@@ -101,15 +101,6 @@ def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
     return of_type(x, kind)
 
 
-def _type(x: Tensor, dtype: Any) -> Tensor:
-    """A method that changes the type: of whole numbers, where they are whole."""
-    return of_type(x, dtype)
-
-
-def _size(x: Tensor, axis: Any) -> Any:
-    return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
-
-
 def _item(x: Tensor) -> float:
     """The value as a plain number; a guard records that results depend on it."""
     choose(x.node, x.item(), number)
@@ -157,12 +148,16 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "bool": ("", lambda x: of_type(x, "bool"), _NEVER),
     "cuda": ("device=None", _same, _NEVER),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
-    "type": ("dtype=None", _type, _NEVER),
+    "type": ("dtype=None", lambda x, dtype: of_type(x, dtype), _NEVER),
     "item": ("", _item, _NEVER),
     "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist()), _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),
     "detach": ("", Tensor.detach, _BY_RULE),
-    "size": ("axis=None", _size, _AS_IS),
+    "size": (
+        "axis=None",
+        lambda x, axis: x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)]),
+        _AS_IS,
+    ),
     "dim": ("", lambda x: float(x.ndim), _AS_IS),
     "numel": ("", lambda x: float(x.size), _AS_IS),
     "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape), _AS_IS),

@@ -377,16 +377,13 @@ class Calls(Names):
 
     def _of_unknown(self, frame: Frame, detail: tuple[Code, tuple[str, ...], str], span: Span) -> None:
         code, names, text = detail
-        unknown = tuple([name for name in names if not self._has_value(name, frame)])
+        known = {name for name in names if meaning(name, frame.scopes, MISSING) is not MISSING or is_result(name)}
+        unknown = tuple([name for name in names if name not in known | {"_", "ans"}])
         if len(unknown) > 1:
             message = f"{' and '.join(unknown)} have no value, and an expression has one unknown here"
             raise AgradError("name", message, labels=[Label(span)])
         function = Closure(Definition(text, unknown, (), code, span), (), self, frame.scopes)
         frame.stack.append(function if unknown else self.call(function, (), {}))
-
-    @staticmethod
-    def _has_value(name: str, frame: Frame) -> bool:
-        return meaning(name, frame.scopes, MISSING) is not MISSING or name in ("_", "ans") or is_result(name)
 
     def _each(self, frame: Frame, detail: tuple[Definition, bool, str, bool], span: Span) -> None:
         definition, has_last, apart, flat = detail

@@ -58,7 +58,7 @@ class Calculation(Session):
         origin = root.node.origin
         span = origin if isinstance(origin, Span) else None
         waiting = iter([emit])
-        found = self._guarded(
+        found = self.all_at_once(
             lambda: _derivatives(root, leaves, request), span, lambda result: next(waiting, lambda _: None)(result)
         )
         used = _used(root, leaves)

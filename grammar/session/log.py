@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,8 +30,6 @@ from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from agrad.engine.core.context import Context
     from agrad.grammar.commands.host import Session
     from agrad.grammar.runtime.bytecode import Frame
@@ -50,7 +48,8 @@ if TYPE_CHECKING:
             """Only the first so many are still in effect."""
 
 
-_BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
+# Statements that contain others, and so may have results before they end.
+BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
 _TEXTS = 10_000  # that were typed, kept for `again`
 _RESULTS = 100  # kept for `_5`
 _MOST = 64e6  # bytes of them
@@ -257,11 +256,6 @@ def lines_of(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
         yield (f"{place[1]}:{place[2]}" if place[0] else str(place[2])), text
 
 
-def is_block(statement: ast.Statement) -> bool:
-    """Whether a statement contains others, and so may have results before it ends."""
-    return isinstance(statement, _BLOCKS)
-
-
 def asks(text: str) -> bool:
     """Whether a text may have a command that needs the log of its session."""
     return any(word in text and COMMANDS[word].needs == "log" for word in COMMANDS)
@@ -424,12 +418,8 @@ class Steps:
             return ""
         return f"up to {format_bytes(self.bytes)} for {len(self)} statement{'' if len(self) == 1 else 's'}"
 
-    def holds(self, node: Node) -> bool:
-        """Whether an old value leads to a node."""
-        return node in self._seen
-
     @property
-    def nodes(self) -> Iterable[Node]:
+    def nodes(self) -> Set[Node]:
         """All nodes that old values lead to."""
         return self._seen
 
@@ -485,12 +475,12 @@ class Steps:
             first = self._kept[0]
             self._partly = first.turn
             while self._kept and (self._kept[0] is first or (first.turn and self._kept[0].turn == first.turn)):
-                self._forget(self._kept.popleft())  # a line is kept whole, or not at all
+                self._seen.difference_update(self._kept.popleft().nodes)  # a line is kept whole, or not at all
 
     def drop(self, log: UndoLog) -> None:
-        """Forget a statement that failed later."""
+        """Forget a statement that failed later. May be called again if it was interrupted."""
         if self._kept and self._kept[-1].log is log:
-            self._forget(self._kept[-1])
+            self._seen.difference_update(self._kept[-1].nodes)
             self._kept.pop()
 
     @property
@@ -527,10 +517,6 @@ class Steps:
         self.undone.clear()
         self._seen.clear()
         self._forgotten = False
-
-    def _forget(self, step: Step) -> None:
-        """Stop counting the nodes of a step. May be called again if it was interrupted."""
-        self._seen.difference_update(step.nodes)
 
     def _weigh(self, step: Step) -> None:
         """How many bytes an undo log keeps: at most, since a part may still be in use; each node once."""

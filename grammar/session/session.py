@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine import inspect
-from agrad.engine.autodiff.backward import backward
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted
 from agrad.engine.core.graph import Guard
 from agrad.engine.core.guards import joined
@@ -38,7 +37,7 @@ from agrad.grammar.runtime.calls import MISSING
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.machine import Machine, note_second_order
 from agrad.grammar.runtime.notes import note_on_nan, noted
-from agrad.grammar.session.log import DEPTH, OutputBuffer, SessionLog, Steps, asks, is_block, together
+from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
 from agrad.grammar.session.transcript import Listener
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
@@ -223,7 +222,7 @@ class Session:
         if not self.steps.redoing:
             self.record.transcript.restored(statement.span)
         try:
-            self._guarded(lambda: self._do(statement), statement.span, _ignore, statement)
+            self.all_at_once(lambda: self._do(statement), statement.span, _ignore, statement)
         finally:
             self.loading = []
 
@@ -241,32 +240,16 @@ class Session:
         expression = self._read(parse_expression, Source(source, text))
         _note_sign(text, emit)
         code = compile_expression(expression)
-        value = self._guarded(lambda: settled(self.machine.run(code)), expression.span, emit)
+        value = self.all_at_once(lambda: settled(self.machine.run(code)), expression.span, emit)
         note_second_order(value, expression.span, emit)
         return value
 
-    def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:
-        """Run an action as one statement: as a whole, within the limits. `span`: the place for its errors."""
-        return self._guarded(action, span, _ignore)
-
     def check(
-        self,
-        text: str,
-        leaves: Sequence[Tensor],
-        claims: Sequence[Value | None],
-        emit: Callable[[Result], None],
-        source: str = "expression",
+        self, text: str, leaves: Sequence[Tensor], claims: Sequence[Value | None], emit: Callable[[Result], None]
     ) -> None:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
-        from agrad.grammar.commands.check import check  # here, since few sessions check anything
-
-        expression = self._read(parse_expression, Source(source, text))
-        self._guarded(lambda: check(self, expression, leaves, claims), expression.span, emit)
-
-    def backward(self, value: Tensor, emit: Callable[[Result], None] = _ignore) -> None:
-        """Add the derivative of a value to its leaves, as the command does; notes go to `emit`."""
-        origin = value.node.origin
-        self._guarded(lambda: backward(value), origin if isinstance(origin, Span) else None, emit)
+        expression = self._read(parse_expression, Source("expression", text))
+        self.all_at_once(lambda: commands.check.check(self, expression, leaves, claims), expression.span, emit)
 
     def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.
@@ -374,7 +357,7 @@ class Session:
             self._run_alone(made, statement, emit)
             return
         self.record.begin()
-        self._guarded(lambda: self._do(statement), statement.span, emit, statement)
+        self.all_at_once(lambda: self._do(statement), statement.span, emit, statement)
 
     def _run_alone(self, made: Command, node: Any, emit: Callable[[Result], None]) -> None:
         """Run a command between two statements; its operands are numbers."""
@@ -411,14 +394,17 @@ class Session:
         if self.chosen or running.guard is not None:
             self.chosen = after(code, self.chosen, running.guard, self.names)
 
-    def _guarded(
+    def all_at_once(
         self,
         action: Callable[[], _T],
-        span: Span | None,
-        emit: Callable[[Result], None],
+        span: Span | None = None,
+        emit: Callable[[Result], None] = _ignore,
         statement: ast.Statement | None = None,
     ) -> _T:
-        """Run an action as one statement: all of it or nothing. A `statement` that succeeds is added to the log."""
+        """Run an action as one statement: all of it or nothing, within the limits.
+
+        `span`: the place for its errors. A `statement` that succeeds is added to the log.
+        """
         context, outer = self.context.derived(), current().limits
         context.statement, context.silence = span, Silence(_on_invalid)
         context.undefined = []
@@ -436,7 +422,7 @@ class Session:
         running, log, place = current(), UndoLog(self._log), len(self.record)
         silence = running.silence
         before = self.last, self.settings.precision, self.chosen
-        written = self.record.keeper is not None and statement is not None and not is_block(statement)
+        written = self.record.keeper is not None and statement is not None and not isinstance(statement, BLOCKS)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
         around, watch = (self.emit, self._log, silence), self.watch
@@ -542,9 +528,9 @@ class Session:
 
     def draw(self, plot: Plot, path: str) -> None:
         """Write a plot to a file, unless a session is restored: then it was written before."""
+        statement = current().statement
         from agrad.grammar.commands.plot.files import form_of, save  # here, since few plots go to files
 
-        statement = current().statement
         form_of(path, statement if isinstance(statement, Span) else Span(Source("session", ""), 0, 0))
         if not self.restoring:
             save(plot, path)
@@ -559,9 +545,7 @@ class Session:
 
     def time(self, frame: Frame, code: Code, span: Span) -> None:
         """Measure and run the body of `time:`."""
-        from agrad.grammar.commands.time import timed  # here, since few sessions time anything
-
-        timed(self.machine, frame, code, span)
+        commands.time.timed(self.machine, frame, code, span)
 
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:
