@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.results import Result, Settings
+from agrad.grammar.results import Result
+from agrad.grammar.runtime.calls import Host
 
 if TYPE_CHECKING:
     from agrad.engine.core.context import Context
-    from agrad.grammar.runtime.budget import Watch
     from agrad.grammar.runtime.machine import Machine
     from agrad.grammar.syntax import ast
 
 
-class Session(Protocol):
-    """The names of a session and the record of its statements, as far as a command needs them."""
+class Session(Host, Protocol):
+    """What the machine needs of a session, and what a command needs beside that."""
 
     context: Context
-    names: dict[str, Any]
-    settings: Settings
-    last: tuple[Any, ...]  # the last answer; empty where there is none
     machine: Machine
-    watch: Watch
-    emit: Callable[[Result], None]
     loading: list[str]
-    progress: Callable[..., Iterator[Any]] | None
     fit: Any  # the latest, for `plot fit`
     restoring: bool
     steps: Any  # what `undo` can take back
@@ -41,9 +35,6 @@ class Session(Protocol):
     def include(self, source: Source) -> None:
         """Run the statements of another script as a part of the one that is running."""
 
-    def remember_name(self, names: dict[str, Any], name: str) -> None:
-        """Remember the value of a name, in case the running statement fails or is taken back."""
-
     def forget(self) -> None:
         """Go back to the state of a new session, as a part of the statement that is running."""
 
@@ -52,10 +43,6 @@ class Session(Protocol):
 
     def beside(self) -> Any:
         """A new session with the same access to files, in which statements of this one can run again."""
-
-    @property
-    def answer(self) -> Any:
-        """The last answer; None where there is none."""
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
