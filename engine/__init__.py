@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine import inspect, interop
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
-from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.graph import Node
@@ -33,6 +33,7 @@ from agrad.engine.program.replay import forward
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.gradcheck import check
+    from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
     from agrad.engine.inspect.dump import Dump
 
 __all__ = [
@@ -93,11 +94,16 @@ protocols.install_numpy()
 protocols.install_python()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "check":
-        from agrad.engine.autodiff.gradcheck import check as found  # here, since few calculations check a derivative
+# Functions that few calculations need, each with its module.
+_LATER = {
+    "check": "agrad.engine.autodiff.gradcheck",
+    **dict.fromkeys(("grad", "hessian", "hvp", "jacobian", "jvp", "vjp"), "agrad.engine.autodiff.transforms"),
+}
 
-        globals()[name] = found
+
+def __getattr__(name: str) -> Any:
+    if place := _LATER.get(name):
+        globals()[name] = found = getattr(import_module(place), name)
         return found
     if name == "autograd":
         import agrad.engine.autodiff.autograd as autograd  # here, since few calculations define a Function

@@ -19,7 +19,7 @@ MOST = {
     "lines of cli/package": 50,
     "lines of cli/repl": 1_250,
     "lines of cli/terminal": 400,
-    "lines of engine": 815,
+    "lines of engine": 820,
     "lines of engine/autodiff": 2_400,
     "lines of engine/compile": 7_500,
     "lines of engine/core": 2_800,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,20 +25,23 @@ from agrad.cli.settings_table import require_ordinary
 from agrad.engine.errors import AgradError
 from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
+from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
-from agrad.grammar.help.completion import completions
-from agrad.grammar.help.used_names import unknown
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.incremental import Incremental
 from agrad.grammar.syntax.parser import kinds
 
 _USAGE = 34  # columns for the usage of a word; its description follows
 _MEANING = 16  # columns that it needs at least, to say anything
+
+
 # An open string that is the name of a file: after a command, or an option of one, or in a call.
-_NAMED = "|".join(
-    sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
-)
-_FILE = pattern(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
+@cache
+def _file() -> re.Pattern[str]:
+    places = [pair for made in COMMANDS.values() for pair in made.places()]
+    named = "|".join(sorted({word for word, place in places if place is not None and place.file}))
+    return re.compile(rf"""(?:\b(?:{named})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
+
 
 _QUESTION = pattern(r"\s*\?\s*(?=\w*$)")
 
@@ -51,7 +56,7 @@ class Words(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Each completion with its usage and a line that describes it."""
         text = document.text_before_cursor
-        if found := _FILE.search(text):
+        if found := _file().search(text):
             closing = "" if document.text_after_cursor.startswith(found[1]) else found[1]
             yield from files(found[2], closing)
             return
@@ -59,7 +64,7 @@ class Words(Completer):
             word = text[question.end() :]
             yield from (Completion(name, -len(word)) for name in self.session.names if name.startswith(word))
             text = f"help {word}"
-        word, candidates = completions(text, self.session)
+        word, candidates = helping.completion.completions(text, self.session)
         columns = shutil.get_terminal_size().columns
         shown = [truncate(candidate.usage or candidate.text, max(_USAGE, columns // 3)) for candidate in candidates]
         wide = max(map(len, shown), default=0) + _MEANING <= columns
@@ -110,7 +115,8 @@ class Highlighter(Lexer):
             return lambda number: [("", document.lines[number])]
         items = self.read(document.text)
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
-        names = unknown(tokens, {*self.session.names, *self.words})
+        own = {*self.session.names, *self.words}
+        names = helping.used_names.unknown(tokens, own) if tokens else []
         # The word being typed may become one that is known.
         strangers = {start for start, end in names if end != document.cursor_position}
         lines = highlighted(document.text, kinds(items), strangers)

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
-from agrad.engine.autodiff.anomalies import say_not_finite, say_still_not_finite
+from agrad.engine import autodiff
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
 from agrad.engine.core.context import Context, current, next_stamp
@@ -80,8 +80,8 @@ def backward(
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
-        if context.listener is not None or context.anomalies:
-            say_not_finite(order, {node: seed}, found)
+        if (context.listener is not None or context.anomalies) and not _are_finite_numbers(found):
+            autodiff.anomalies.say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked(node)
     # With create_graph, a gradient without a graph depends on nothing.
@@ -110,7 +110,7 @@ def _collect(found: dict[Node, Any], storage: Storage | None, fresh: bool, conte
         found = {target: (number, storage, stamp) for target, number in found.items()}
     else:
         if context.listener is not None and not fresh:
-            say_still_not_finite(found)
+            autodiff.anomalies.say_still_not_finite(found)
         collect_more = _Collecting(storage, stamp, fresh)
         found = {target: collect_more(target, value) for target, value in found.items()}
     if context.undo_log is not None:
@@ -135,7 +135,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     targets = [x.node for x in wanted]
     found = walk(order, {y.node: seed}, create_graph, targets) if y.node in order else {}
     if current().listener is not None or current().anomalies:
-        say_not_finite(order, {y.node: seed}, found)
+        autodiff.anomalies.say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     return results[0] if single else results
 
@@ -199,6 +199,11 @@ def _are_first_numbers(found: dict[Node, Any]) -> bool:
         if type(value) is not float or (node.collected is not CLEARED and node.collected is not None):
             return False
     return True
+
+
+def _are_finite_numbers(found: dict[Node, Any]) -> bool:
+    """Whether each is a single number, and finite: then there is nothing to say, for which a file would be imported."""
+    return all(type(value) is float and isfinite(value) for value in found.values())
 
 
 class _Collecting:

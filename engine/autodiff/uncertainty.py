@@ -15,9 +15,8 @@ from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from agrad.engine.autodiff.forward_mode import push
+from agrad.engine import autodiff
 from agrad.engine.autodiff.reverse import by_leaves
-from agrad.engine.autodiff.transforms import hessian, jacobian
 from agrad.engine.core.arguments import number_of, plain_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import composed, operand
@@ -179,7 +178,9 @@ class Sources:
 
     def slopes(self, y: Tensor) -> Array:
         """The derivatives of each entry of a value by these entries, row by row."""
-        return np.concatenate([np.reshape(j.value, (y.size, -1)) for j in jacobian(y, self.leaves)], axis=1)
+        return np.concatenate(
+            [np.reshape(j.value, (y.size, -1)) for j in autodiff.transforms.jacobian(y, self.leaves)], axis=1
+        )
 
     def combined(self, slopes: Any) -> Any:
         """The uncertainty for each row of derivatives, without squares that are too large or too small."""
@@ -277,7 +278,10 @@ def _of_entries(y: Tensor, found: Sources) -> Any:
     if y.size == 1 or found.blocks or not all(not x.shape or (alone and x.shape == y.shape) for x in found.leaves):
         return found.combined(found.slopes(y))
     # Each entry depends on one entry of a leaf, on the number or on that in its own place: one forward pass a leaf.
-    terms = [push(y, {x.node: np.reshape(found.u[found.places[x.node]], x.shape)}, False) for x in found.leaves]
+    terms = [
+        autodiff.forward_mode.push(y, {x.node: np.reshape(found.u[found.places[x.node]], x.shape)}, False)
+        for x in found.leaves
+    ]
     return np.hypot.reduce([np.zeros(y.shape) if term is None else term for term in terms])
 
 
@@ -294,7 +298,7 @@ def second_order(y: Tensor, found: Sources) -> Second:
     That is 1/2 tr(H C) and 1/2 tr(H C H C) for normal distributions with covariances C, and for others with the fourth
     moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
     """
-    rows = zip(hessian(y, found.leaves), found.leaves, strict=True)
+    rows = zip(autodiff.transforms.hessian(y, found.leaves), found.leaves, strict=True)
     blocks = [[np.reshape(block.value, (x.size, -1)) for block in row] for row, x in rows]
     matrix: Array = np.block(blocks) * np.outer(found.u, found.u)
     product = matrix @ found.correlations

@@ -179,3 +179,12 @@ def to_stack(first: Shape, other: Shape) -> list[str]:
     """Whether shapes that are not the same can be joined at least."""
     joins = len(first) == len(other) > 0 and first[1:] == other[1:]
     return ["concat joins them along axis 0"] if joins else [f"all need the shape of the first, {format_shape(first)}"]
+
+
+def tidy_slice(part: slice) -> slice:
+    """A slice of whole numbers; AgradError of kind `type` for any other."""
+    ends = (part.start, part.stop, part.step)
+    start, stop, step = (None if end is None else whole(end, "an end of a slice") for end in ends)
+    if step == 0:
+        raise AgradError("type", "the step of a slice must not be 0")
+    return slice(start, stop, step)

@@ -450,3 +450,18 @@ def _subject(otherwise: str) -> str:
     origin = current().origin
     text = origin.text if origin is not None else otherwise
     return truncate(text, _LONGEST)
+
+
+def remember_random(numbers: RandomNumbers) -> None:
+    """Log how to restore the state of the random numbers, if a statement is running."""
+    log, generator = current().undo_log, numbers.generator
+    if log is None or "random" in log.undos:
+        return
+    state = generator.bit_generator.state if generator is not None else None
+
+    def undo() -> None:
+        numbers.generator = generator
+        if generator is not None:
+            generator.bit_generator.state = state
+
+    log.remember("random", undo)

@@ -8,7 +8,10 @@ an operation is imported when its row is asked for. `index` says which that is: 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Operator
+from agrad.engine.lazy import lazy
 from agrad.engine.ops import index, tables, tensor_methods
 
 
@@ -34,3 +37,8 @@ def _index() -> list[str]:
 
 tensor_methods.install(_index())
 tables.install()
+
+if TYPE_CHECKING:
+    from agrad.engine.ops import creation as creation
+else:
+    __getattr__ = lazy(__name__, "creation")

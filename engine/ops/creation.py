@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
-from agrad.engine.core.context import RandomNumbers, current
+from agrad.engine.core.context import current, remember_random
 from agrad.engine.core.dispatch import composed
 from agrad.engine.core.op import Function
 from agrad.engine.core.tensor import Tensor, tensor
@@ -243,21 +243,6 @@ def linspace(start: Any, stop: Any, num: Any) -> Tensor:
 
 
 # Random numbers
-
-
-def remember_random(numbers: RandomNumbers) -> None:
-    """Log how to restore the state of the random numbers, if a statement is running."""
-    log, generator = current().undo_log, numbers.generator
-    if log is None or "random" in log.undos:
-        return
-    state = generator.bit_generator.state if generator is not None else None
-
-    def undo() -> None:
-        numbers.generator = generator
-        if generator is not None:
-            generator.bit_generator.state = state
-
-    log.remember("random", undo)
 
 
 def _seeded(seed: Any) -> Any:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
+from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.graph import leaf
 from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, UnknownColumn
-from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.text import align, display_width, printable, truncate
 from agrad.engine.values import describe, format_number, mask_type, np, whole
 

@@ -4,3 +4,13 @@
 `descriptions` and `kinks` are tables; `functions_doc` and `pytorch_doc` make pages of docs/. All of it reads the tables
 of commands and functions, and nothing else in grammar/ imports it but the command `help`.
 """
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.lazy import lazy
+
+if TYPE_CHECKING:
+    from agrad.grammar.help import completion as completion
+    from agrad.grammar.help import used_names as used_names
+else:
+    __getattr__ = lazy(__name__, "completion", "used_names")

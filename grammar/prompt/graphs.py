@@ -6,10 +6,10 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+from agrad.engine import inspect
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.inspect import memory
 from agrad.engine.lazy import pattern
 from agrad.engine.values import format_number
 from agrad.grammar.runtime.builtins import parts_of
@@ -145,7 +145,7 @@ class Graphs(NamedTuple):
 def survey(session: Session, most: int) -> Graphs:
     """The graphs behind the names of a session; about `most` nodes are visited."""
     values = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
-    found = memory.survey(values, most)
+    found = inspect.memory.survey(values, most)
     stale = 0
     if not found.more:
         nodes = collect(value.node for value in values if isinstance(value, Tensor))

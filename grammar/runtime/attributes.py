@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agrad.engine import inspect, ops
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.uncertainty import lost, uncertainty
@@ -14,8 +15,6 @@ from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
-from agrad.engine.inspect.nodes import saved
-from agrad.engine.ops.creation import of_type, type_name
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
@@ -97,8 +96,8 @@ def _same(x: Tensor, **_: Any) -> Tensor:
 def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
     """`x.to(…)`: a device, a type, both, or a value that has these. Only a mask is of another type than x."""
     targets = target if isinstance(target, tuple) else (target,)
-    kind = next((one for one in (dtype, *targets) if type_name(one) in pytorch.names.IGNORED), None)
-    return of_type(x, kind)
+    kind = next((one for one in (dtype, *targets) if ops.creation.type_name(one) in pytorch.names.IGNORED), None)
+    return ops.creation.of_type(x, kind)
 
 
 def _item(x: Tensor) -> float:
@@ -145,10 +144,10 @@ class Method(Struct):
 _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     **{name: (form, extreme(name), _AS_IS) for name, form in METHOD_FORMS.items()},
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
-    "bool": ("", lambda x: of_type(x, "bool"), _NEVER),
+    "bool": ("", lambda x: ops.creation.of_type(x, "bool"), _NEVER),
     "cuda": ("device=None", _same, _NEVER),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
-    "type": ("dtype=None", lambda x, dtype: of_type(x, dtype), _NEVER),
+    "type": ("dtype=None", lambda x, dtype: ops.creation.of_type(x, dtype), _NEVER),
     "item": ("", _item, _NEVER),
     "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist()), _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),
@@ -202,7 +201,7 @@ def attribute(value: Any, name: str) -> Any:
         if name in NODE_ATTRIBUTES:
             return NODE_ATTRIBUTES[name](value)
         if name.startswith("_saved_"):
-            return saved(value, name)
+            return inspect.nodes.saved(value, name)
         raise _unknown(value, name, NODE_ATTRIBUTES)
     if type(value) is tuple and len(value) == 2 and name in ("values", "indices"):  # of torch.max(x, 1)
         return value[name == "indices"]

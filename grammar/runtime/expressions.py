@@ -7,12 +7,12 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, NoReturn
 
+from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import describe
 from agrad.grammar import runtime, values

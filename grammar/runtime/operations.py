@@ -9,13 +9,13 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, V
 from sys import getsizeof
 from typing import Any
 
+from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import (

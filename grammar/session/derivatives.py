@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agrad.engine import autodiff
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.transforms import jacobian, jvp, vjp
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, NotOneNumber
@@ -75,8 +75,8 @@ def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -
     xs = list(used.values())
     if request.kind == "jvp":
         directions = [request.directions[name] for name in used]
-        return {(): jvp(root, xs, directions).value if used else spread(0.0, root.shape)}
-    found = dict(zip(used, vjp(root, xs, request.seed) if used else (), strict=True))
+        return {(): autodiff.transforms.jvp(root, xs, directions).value if used else spread(0.0, root.shape)}
+    found = dict(zip(used, autodiff.transforms.vjp(root, xs, request.seed) if used else (), strict=True))
     return {(name,): found[name].value if name in found else spread(0.0, leaf.shape) for name, leaf in leaves.items()}
 
 
@@ -116,7 +116,7 @@ def _orders(root: Tensor, leaves: Mapping[str, Tensor], order: int) -> dict[tupl
         for by, part in level.items():
             later = {name: leaves[name] for name in names[names.index(by[-1]) if by else 0 :]}
             used = _used(part, later)
-            parts = jacobian(part, list(used.values()), create_graph=depth < order) if used else ()
+            parts = autodiff.transforms.jacobian(part, list(used.values()), create_graph=depth < order) if used else ()
             rows = dict(zip(used, parts, strict=True))
             for name, leaf in later.items():
                 deeper[*by, name] = rows[name] if name in rows else tensor(spread(0.0, part.shape + leaf.shape))

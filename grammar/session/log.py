@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agrad.engine import ops
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Gradient, Guard, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.ops import creation
 from agrad.engine.ops.tables import Table
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable, truncate
@@ -97,7 +97,7 @@ class SessionLog:
         """Seed the random numbers as the statement that is run again did."""
         if self.on and self._wanted is not None:
             self._seed, self._wanted = self._wanted, None
-            creation.manual_seed(float(self._seed))
+            ops.creation.manual_seed(float(self._seed))
 
     def _first_seed(self) -> int | None:
         """The seed of the first random numbers, so that they can be repeated; None where nothing is kept."""

@@ -13,14 +13,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine import inspect
-from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted
+from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted, remember_random
 from agrad.engine.core.graph import Guard
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.lazy import pattern
-from agrad.engine.ops.creation import remember_random
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.syntax.lexer import Item
 from agrad.grammar.syntax.parser import lexer
+
+if TYPE_CHECKING:
+    from agrad.grammar.syntax.lexer import Item
 
 _DEEP = 100  # open brackets: with more, a state is too large to keep many of
 # Text that decides how the text before it is read, however far away: quotes that may be closed later, and the prompts

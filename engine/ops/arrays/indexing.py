@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.arguments import axis_of, tidy_slice
 from agrad.engine.core.context import afford
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import Function
@@ -100,15 +100,6 @@ def _tidy(part: Any) -> Any:
         wrong = numbers[places != numbers][0]
         raise AgradError("type", f"an index must be made of whole numbers, not {describe(float(wrong))}")
     return places
-
-
-def tidy_slice(part: slice) -> slice:
-    """A slice of whole numbers; AgradError of kind `type` for any other."""
-    ends = (part.start, part.stop, part.step)
-    start, stop, step = (None if end is None else whole(end, "an end of a slice") for end in ends)
-    if step == 0:
-        raise AgradError("type", "the step of a slice must not be 0")
-    return slice(start, stop, step)
 
 
 _MIXED = "an index of numbers that were computed from masks could be a mask, or places"
