@@ -49,13 +49,18 @@ def changed(tmp_path, request):
         "HOME": str(tmp_path),
         "XDG_CONFIG_HOME": str(tmp_path),
     }
-    return {"cwd": tmp_path, "env": os.environ | found, "text": True, "capture_output": True}
+    place = {"cwd": tmp_path, "env": os.environ | found, "text": True, "capture_output": True}
+    if "`make table`" in EXAMPLES[request.param]:
+        index = ROOT / "tests" / "support" / "operations_index.py"
+        subprocess.run([sys.executable, index, tmp_path / "agrad"], check=True, **place)
+    return place
 
 
 def answers(kind, lines, place):
     """What comes out of a block: of commands of a shell, of a session, or of Python, whose answers doctest compares."""
     if kind == "agrad":
-        return subprocess.run([sys.executable, "-c", REPLAY], input=lines, **place).stdout
+        done = subprocess.run([sys.executable, "-c", REPLAY], input=lines, **place)
+        return done.stdout or done.stderr
     if kind == "pycon":
         done = subprocess.run([sys.executable, "-c", DOCTEST], input=lines, **place)
         return done.stdout + done.stderr or lines
@@ -112,7 +117,9 @@ def test_the_tests_of_the_table_find_the_change(changed, tests, word):
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_change_says_how_many_files_it_takes(example):
     files = {file for file, _ in changes(EXAMPLES[example])}
-    count = {"One file": 1, "Two files": 2}[re.search(r"(One|Two) files?", EXAMPLES[example])[0]]
+    count = {"One file": 1, "Two files": 2, "Three files": 3}[
+        re.search(r"(One|Two|Three) files?", EXAMPLES[example])[0]
+    ]
     assert len(files) == count
 
 

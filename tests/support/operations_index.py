@@ -1,4 +1,7 @@
-"""Writes engine/ops/index.py: which module makes which row. `make table` runs it; with --check it shows what is wrong."""
+"""Writes engine/ops/index.py: which module makes which row. `make table` runs it; with --check it shows what is wrong.
+
+The argument is the folder that has `engine`; that of the project by default.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(next((word for word in sys.argv[1:] if word[0] != "-"), Path(__file__).parents[2]))
 INDEX = ROOT / "engine/ops/index.py"
 HEAD = '''"""Which module makes which row of the tables of operations: made by `make table`.
 
