@@ -16,16 +16,4 @@ if TYPE_CHECKING:
     from agrad.engine.inspect import page as page
     from agrad.engine.inspect import undefined as undefined
 else:
-    __getattr__ = lazy(
-        __name__,
-        "as_pytorch",
-        "backward_trace",
-        "budget",
-        "compare",
-        "dump",
-        "explain",
-        "memory",
-        "nodes",
-        "page",
-        "undefined",
-    )
+    __getattr__ = lazy(__name__, "dump", "memory", "nodes", "page", "undefined")

@@ -64,16 +64,24 @@ def first_note(kept: Sequence[tuple[Op | None, Sequence[Any], Any, Origin | None
 def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | None) -> Note | None:
     """`log(x) is nan: log of -1`; None where no result is nan, or it came from an operand that is."""
     text = origin.text if origin is not None else op.name
-    labels = [Label(origin)] if origin is not None else []
     if type(out) is float and all(type(value) is float for value in values):
         if out == out or any(value != value for value in values):
             return None
         called = _called(op, values)
-        fixes = remedies(op, text, values) if labels else []
-        return Note(
-            f"{text} is nan{'' if _same(text, called) else f': {called}'}", labels=labels, fixes=fixes, of_numbers=True
-        )
-    bad = np.isnan(np.asarray(out))
+        is_said = "".join(text.split()) == "".join(called.split())
+        said, fixes = f"{text} is nan{'' if is_said else f': {called}'}", remedies(op, text, values)
+    else:
+        found = _of_arrays(op, text, values, np.isnan(np.asarray(out)))
+        if found is None:
+            return None
+        said, fixes = found
+    if origin is None:
+        return Note(said, of_numbers=True)
+    return Note(said, labels=[Label(origin)], fixes=fixes, of_numbers=True)
+
+
+def _of_arrays(op: Op, text: str, values: Sequence[Any], bad: Any) -> tuple[str, list[str]] | None:
+    """The same for an operation on arrays, whose `bad` entries are nan, with what to write instead."""
     for value in values:
         came = np.isnan(np.asarray(value, dtype=float))
         if came.any() and (op.reach != "pointwise" or bad.shape != np.broadcast_shapes(bad.shape, came.shape)):
@@ -82,31 +90,18 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
     count = int(bad.sum())
     if not count:
         return None
-    if op.reach != "pointwise" or not bad.shape:
-        several = f" in {count} of {bad.size} entries, the first at [{_place(bad)}]" if bad.size > 1 else ""
-        why, fixes = _of_whole(op, text, values)
-        fixes = fixes if labels else []
-        return Note(f"{text} is nan{several}: {why}", labels=labels, fixes=fixes, of_numbers=True)
     index = tuple(int(place) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
-    first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
-    where = f"{_called(op, first)} at [{', '.join(map(str, index))}]"
-    fixes = remedies(op, text, first, is_array=True) if labels else []
-    return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels, fixes=fixes, of_numbers=True)
-
-
-def _place(bad: Any) -> str:
-    """The place of the first entry that is true."""
-    return ", ".join(str(int(place)) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
-
-
-def _of_whole(op: Op, text: str, values: Sequence[Any]) -> tuple[str, list[str]]:
-    """Why an operation on whole arrays is not defined, and what to write instead."""
+    several, place = f"{count} of {bad.size} entries", f"at [{', '.join(map(str, index))}]"
+    if op.reach == "pointwise" and bad.shape:
+        first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
+        said = f"{text} is nan in {several}: {_called(op, first)} {place}"
+        return said, remedies(op, text, first, is_array=True)
     why = op.fails.undefined(*values) if op.fails.undefined is not None else None
+    said = f"{text} is nan" + (f" in {several}, the first {place}" if bad.size > 1 else "")
     if why is not None:
-        return f"{op.name} {why[0]}", [Hint(why[1])]
-    if any(0 in np.shape(value) for value in values):
-        return f"{op.name} of no entries", []
-    return f"{op.name} is not defined there", []
+        return f"{said}: {op.name} {why[0]}", [Hint(why[1])]
+    is_empty = any(0 in np.shape(value) for value in values)
+    return f"{said}: {op.name} {'of no entries' if is_empty else 'is not defined there'}", []
 
 
 def _called(op: Op, values: Sequence[float]) -> str:
@@ -115,10 +110,6 @@ def _called(op: Op, values: Sequence[float]) -> str:
     if op.operator is not None and len(numbers) == 2:
         return f" {op.operator.sign} ".join(f"({x})" if x.startswith("-") else x for x in numbers)
     return f"{op.name}({', '.join(numbers)})"
-
-
-def _same(one: str, other: str) -> bool:
-    return "".join(one.split()) == "".join(other.split())
 
 
 def undefined_behind(root: Node, is_new: Callable[[Node], bool]) -> tuple[bool, Note | None]:

@@ -63,6 +63,8 @@ class Linear(Module):
 class Flatten(Module):
     """One axis instead of those from start_dim to end_dim."""
 
+    _shown_settings = ("start_dim", "end_dim")
+
     def __init__(self, start_dim: Any = 1, end_dim: Any = -1) -> None:
         super().__init__()
         self.start_dim = whole(start_dim, "Flatten: start_dim")
@@ -75,13 +77,11 @@ class Flatten(Module):
         merged = (*shape[:start], size_of(shape[start : end + 1]), *shape[end + 1 :])
         return FUNCTIONS["reshape"].call(input, merged)
 
-    def extra_repr(self) -> str:
-        """The axes."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Dropout(Module):
     """In training, 0 with probability p, and otherwise x/(1 - p)."""
+
+    _shown_settings = ("p", "inplace")
 
     def __init__(self, p: Any = 0.5, inplace: Any = False) -> None:
         super().__init__()
@@ -93,10 +93,6 @@ class Dropout(Module):
     def forward(self, input: Any) -> Any:
         """The value."""
         return over(input, FUNCTIONS["dropout"].call(input, p=self.p, training=self.training), self.inplace)
-
-    def extra_repr(self) -> str:
-        """The probability."""
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class LayerNorm(Module):
@@ -242,6 +238,8 @@ HuberLoss = _applied("HuberLoss", "huber_loss", f"{_LOSS}, delta=1.0", 2)
 class GELU(Module):
     """`gelu` as a module."""
 
+    _shown_settings = ("approximate",)
+
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         if approximate != "none":
@@ -251,10 +249,6 @@ class GELU(Module):
     def forward(self, input: Any) -> Any:
         """The value."""
         return FUNCTIONS["gelu"].call(input)
-
-    def extra_repr(self) -> str:
-        """The setting."""
-        return f"approximate={self.approximate!r}"
 
 
 class Softplus(Module):
@@ -269,6 +263,7 @@ class Softmax(Module):
     """`softmax` along an axis; without one, PyTorch chooses the first of 0, 1 or 3 axes, and else the second."""
 
     function = "softmax"
+    _shown_settings = ("dim",)
 
     def __init__(self, dim: Any = None) -> None:
         super().__init__()
@@ -278,10 +273,6 @@ class Softmax(Module):
         """The value."""
         axis = (0 if len(shape_of_any(input)) in (0, 1, 3) else 1) if self.dim is None else self.dim
         return FUNCTIONS[self.function].call(input, axis=axis)
-
-    def extra_repr(self) -> str:
-        """The axis."""
-        return f"dim={self.dim}"
 
 
 class LogSoftmax(Softmax):
@@ -321,11 +312,8 @@ class _BatchNorm(Module):
         self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
         self.register_parameter("weight", parameter(np.ones(count)) if affine else None)
         self.register_parameter("bias", parameter(np.zeros(count)) if affine else None)
-        for buffer, value in (
-            ("running_mean", np.zeros(count)),
-            ("running_var", np.ones(count)),
-            ("num_batches_tracked", 0.0),
-        ):
+        stored = {"running_mean": np.zeros(count), "running_var": np.ones(count), "num_batches_tracked": 0.0}
+        for buffer, value in stored.items():
             self.register_buffer(buffer, tensor(value) if track_running_stats else None)
 
     def forward(self, input: Any) -> Any:

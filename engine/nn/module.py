@@ -94,7 +94,8 @@ class Module(Object):
         own = self.__dict__
         if "_modules" not in own:
             if kind:
-                self._refuse_before_init(name)
+                message = f"{type(self).__name__}.{name} is assigned before {type(self).__name__} is initialised"
+                raise AgradError("type", message, fixes=["super().__init__()   is the first line of __init__"])
             Object.__setattr__(self, name, value)
             return
         known = next((store for store in _STORES if name in own[store]), "")
@@ -124,11 +125,6 @@ class Module(Object):
                 _drop(self.__dict__[store], name)
                 return
         super().__delattr__(name)
-
-    def _refuse_before_init(self, name: str) -> None:
-        kind = type(self).__name__
-        message = f"{kind}.{name} is assigned before {kind} is initialised"
-        raise AgradError("type", message, fixes=["super().__init__()   is the first line of __init__"])
 
     def _check_replacement(self, store: str, name: str, value: Any) -> None:
         """Refuse to replace a parameter, a buffer or a submodule by something else, which would not be listed."""
@@ -283,9 +279,11 @@ class Module(Object):
 
     # Text
 
+    _shown_settings: tuple[str, ...] = ()
+
     def extra_repr(self) -> str:
-        """What is shown of the module between its brackets."""
-        return ""
+        """What is shown of the module between its brackets: by default, some of its settings."""
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown_settings)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
