@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from inspect import Parameter, signature
 from itertools import pairwise
@@ -21,6 +20,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint, NotOneNumber
+from agrad.engine.struct import Struct
 from agrad.engine.text import align
 from agrad.engine.values import Value, coerce, describe, format_number, format_shape, is_finite, np, shape_of, spread
 
@@ -141,8 +141,7 @@ _OWN = 16  # rounding errors that an exact derivative may have, relative to the 
 MANY = 40  # a report of more entries leaves out most of those that are ok
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct):
     """The result for one entry. `doubt` is a bound on the error of the difference."""
 
     entry: str  # x, x[0], A[0, 1]
@@ -168,8 +167,7 @@ class Finding:
         return self.absolute / max(abs(self.exact), abs(self.difference), abs(self.claim or 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct):
     """The findings for all entries, in order."""
 
     findings: tuple[Finding, ...]
@@ -262,8 +260,7 @@ def _number(y: Any) -> Tensor | float:
     raise AgradError("type", f"check needs one number, not {describe(y)}", facts=facts)
 
 
-@dataclass(slots=True)
-class _Exact:
+class _Exact(Struct, eq=False):
     """The exact derivatives at a point, by every node, and bounds on rounding errors."""
 
     slopes: dict[Node, Value]
@@ -324,8 +321,7 @@ def _replay(nodes: Iterator[Node] | Sequence[Node]) -> None:
         node.seq = node.stamp = next_stamp()
 
 
-@dataclass(slots=True)
-class _Point:
+class _Point(Struct, eq=False):
     """A function at a point, to be called near that point."""
 
     f: Callable[[], Any]
@@ -378,8 +374,10 @@ class _Point:
             remark = "" if claim is None else " and ".join(wrong)
             return Finding(entry, exact, found.value, found.doubt, claim, "mismatch", remark)
         result = Finding(entry, exact, found.value, found.doubt, claim, "ok")
+        if not result.relative > AGREE:  # or it is nan
+            return result
         unsure = f"the difference is accurate to {format_number(found.doubt, 2)} only"
-        return replace(result, remark=unsure) if result.relative > AGREE else result
+        return Finding(entry, exact, found.value, found.doubt, claim, "ok", unsure)
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf shifted; nan if it is an error."""
@@ -430,8 +428,7 @@ _WINDOW = 3  # powers of 2 from one window to the next
 _TO_NARROW = 19  # powers of 2 from a window to one that could contradict it
 
 
-@dataclass(frozen=True, slots=True)
-class Slope:
+class Slope(Struct):
     """The derivative by differences. `doubt` bounds its error; `kink` says why there is none, else it is empty."""
 
     value: float

@@ -326,8 +326,11 @@ def _fast(
     b: Any
     for node in nodes:
         g, op = cotangents.pop(node, None), node.op
-        keeps = (op is None and node.requires_grad) or (node.extra is not None and node.extra.keeps)
-        if keeps or node in wanted:
+        if op is None or node.extra is not None:
+            keeps = (op is None and node.requires_grad) or (node.extra is not None and node.extra.keeps)
+        else:
+            keeps = False
+        if keeps or (wanted and node in wanted):
             found[node] = g if type(g) is float and not node.shape else flight.whole(node, g)
         if g is None or op is None:
             continue
@@ -442,7 +445,7 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
 
     The pass finds the nodes, their order and their cotangents at once, which takes half of `walkable` and `walk`. Those
     do the rest, where this gives None: operations on arrays, with attributes or selections, and what was freed or
-    written, retains its gradient or has hooks. As in `_run_plain`, all is written inline.
+    written, retains its gradient or has hooks. As in `_fast`, all is written inline.
     """
     x: Any
     y: Any

@@ -32,6 +32,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from agrad.engine.errors import AgradError, Note, Origin
+from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
@@ -131,14 +132,11 @@ class Clock:
         self.walking += seconds
 
 
-class Tracing:
-    """The function that is being traced: its arguments and their names."""
+class Tracing(Struct, eq=False):
+    """The function that is being traced: its arguments, Tensors, and their names."""
 
-    __slots__ = ("inputs", "names")
-
-    def __init__(self, inputs: Sequence[Any], names: Sequence[str]) -> None:
-        self.inputs = inputs
-        self.names = names
+    inputs: Sequence[Any]
+    names: Sequence[str]
 
 
 @cache
@@ -185,18 +183,15 @@ class Limits:
         return made
 
 
-class Files:
+class Files(Struct, eq=False, frozen=False):
     """Whether files may be read and written.
 
     `seen`: the files that were read, by path, each with its size and the time of its last write; None while that is
     not recorded.
     """
 
-    __slots__ = ("on", "seen")
-
-    def __init__(self) -> None:
-        self.on = True
-        self.seen: dict[str, list[int]] | None = None
+    on: bool = True
+    seen: dict[str, list[int]] | None = None
 
 
 class RandomNumbers:

@@ -180,6 +180,16 @@ Input: TypeAlias = "Node | Value"
 Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
 
 
+def _of_few(name: str) -> Any:
+    """A property of nodes that few have: see `Extra`."""
+    default = getattr(Extra, name)
+
+    def put(node: Node, value: Any) -> None:
+        setattr(node._more(), name, value)
+
+    return property(lambda node: default if node.extra is None else getattr(node.extra, name), put)
+
+
 class Node:
     """A leaf (`op` is None) or one operation: what it was computed from, and what its rules read.
 
@@ -238,19 +248,15 @@ class Node:
         def variable(self) -> Any:
             """The leaf that an AccumulateGrad node belongs to, as a handle."""
 
+    # What is kept from one use to the next: a cached replay, an optimiser's state, what a freed constant was.
+    cache_slot = _of_few("cache_slot")
+    hooks = _of_few("hooks")  # the functions that a backward calls with the gradient, each with its number
+    is_parameter = _of_few("is_parameter")  # whether it is a leaf that a module lists among its parameters
+
     def _more(self) -> Extra:
         if self.extra is None:
             self.extra = Extra()
         return self.extra
-
-    @property
-    def cache_slot(self) -> Any:
-        """What is kept from one use to the next: a cached replay, an optimiser's state, what a freed constant was."""
-        return self.extra.cache_slot if self.extra is not None else None
-
-    @cache_slot.setter
-    def cache_slot(self, kept: Any) -> None:
-        self._more().cache_slot = kept
 
     @property
     def uncertainty(self) -> Uncertainty | None:
@@ -266,24 +272,6 @@ class Node:
     def recorded(self, on: bool) -> None:
         if on is not self.recorded:
             self._more().recorded = on
-
-    @property
-    def hooks(self) -> tuple[tuple[int, Any], ...]:
-        """The functions that a backward calls with the gradient, each with its number."""
-        return self.extra.hooks if self.extra is not None else ()
-
-    @hooks.setter
-    def hooks(self, hooks: tuple[tuple[int, Any], ...]) -> None:
-        self._more().hooks = hooks
-
-    @property
-    def is_parameter(self) -> bool:
-        """Whether it is a leaf that a module lists among its parameters."""
-        return self.extra is not None and self.extra.is_parameter
-
-    @is_parameter.setter
-    def is_parameter(self, on: bool) -> None:
-        self._more().is_parameter = on
 
     @property
     def keeps_grad(self) -> bool:

@@ -11,6 +11,8 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import Op
 from agrad.engine.values import Shape, Value, shape_of
 
+# Dataclasses, since programs are long: a Struct takes twice as long to make.
+
 
 @dataclass(frozen=True, slots=True)
 class Input:

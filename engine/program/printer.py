@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agrad.engine.program.ir import Input, Program, Step
+from agrad.engine.program.ir import Program, Step
 from agrad.engine.text import one_line, truncate
 from agrad.engine.values import format_shape, format_value
 
@@ -30,7 +30,12 @@ def parts(program: Program, precision: int | None = 10) -> tuple[list[str], list
         rows.append((f"{names[slot]} = {plain}", ", ".join(filter(None, (shown, shape)))))
         formulas.append((binding, formula) if len(formula) <= _LONG else (_TIGHT, names[slot]))
     width = min(max((len(left) for left, _ in rows), default=0), _LONG)
-    before = ["inputs     " + (", ".join(map(_declared, program.inputs)) or "none"), *_arrays(program, names)]
+    ends = [f" of shape {format_shape(one.shape)}" if one.shape else "" for one in program.inputs]
+    given = [name + end for name, end in zip(names, ends, strict=False)]
+    before = [f"inputs     {', '.join(given) or 'none'}"]
+    for name, value in zip(names[len(given) :], program.constants, strict=False):
+        if not isinstance(value, float):
+            before.append(f"{name} = {_clipped(format_value(value))}")
     steps = [f"{left:{width}}  # {right}" if right else left for left, right in rows]
     after = [f"check      {names[check.slot]}: {one_line(check.text)}" for check in program.checks]
     return before, steps, [*after, "outputs    " + ", ".join(names[slot] for slot in program.outputs)]
@@ -42,16 +47,6 @@ def slot_names(program: Program, precision: int | None = 10) -> list[str]:
     for constant in program.constants:
         names.append(format_value(constant, precision) if isinstance(constant, float) else f"c{len(names)}")
     return names + [f"t{slot}" for slot in range(program.first, program.first + len(program.steps))]
-
-
-def _declared(given: Input) -> str:
-    name = one_line(given.name)
-    return f"{name} of shape {format_shape(given.shape)}" if given.shape else name
-
-
-def _arrays(program: Program, names: list[str]) -> list[str]:
-    pairs = zip(names[len(program.inputs) :], program.constants, strict=False)
-    return [f"{name} = {_clipped(format_value(value))}" for name, value in pairs if not isinstance(value, float)]
 
 
 def _clipped(text: str) -> str:

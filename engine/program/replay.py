@@ -37,7 +37,9 @@ def forward(*roots: Tensor) -> None:
     nodes = [root.node for root in roots]
     for node in nodes:
         if node.op is None:
-            raise _no_graph(node)
+            name = node.spell()
+            what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
+            raise AgradError("grad", f"{what}: there is nothing to replay")
     cached = cached_replay_of(nodes[0])
     if cached is not None and len(nodes) == 1 and cached.run(nodes[0]):
         return
@@ -54,12 +56,6 @@ def forward(*roots: Tensor) -> None:
         return
     if len(nodes) == 1 and nodes[0] in replay.late and replay.is_straight:
         seen(nodes[0], replay.order, replay.late, stamp)
-
-
-def _no_graph(node: Node) -> AgradError:
-    name = node.spell()
-    what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
-    return AgradError("grad", f"{what}: there is nothing to replay")
 
 
 class _Replay:

@@ -19,7 +19,7 @@ from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.closed import flat, joined
+from agrad.engine.program.closed import flat, joined, split
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
@@ -438,7 +438,7 @@ def _body(inner: Program, shapes: list[list[Shape]], starts: list[list[Any]], wi
     """The body of the loop, on three vectors, with the values that it was traced at."""
     state, row, same = map(_vector, starts)
     xs = [entered(example) for example in (state, row, same)]
-    operands = [part for x, listed in zip(xs, shapes, strict=True) for part in _parts(x, listed)]
+    operands = [part for x, listed in zip(xs, shapes, strict=True) for part in split(x, listed)]
     y = joined([flat(x) for x in inlined(inner, operands)])
     program = optimised(extract([y], xs, ("state", "row", "same"), None), again=True)
     sizes = Sizes(len(state), len(row), len(same), width - len(state), 0)
@@ -448,11 +448,3 @@ def _body(inner: Program, shapes: list[list[Shape]], starts: list[list[Any]], wi
 def _vector(parts: Sequence[Any]) -> Array:
     values = [x.value if isinstance(x, Tensor) else x for x in parts]
     return np.concatenate([np.ravel(x) for x in values]) if values else np.zeros(0)
-
-
-def _parts(x: Tensor, shapes: Sequence[Shape]) -> Iterator[Tensor]:
-    """The numbers and arrays of a vector."""
-    end = 0
-    for shape in shapes:
-        begin, end = end, end + prod(shape)
-        yield FUNCTIONS["reshape"].call(x[begin:end], shape) if shape else x[begin]
