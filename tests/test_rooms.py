@@ -27,7 +27,7 @@ ALLOWED = {
     "cli.settings": "config_toml settings_table",
     "cli.terminal": "settings settings_table",
     "engine": "autodiff compile core errors inspect interop nn ops program",
-    "engine.autodiff": "core errors lazy text values",
+    "engine.autodiff": "core errors lazy struct text values",
     "engine.compile": "autodiff core errors extras lazy program struct text values",
     "engine.core": "errors lazy struct text values",
     "engine.data": "errors extras lazy struct text values",
