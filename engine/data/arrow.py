@@ -47,6 +47,20 @@ class BatchTable(Table):
         """See Table: those of a type that is not read as numbers."""
         return {field.name for field in self.schema if not _is_number(field.type)}
 
+    def _parts_of(self, batches: Iterable[Any], wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """The first row of each piece of some batches, and its rows. Raises AgradError of kind `file`."""
+        start = 0
+        names = wanted.names or self.names[:1]
+        try:
+            for batch in batches:
+                some = self._flat(batch).select(names)
+                for first in range(0, some.num_rows, ROWS):
+                    yield start + first, some.slice(first, ROWS)
+                start += some.num_rows
+        except (pyarrow().ArrowException, OSError, ValueError) as problem:
+            reason = str(problem).splitlines()[0]
+            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
+
     def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
         """See Table."""
         start, batch = part
@@ -183,7 +197,7 @@ class ArrowTable(BatchTable):
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """The first row of each piece, and its rows as pyarrow arrays."""
-        yield from _parts_of(self, self._batches(), wanted)
+        yield from self._parts_of(self._batches(), wanted)
 
 
 class ArrowStream(BatchTable):
@@ -202,19 +216,4 @@ class ArrowStream(BatchTable):
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """See ArrowTable."""
-        yield from _parts_of(self, self.batches, wanted)
-
-
-def _parts_of(table: BatchTable, batches: Iterable[Any], wanted: Wanted) -> Iterator[tuple[int, Any]]:
-    """The first row of each piece of some batches, and its rows as pyarrow arrays. Raises AgradError of kind `file`."""
-    start = 0
-    names = wanted.names or table.names[:1]
-    try:
-        for batch in batches:
-            some = table._flat(batch).select(names)
-            for first in range(0, some.num_rows, ROWS):
-                yield start + first, some.slice(first, ROWS)
-            start += some.num_rows
-    except (pyarrow().ArrowException, OSError, ValueError) as problem:
-        reason = str(problem).splitlines()[0]
-        raise AgradError("file", f"{table.path} cannot be read after row {start}: {reason}") from None
+        yield from self._parts_of(self.batches, wanted)

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import dataclass
 from glob import has_magic, iglob
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from agrad.engine import data
 from agrad.engine.data.tables import Piece, Table, Wanted, names_given, unreadable
@@ -90,8 +89,7 @@ def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None
 _MOST = 20_000  # files and folders that are looked at
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A part of a file, and what is to be added to its columns."""
 
     table: Table

@@ -11,10 +11,9 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from agrad.engine.data.source import Source, Span
 from agrad.engine.data.tables import BYTES, Table, Wanted, require_pyarrow, unreadable
@@ -169,8 +168,7 @@ _HEAD = 2**15  # bytes of the head
 _MARK = b"\xef\xbb\xbf"  # the byte order mark with which some programs begin UTF-8
 
 
-@dataclass(slots=True)
-class Block:
+class Block(NamedTuple):
     """Whole rows, the number of their first line, and how many bytes of the file have been read with them."""
 
     data: bytes

@@ -273,14 +273,20 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0.0) -> Any:
     """More entries at the ends: a constant, or those of the array again, as NumPy places them."""
-    array = operand(array)
+    array, given = operand(array), np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or (given.size and given.min() < 0):
+        raise AgradError("type", "np.pad: pad_width must be whole numbers, and not negative")
     shape = shape_of(array)
-    widths = np.broadcast_to(_pairs(pad_width), (len(shape), 2)).tolist()
+    widths = np.broadcast_to(given, (len(shape), 2)).tolist()
     if mode == "constant":
-        values = operand(constant_values)
-        pairs = ag.expand(values, (len(shape), 2))
-        for place, (before, behind) in enumerate(widths):
-            array = _between_constants(array, place, before, behind, pairs[place])
+        pairs = ag.expand(operand(constant_values), (len(shape), 2))
+        for place, ends in enumerate(widths):
+            have, values = shape_of(array), pairs[place]
+            before, behind = (
+                [ag.expand(values[end], (*have[:place], width, *have[place + 1 :]))] if width else []
+                for end, width in enumerate(ends)
+            )
+            array = ag.concat([*before, array, *behind], place) if any(ends) else array
         return array
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         fixes = [Hint(f'mode="{one}"') for one in ("constant", "edge", "reflect", "symmetric", "wrap")]
@@ -289,23 +295,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any
         if any(pair):
             array = array[at(place, np.pad(np.arange(shape[place]), pair, mode))]
     return array
-
-
-def _pairs(pad_width: Any) -> Any:
-    given = np.asarray(pad_width)
-    if given.dtype.kind not in "iu" or (given.size and given.min() < 0):
-        raise AgradError("type", "np.pad: pad_width must be whole numbers, and not negative")
-    return given
-
-
-def _between_constants(x: Any, place: int, before: int, behind: int, values: Any) -> Any:
-    shape = shape_of(x)
-    parts = [x]
-    for width, value, where in ((before, values[0], 0), (behind, values[1], 1)):
-        if width:
-            block = ag.expand(value, (*shape[:place], width, *shape[place + 1 :]))
-            parts.insert(0 if not where else len(parts), block)
-    return ag.concat(parts, place) if len(parts) > 1 else x
 
 
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
