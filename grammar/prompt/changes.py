@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from agrad.engine.autodiff.optim import STEPS
 from agrad.engine.autodiff.uncertainty import lost
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
 from agrad.engine.lazy import pattern
@@ -141,15 +142,7 @@ def _depends(value: Any, leaf: Any) -> bool:
     """Whether a value can be differentiated by a leaf; of a graph that is freed, or very large, nothing is said."""
     if not isinstance(value, Tensor) or not value.requires_grad or value.is_leaf or value.node.freed is not None:
         return False
-    seen, pending = {value.node}, [value.node]
-    while pending and len(seen) < _MOST:
-        for one in pending.pop().inputs:
-            if one is leaf:
-                return True
-            if isinstance(one, Node) and one.requires_grad and one not in seen:
-                seen.add(one)
-                pending.append(one)
-    return False
+    return leaf in islice(behind([value.node], lambda node: node.requires_grad or node is leaf), _MOST)
 
 
 def _folded(parts: list[str], width: int) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from agrad.engine.core.context import Context, Limits, enter
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, behind
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
@@ -72,16 +73,12 @@ def _noisy(value: Tensor) -> list[tuple[int, ...]]:
 
 def _is_small(root: Node) -> bool:
     """Whether a graph has few nodes with few entries."""
-    order, found, entries = [root], {root}, 0
-    for node in order:  # which grows during the loop
+    found, entries = list(islice(behind([root]), _MOST + 1)), 0
+    for node in found:
         entries += math.prod(node.shape)
-        if len(order) > _MOST or node.freed is not None or entries > _ENTRIES:
+        if len(found) > _MOST or node.freed is not None or entries > _ENTRIES or not _is_known(node):
             return False
-        for operand in node.inputs:
-            if type(operand) is Node and operand not in found:
-                found.add(operand)
-                order.append(operand)
-    return all(_is_known(node) for node in order)
+    return True
 
 
 def _is_known(node: Node) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from agrad.engine import inspect
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.graph import Node, roots_of
+from agrad.engine.core.graph import Node, behind, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.errors import AgradError, Hint, Label, Note
@@ -89,7 +90,7 @@ class SpreadLosses:
         if place in self._seen or not isinstance(loss, Tensor):
             return None
         self._seen[place] = span.source
-        for node in _behind(loss.node):
+        for node in islice(behind([loss.node]), _MOST):
             shapes = _spread(node)
             if shapes is not None:
                 left, right = map(format_shape, shapes)
@@ -99,17 +100,6 @@ class SpreadLosses:
                 labels = [Label(node.origin)] if node.origin is not None else []
                 return Note(f"{message}, of shape {format_shape(node.shape)}", labels=labels, fixes=fixes)
         return None
-
-
-def _behind(root: Node) -> Iterator[Node]:
-    stack, seen = [root], {root}
-    while stack and len(seen) < _MOST:
-        node = stack.pop()
-        yield node
-        for x in node.inputs:
-            if type(x) is Node and x not in seen:
-                seen.add(x)
-                stack.append(x)
 
 
 def _spread(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
