@@ -405,14 +405,11 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 
 
-class ListMethod:
+class ListMethod(Struct):
     """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
 
-    __slots__ = ("form", "run")
-
-    def __init__(self, name: str, form: str, run: Callable[..., Any], of: str = "xs") -> None:
-        self.form = Signature(f"{of}.{name}", f"; {form}")
-        self.run = run
+    form: Signature
+    run: Callable[..., Any]
 
     def __call__(self, xs: Any, *args: Any, **keywords: Any) -> Any:
         """Call it; AgradError of kind `arity` where the arguments do not fit."""
@@ -420,4 +417,4 @@ class ListMethod:
         return self.run(xs, **given)
 
 
-LIST_METHODS = {name: ListMethod(name, form, run) for name, (form, run) in _METHODS.items()}
+LIST_METHODS = {name: ListMethod(Signature(f"xs.{name}", f"; {form}"), run) for name, (form, run) in _METHODS.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries
+from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe, format_bytes, whole
@@ -78,7 +79,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "join": ("values", _join),
     "replace": ("old, new", _replace),
 }
-TEXT_METHODS = {name: ListMethod(name, form, run, "text") for name, (form, run) in _METHODS.items()}
+TEXT_METHODS = {name: ListMethod(Signature(f"text.{name}", f"; {form}"), run) for name, (form, run) in _METHODS.items()}
 
 
 # Texts with values in them, as Python has them beside f-strings: `"%.3f" % x` and `"{:.3f}".format(x)`.
