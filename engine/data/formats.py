@@ -1,4 +1,4 @@
-"""The choice of the reader for a file, by the extension of its name."""
+"""The choice of the reader for a file, by the extension of its name, and the table in a folder of files."""
 
 from __future__ import annotations
 
@@ -81,10 +81,7 @@ def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None
     return files.NpyTable(path, names) if ending == ".npy" else files.NpzTable(path)
 
 
-# A folder of files, or several that match a pattern, as one table: the rows of each file in the order of their names.
-#
-# The folders of partitions, such as `year=2024`, are columns too. All files must have the columns of the first, in any
-# order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them.
+# Folders
 
 _MOST = 20_000  # files and folders that are looked at
 
@@ -99,7 +96,12 @@ class _Part(NamedTuple):
 
 
 class FolderTable(Table):
-    """A folder of files, or a pattern such as `data/*.csv`. `opened`: opens one file; `files`: those, if known."""
+    """A folder of files, or a pattern such as `data/*.csv`: the rows of each file in the order of their names.
+
+    The folders of partitions, such as `year=2024`, are columns too. All files must have the columns of the first, in
+    any order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them. `opened`: opens
+    one file; `files`: those, if known.
+    """
 
     groups: tuple[int, int] | None = None  # which row groups of its only file it consists of; None for all
 

@@ -227,15 +227,16 @@ def unreadable(path: str, problem: OSError | ValueError) -> AgradError:
     return AgradError("file", f"cannot read {path}: {reason}")
 
 
-# Numbers about a whole column that is read piece by piece: its sum, mean, variance, least and greatest.
-#
-# Pieces are merged as Chan, Golub and LeVeque do ("Algorithms for computing the sample variance", 1983): the variance
-# of a large mean keeps its digits. As for arrays, an entry that is nan makes all of them nan, and the variance divides
-# by n.
+# Whole columns
 
 
 class Aggregates:
-    """The numbers about a column so far."""
+    """Numbers about a whole column that is read piece by piece: its sum, mean, variance, least and greatest, so far.
+
+    Pieces are merged as Chan, Golub and LeVeque do ("Algorithms for computing the sample variance", 1983): the variance
+    of a large mean keeps its digits. As for arrays, an entry that is nan makes all of them nan, and the variance
+    divides by n.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -276,7 +277,7 @@ class Aggregates:
 NAMES = ("mean", "std", "var", "sum", "min", "max")  # of the functions of a column
 
 
-# pyarrow, which is an extra: imported only when it reads or writes something.
+# pyarrow, which is an extra: imported only when it reads or writes something
 
 WIDE = 10_000  # columns of CSV: for more, pyarrow takes 10 kB each, and ends the process where that is not available
 

@@ -1,4 +1,4 @@
-"""Files as streams of plain text: uncompressed, in UTF-8.
+"""Tables in files of text: read as streams of plain text, uncompressed, in UTF-8, in blocks of whole rows.
 
 A file is compressed if it begins as gzip, Zstandard, bzip2 or xz do, whatever its name. pyarrow reads Zstandard.
 """
@@ -161,7 +161,7 @@ class _Recoded:
         return data[:size]
 
 
-# Tables in files of text, read in blocks of whole rows.
+# Blocks of whole rows
 
 LONGEST = 2**26  # bytes of a row
 _HEAD = 2**15  # bytes of the head

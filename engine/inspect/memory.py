@@ -138,9 +138,7 @@ def _roots(value: Any) -> Iterator[Node]:
             stack.extend(part)
 
 
-# The graphs that live: those that something refers to, each with what does.
-#
-# Two values have one graph if they share an operation; that they share a leaf does not connect them.
+# The graphs that live
 
 
 class LiveGraph(NamedTuple):
@@ -153,7 +151,10 @@ class LiveGraph(NamedTuple):
 
 
 def live_graphs(held: Iterable[tuple[str, Iterable[Node]]]) -> list[LiveGraph]:
-    """The graphs behind some nodes, the oldest first; `held`: who holds which nodes."""
+    """The graphs behind some nodes, the oldest first, each with what refers to it; `held`: who holds which nodes.
+
+    Two values have one graph if they share an operation; that they share a leaf does not connect them.
+    """
     holders = [(name, [node for node in nodes if node.op is not None]) for name, nodes in held]
     order = [node for node in collect(node for _, nodes in holders for node in nodes) if node.op is not None]
     used = set[Node]()

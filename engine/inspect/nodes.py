@@ -1,4 +1,8 @@
-"""The nodes of a graph as they are listed and counted: without those that only agrad itself needs."""
+"""The nodes of a graph as they are listed and counted: without those that only agrad itself needs.
+
+`selected` chooses among them: those near the roots, or those between some values and the roots. `saved` has what one
+node saved for its derivative, by PyTorch's names: `y.grad_fn._saved_self`.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +58,6 @@ def _constants(nodes: list[Node]) -> list[Node]:
     return list(found.values())
 
 
-# Which nodes of a graph are shown: those near its roots, or those between some values and the roots.
-
-
 def selected(roots: list[Node], ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
     """The `seq` of each node to show; None for all. Raises as `dump` does."""
     near = None if depth is None else _within(roots, depth)
@@ -101,7 +102,7 @@ def operands(node: Node) -> Iterator[Node]:
     return (x for x in map(through, node.inputs) if type(x) is Node)
 
 
-# What a node saved for its derivative, by PyTorch's names: `y.grad_fn._saved_self`.
+# What a node saved
 
 _PREFIX = "_saved_"
 

@@ -1,4 +1,4 @@
-"""NumPy's functions of shapes, made from agrad's operations: see `numpy_functions`, which lists them."""
+"""NumPy's functions of shapes and of whole arrays, made from agrad's operations: `numpy_functions` lists them."""
 
 from __future__ import annotations
 
@@ -204,8 +204,6 @@ def inner(a: Any, b: Any) -> Any:
     return tensordot(a, b, (-1, -1)) if shape_of(a) and shape_of(b) else ag.mul(a, b)
 
 
-# NumPy's functions of whole arrays that agrad makes of its own: see `numpy_functions`, which lists them.
-
 # Differences
 
 
@@ -335,7 +333,7 @@ def _places(obj: Any) -> Any:
     return entries.astype(bool) if type(obj.value).__name__ == "Mask" else entries.astype(int)
 
 
-# Shapes
+# Turned, and spread
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -371,7 +369,7 @@ def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexin
     return tuple(grids)
 
 
-# Products
+# Products of vectors, and of indices
 
 
 def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:

@@ -1,4 +1,6 @@
-"""NumPy's own functions on Tensors: `np.sin(x)`, `array * x`, `np.sum(x, axis=0)`, `np.linalg.inv(x)`.
+"""Methods of Tensors that Python and NumPy look for: `round(x)`, `pickle`, `np.sin(x)`, `array * x`.
+
+NumPy's own functions on Tensors: `np.sin(x)`, `array * x`, `np.sum(x, axis=0)`, `np.linalg.inv(x)`.
 
 NumPy asks an operand that is not an array of its own what to do: in `__array_ufunc__` for ufuncs, which operators of
 arrays call as well, and in `__array_function__` for all other functions. Here the call is passed to agrad's
@@ -311,14 +313,15 @@ def _check_real(name: str, arguments: Any) -> None:
             raise AgradError("type", f"{name}: an array of {x.dtype} does not contain real numbers", fixes=fixes)
 
 
-# Methods of Python's numbers for Tensors: `x == None`, `round(x)`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
-#
-# `round` and `divmod` are operations: `round(x)` is a Tensor, not an int as for a float. A Tensor is not registered as
-# a `numbers.Real`, since it may be an array, which is not a number.
+# Python
 
 
 def install_python() -> None:
-    """Give Tensors these methods."""
+    """Give Tensors the methods of Python's numbers: `x == None`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
+
+    `round` and `divmod` are operations: `round(x)` is a Tensor, not an int as for a float. A Tensor is not registered
+    as a `numbers.Real`, since it may be an array, which is not a number.
+    """
     methods: dict[str, Any] = {
         "__eq__": _comparing("equal"),
         "__ne__": _comparing("not_equal"),

@@ -1,4 +1,4 @@
-"""Layers: modules with an operation of `nn.functional`, and the parameters that it takes."""
+"""Layers: modules with an operation of `nn.functional`, and the parameters that it takes; activations and losses."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def over(x: Any, value: Any, inplace: bool) -> Any:
     return overwrite(x, value, "inplace=True") if inplace and both and value is not x else value
 
 
-# Modules without parameters: activations and losses, each of which calls one function of the table.
+# Activations and losses: modules without parameters, each of which calls one function of the table
 
 
 class _Applied(Module):
@@ -281,11 +281,11 @@ class LogSoftmax(Softmax):
     function = "log_softmax"
 
 
-# Batch normalisation: each feature is shifted and scaled by the mean and the variance over the rows.
+# Batch normalisation
 
 
 class _BatchNorm(Module):
-    """(x - mean)/sqrt(variance + eps)*weight + bias, a feature (the second axis) at a time.
+    """(x - mean)/sqrt(variance + eps)*weight + bias over the rows, a feature (the second axis) at a time.
 
     In training, of the mean and the variance of the batch, of which running means are kept; after `eval()`, of those
     (Ioffe and Szegedy 2015; PyTorch's rule: the running variance is that with n - 1). `momentum` is the share of the

@@ -1,4 +1,4 @@
-"""`Module`: parameters, submodules, and a `forward` that is called with the module."""
+"""`Module`: parameters, submodules, and a `forward` that is called with the module; and modules that hold others."""
 
 from __future__ import annotations
 
@@ -334,7 +334,7 @@ def clear(values: Iterator[Tensor], set_to_none: bool) -> None:
             value.grad = gradient.detach() * 0.0
 
 
-# Modules that hold other modules: Sequential, ModuleList and ModuleDict.
+# Modules that hold other modules
 
 
 class _Several(Module):

@@ -15,9 +15,6 @@ from agrad.engine.values import np
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "data"]
 
 
-# Gradients made smaller before a step, in place.
-
-
 def clip_grad_norm_(
     parameters: Any, max_norm: Any, norm_type: Any = 2.0, error_if_nonfinite: Any = False, foreach: Any = None
 ) -> Tensor:
