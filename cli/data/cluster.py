@@ -18,11 +18,11 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.cli import __version__
+from agrad.cli.__main__ import load_all
 from agrad.cli.arguments.options import On
 from agrad.cli.data.fit_work import FitBench, FitWork
 from agrad.cli.data.job import Reading, Tally
 from agrad.cli.data.parts import RECORD, MapBench, MapWork, Part, Record
-from agrad.cli.lazy_imports import load_all
 from agrad.cli.terminal.progress import AFTER, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra

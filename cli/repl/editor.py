@@ -28,8 +28,7 @@ from agrad.engine.text import truncate
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.incremental import Incremental
-from agrad.grammar.syntax.parser import kinds
+from agrad.grammar.syntax.parser import Incremental, kinds
 
 _USAGE = 34  # columns for the usage of a word; its description follows
 _MEANING = 16  # columns that it needs at least, to say anything

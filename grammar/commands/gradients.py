@@ -24,8 +24,8 @@ from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
-from agrad.grammar.syntax.errors.fixes import corrected
 from agrad.grammar.syntax.errors.foreign import near
+from agrad.grammar.syntax.errors.messages import corrected
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session

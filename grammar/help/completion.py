@@ -24,7 +24,7 @@ from agrad.grammar.results import text_of
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast_builder import KINDS
+from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
 from agrad.grammar.syntax.lexer import Token

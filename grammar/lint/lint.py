@@ -42,7 +42,7 @@ from agrad.grammar.runtime.graph_fixes import explain
 from agrad.grammar.runtime.name_errors import unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.ast_builder import KINDS
+from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import can_be_read, parse

@@ -52,7 +52,7 @@ from agrad.grammar.runtime.operations import (
     truth,
     tuple_of,
 )
-from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values.lists import List, Star, become_list, entries_of, mask_of, place_in, refuse_itself, tensors_in
 
 

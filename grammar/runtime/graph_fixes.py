@@ -18,7 +18,7 @@ from agrad.engine.lazy import pattern
 from agrad.engine.ops.tables import Table
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
-from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import can_be_read, parse
 
 if TYPE_CHECKING:

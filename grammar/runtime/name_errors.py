@@ -29,9 +29,8 @@ from agrad.grammar.pytorch.names import (
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.graph_fixes import apart, edits
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.syntax.errors.calculus import LEIBNIZ, by_leibniz, primed, raised
-from agrad.grammar.syntax.errors.fixes import corrected, derivative_of, short
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, short, syntax_error
+from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, primed, raised
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
 

@@ -18,7 +18,7 @@ from agrad.engine.values import format_bytes, format_number, format_shape, has_n
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.bytecode import Do, Frame
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
 

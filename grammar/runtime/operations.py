@@ -34,7 +34,7 @@ from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object, parts_of
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, lost_write, takes_several
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.errors.fixes import corrected
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values import texts
 from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, place_in
 

@@ -18,8 +18,7 @@ import lark
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.fixes import corrected, readings, short
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, readings, short, syntax_error
 from agrad.grammar.syntax.keywords import (
     ALONE,
     BEFORE_VALUES,
@@ -516,7 +515,7 @@ class _Scanner:
 
     def prime(self, place: int) -> AgradError | None:
         """`f'(x)`: the error of a `'` behind a name; None if it begins a text that does not end."""
-        from agrad.grammar.syntax.errors.calculus import primed  # here, since few texts have one
+        from agrad.grammar.syntax.errors.notation import primed  # here, since few texts have one
 
         return primed(Span(self.source, place, place + 1))
 

@@ -16,11 +16,10 @@ from lark import UnexpectedToken
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors import calculus, foreign, operands, signs
+from agrad.grammar.syntax.errors import foreign, notation
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
-from agrad.grammar.syntax.errors.fixes import corrected, multiplied, several_values
 from agrad.grammar.syntax.errors.foreign import comprehended
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values, syntax_error
 from agrad.grammar.syntax.keywords import (
     ABSENT,
     CLOSERS,
@@ -250,7 +249,7 @@ def _shape(context: ErrorContext) -> AgradError | None:
         whole = re.fullmatch(r"\s*(\S.*?)((?: (?:as|vs|depth|from|to)\b.*)?)", rest)
         if whole is not None and re.search(r"[\w)\]]$", whole[1]) and re.search(r"[(*/+@-]", whole[1]):
             problem.fixes = [f"value = {whole[1]}; {word} value{whole[2]}"]
-    problem.fixes = problem.fixes or operands.spelled_out(word, context.rest_of_line(head.start_pos + len(word)))
+    problem.fixes = problem.fixes or notation.spelled_out(word, context.rest_of_line(head.start_pos + len(word)))
     return problem
 
 
@@ -363,7 +362,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
         return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
     fixes = _product(context) or [corrected(place, text) for text in between]
     if context.open and context.open[-1].type == "_LSQB":
-        fixes = [*signs.matrix(context), *fixes]
+        fixes = [*foreign.matrix(context), *fixes]
     if context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
     return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
@@ -371,13 +370,13 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _assigned_command,
-    *calculus.RECOGNISERS,
+    *notation.RECOGNISERS,
     *foreign.RECOGNISERS,
-    *operands.RECOGNISERS,
+    *notation.OF_PROGRAMS,
     _unclosed_bracket,
     _indentation,
     _else,
-    *signs.RECOGNISERS,
+    *foreign.SIGNS,
     _reserved,
     _python,
     _comparison,

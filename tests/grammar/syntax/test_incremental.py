@@ -8,10 +8,9 @@ from thinned import thinned
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.incremental import Incremental
 from agrad.grammar.syntax.keywords import RESERVED, SOFT
 from agrad.grammar.syntax.lexer import Item, _Scanner
-from agrad.grammar.syntax.parser import kinds, lexer
+from agrad.grammar.syntax.parser import Incremental, kinds, lexer
 
 SIGNS = [*"+-*/%@()[]{},;:=.\"'#!²±?\n\t ", "**", "..", "+-", "~=", "  ", '"""', 'f"', "    \n", "\n    "]
 TYPED = [

@@ -22,7 +22,7 @@ from agrad.grammar import commands as commands  # which fill the table of shapes
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import loader, parser, table
 from agrad.grammar.syntax.ast import Node
-from agrad.grammar.syntax.ast_builder import Builder
+from agrad.grammar.syntax.builder import Builder
 from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
