@@ -292,8 +292,13 @@ def _exactly(y: Tensor | float) -> _Exact:
     computed = [node for node in reversed(order) if node.op is not None]
     _replay(computed)
     rounding = EPSILON * sum(_moved(slopes[node], node.value) for node in computed)
-    finite = all(is_finite(node.value) and not np.isinf(slopes[node]).any() for node in computed)
+    finite = all(is_finite(node.value) and not _is_infinite(slopes[node]) for node in computed)
     return _Exact(slopes, largest, rounding, finite)
+
+
+def _is_infinite(slope: Any) -> bool:
+    """Whether any entry is; of one number, without numpy."""
+    return math.isinf(slope) if isinstance(slope, float) else bool(np.isinf(slope).any())
 
 
 def _moved(derivative: Any, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""The notation of school mathematics: `f'(x)`, `d/dx x^2`, `ln x`, `|x|`, `x -> x^2`; and plots and fits of other programs."""
+"""The notation of school mathematics: `f'(x)`, `d/dx x^2`, `ln x`, `|x|`, `x -> x^2`; and plots and fits."""
 
 from __future__ import annotations
 
