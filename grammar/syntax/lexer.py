@@ -18,6 +18,7 @@ import lark
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, readings, short, syntax_error
 from agrad.grammar.syntax.keywords import (
     ALONE,
@@ -515,9 +516,7 @@ class _Scanner:
 
     def prime(self, place: int) -> AgradError | None:
         """`f'(x)`: the error of a `'` behind a name; None if it begins a text that does not end."""
-        from agrad.grammar.syntax.errors.notation import primed  # here, since few texts have one
-
-        return primed(Span(self.source, place, place + 1))
+        return errors.notation.primed(Span(self.source, place, place + 1))
 
     def read_as(self, end: int) -> Token:
         """A mathematical character, as the operator of agrad that it means."""
