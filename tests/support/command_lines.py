@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -71,7 +72,7 @@ def alone() -> Iterator[str]:
 
 def ran(lines: list[str], folder: str) -> Iterator[str]:
     """The lines of a claim that are typed, each with what it does now."""
-    typed = [line for line in lines if line[:2] in ("= ", "$ ") or line[:1] == "<"]
+    typed = [line for line in lines if line[:2] in ("= ", "$ ") or line[:1] == "<" or line == "$"]
     while typed:
         head, given = typed.pop(0), []
         while typed and typed[0][:1] == "<":
@@ -87,7 +88,8 @@ def ran(lines: list[str], folder: str) -> Iterator[str]:
             *most, last = (masked(line, folder) for line in lines_of("|", out.removesuffix("\n")))
             yield from [*most, last if out.endswith("\n") else last.replace("|", "|-", 1)]
         if err:
-            yield from (masked(line, folder) for line in lines_of("!", err.removesuffix("\n")))
+            told = re.sub(r"from \d\d:\d\d", "from 14:03", err.removesuffix("\n"))  # the time of day
+            yield from (masked(line, folder) for line in lines_of("!", told))
         for place, content in files().items():
             if known.get(place) != content:
                 yield from lines_of("w", f"{place}\n{content}".removesuffix("\n"))

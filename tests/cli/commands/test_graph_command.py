@@ -2,19 +2,7 @@
 
 import pytest
 
-from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands.graphs import PICTURES
-from agrad.grammar.results import Table
-from agrad.grammar.session.session import Session
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_form_of_the_language_is_there(inside, form):
-    out, err, code = inside("graph", "sin(x)*y", "x=2", "y=[1, 2]", "--as", form)
-    results = []
-    Session().run(f"var x = 2\nvar y = [1, 2]\nz = sin(x)*y\ngraph z as {form}", results.append)
-    (said,) = (result.lines for result in results if isinstance(result, Table))
-    assert (len(out.splitlines()), err, code) == (len(said.splitlines()), "", 0)
 
 
 @pytest.mark.parametrize(

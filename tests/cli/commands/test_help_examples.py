@@ -5,6 +5,7 @@ import sys
 
 import click
 import pytest
+from rows import each
 from thinned import thinned
 
 from agrad.cli.main import COMMANDS, root
@@ -27,7 +28,7 @@ def test_no_help_loads_anything_heavy(environment, words):
     assert done.stderr.split() == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_the_examples_are_of_the_command_that_they_explain(name):
     command = root.get_command(click.Context(root, info_name="agrad"), name)
     mark, *lines = [line.strip() for line in command.help.strip().rsplit("\n\n", 1)[1].splitlines()]
@@ -36,7 +37,7 @@ def test_the_examples_are_of_the_command_that_they_explain(name):
     assert [line for line in lines if f"agrad {name}" not in line] == []
 
 
-@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)])
+@each("words", [[], *([name] for name in COMMANDS)])
 def test_every_help_ends_with_an_example(inside, words):
     *_, examples = inside(*words, "--help")[0].rstrip().split("\n\n")
     title, *lines = examples.splitlines()

@@ -62,13 +62,6 @@ def test_a_timeout_that_is_typed_takes_the_place_of_the_configured_one(agrad, fo
     assert agrad(*words, "--timeout", "60")[2] == 0
 
 
-@pytest.mark.parametrize("command", ["eval", "graph", "check", "map", "run", "repl"])
-def test_every_command_that_computes_has_both_options(inside, command):
-    out, _, _ = inside(command, "--help")
-    assert "--timeout SECONDS" in out
-    assert "--max-memory SIZE" in out
-
-
 @pytest.mark.parametrize("words", [["graph", "x*zeros(1e8)", "x=1"], ["check", "sum(x*zeros(1e8))", "x=1"]])
 def test_max_memory_refuses_what_is_larger(agrad, words):
     _, err, code = agrad(*words, "--max-memory", "500MB")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import each
 
 from agrad.cli.data.job import ahead
 from agrad.engine import grad, sin, tensor
@@ -449,7 +450,7 @@ def test_a_large_file_is_computed_by_machine_code_where_there_is_some(mapped, mo
     assert (err, code, [one.backend for one in chosen]) == ("", 0, ["llvm" if there else "auto"])
 
 
-@pytest.mark.parametrize("threads", [1, 2, 20])
+@each("threads", [1, 2, 20])
 def test_what_is_computed_ahead_is_in_order_and_only_a_few_items(threads):
     taken = []
     found = ahead(str, (taken.append(n) or n for n in range(100)), threads)

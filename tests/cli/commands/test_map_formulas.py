@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.engine.data import csv_tables
@@ -24,7 +25,7 @@ def test_pieces_of_any_size_give_the_same(mapped, monkeypatch, size):
     assert out == "y,value\n2,-1\n4,1\n"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_whole_column_is_as_an_array(name):
     values = np.random.default_rng(1).normal(1e6, 1e-2, 1000)
     for parts in ([values], np.split(values, [1, 1, 500, 999])):

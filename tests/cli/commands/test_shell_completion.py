@@ -99,9 +99,3 @@ def test_bash_completes_with_the_script(environment, tmp_path, agrad):
     path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment | path)
     assert (done.stdout, done.stderr) == ("speed\n", "")
-
-
-def test_another_shell_is_wrong_usage(agrad):
-    out, err, code = agrad("completion", "csh")
-    assert (out, code) == ("", 2)
-    assert "'csh' is not one of 'bash', 'zsh', 'fish'." in err

@@ -5,9 +5,6 @@ import sys
 
 import pytest
 
-from agrad.cli import __version__
-from agrad.cli.main import COMMANDS
-
 PROBE = """
 import sys
 from agrad.cli.main import main
@@ -72,26 +69,3 @@ def test_an_array_does_load_numpy(environment):
 
 def test_a_piped_repl_does_not_load_prompt_toolkit(environment):
     assert "prompt_toolkit" not in loaded(environment, "repl")
-
-
-def test_the_version(agrad):
-    assert agrad("--version") == (f"agrad {__version__}\n", "", 0)
-
-
-@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
-def test_every_command_has_help_that_ends_well(agrad, command):
-    out, err, code = agrad(*command, "--help")
-    assert (out.split()[:2], err, code) == (["Usage:", "agrad"], "", 0)
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("evla", "no such command evla: did you mean eval?"),
-        ("1+1", 'no such command 1+1: for an expression: agrad eval "1+1"'),
-        ("--vesion", "no such option --vesion: did you mean --version?"),
-    ],
-)
-def test_an_unknown_word_after_agrad(agrad, word, message):
-    usage = "Usage: agrad [OPTIONS] [COMMAND] [ARGS]...\nTry 'agrad --help' for help.\n\n"
-    assert agrad(word) == ("", f"{usage}Error: {message}\n", 2)

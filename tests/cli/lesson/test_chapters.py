@@ -1,6 +1,7 @@
 """The format of the chapters, and conditions: looking at a session changes nothing."""
 
 import pytest
+from rows import each
 from session_state import picture
 
 from agrad.cli.lesson.chapters import Heard, Prose, Reply, Typed, holds, read
@@ -93,8 +94,8 @@ def session(*statements):
     return made
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
+@each(
+    "condition, expected",
     [
         ("x == 3", True),
         ("x == 4", False),

@@ -8,6 +8,7 @@ import sys
 
 import launch
 import pytest
+from rows import each
 from screens import PATIENCE, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.lesson.chapters import FIRST, chapters
@@ -69,41 +70,13 @@ def test_who_has_lost_the_way_repeats(agrad):
 # Leaving and coming back
 
 
+# What is printed, and wrong usage
+
+
 def test_random_numbers_are_the_same_when_it_continues(agrad):
     first = agrad("learn", given="r = rand()\nr\n3**4\nr\n")[0]
     number = re.findall(r"^0\.\d+$", first, re.MULTILINE)[-1]
     assert f"\n{number}\n" in agrad("learn", given="r\n")[0]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{}",
-        "[1, 2]",
-        '{"chapter": "1_value_and_graph", "step": 3, "done": [], "starts": [[]]}',
-        '{"chapter": "gone", "step": 1, "done": [7], "starts": [[], [["x"]]]}',
-        '{"chapter": "1_value_and_graph", "step": 1, "done": [], "starts": [[], [[1, false, null, "var x = ("]]]}',
-        '{"chapter": "1_value_and_graph", "step": 1, "done": [], "starts": [[], [[1, false, null, "sin(q)"]]]}',
-    ],
-)
-def test_where_what_was_kept_is_damaged_the_chapter_begins(agrad, tmp_path, text):
-    (tmp_path / "agrad").mkdir()
-    (tmp_path / "agrad" / "lesson.json").write_text(text)
-    out, err, code = agrad("learn")
-    assert (err, code) == ("", 0)
-    assert replies(out)[-1] == "> Compute 3 to the power of 4."
-
-
-def test_where_nothing_can_be_kept_there_is_one_note(agrad, tmp_path):
-    (tmp_path / "agrad").write_text("")
-    out, err, code = agrad("learn", given="3**4\nvar x = 3\n")
-    assert code == 0
-    assert err == f"note: how far you came is not kept after this session: {tmp_path}/agrad/lesson.json: File exists\n"
-    assert "> Compute z" in out
-
-
-# What is printed, and wrong usage
 
 
 def test_a_chapter_is_printed_for_a_class(agrad):
@@ -307,8 +280,8 @@ def test_what_was_typed_is_answered(agrad, chapter, skipped, given, said):
     assert said in " ".join(agrad("learn", chapter, given="skip\n" * skipped + given)[0].split())
 
 
-@pytest.mark.parametrize(
-    ("text", "waits"),
+@each(
+    "text, waits",
     [
         ("graph (z", False),
         ("1 +", False),

@@ -7,6 +7,7 @@ import subprocess
 
 import launch
 import pytest
+from rows import each
 
 from agrad.cli.terminal.terminal import coloured, drawable, stand_ins
 
@@ -47,8 +48,8 @@ def bytes_of(environment, tmp_path):
     return run
 
 
-@pytest.mark.parametrize(
-    ("words", "terminal", "settings", "expected"),
+@each(
+    "words, terminal, settings, expected",
     [
         ([], True, {}, COLOURED),
         ([], False, {}, PLAIN),
@@ -127,7 +128,7 @@ def test_a_locale_without_unicode_needs_no_option(bytes_of):
     assert bytes_of(*GRAPH, PYTHONIOENCODING="latin-1") == (ASCII.encode(), b"")
 
 
-@pytest.mark.parametrize("command", [["help"], ["help", "for"], ["functions"], ["eval", "--help"], ["man"]])
+@each("command", [["help"], ["help", "for"], ["functions"], ["eval", "--help"], ["man"]])
 def test_help_without_unicode(bytes_of, command):
     out, err = bytes_of("--ascii", *command)
     assert (out.isascii(), err) == (True, b"")

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 from picturing import Picturing
+from rows import each
 from screens import above_toolbar, telling_its_cursor
 
 from agrad.cli.output import inline, text
@@ -45,7 +46,7 @@ def light(colour):
     return np.dot(linear, [0.2126, 0.7152, 0.0722])
 
 
-@pytest.mark.parametrize(("colour", "least"), [(inline._GREY, 4.5), *((one, 3.0) for one in inline._CURVES)])
+@each("colour, least", [(inline._GREY, 4.5), *((one, 3.0) for one in inline._CURVES)])
 def test_each_colour_can_be_read_on_light_and_on_dark(colour, least):
     assert 1.05 / (light(colour) + 0.05) >= least
     assert (light(colour) + 0.05) / 0.05 >= least

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import each
 
 from agrad.cli.output.plot_canvas import LogScale, draw
 from agrad.grammar.results import Curve, Plot
@@ -79,8 +80,8 @@ def test_colour_is_only_where_it_is_asked_for_and_changes_nothing_else():
     assert ESCAPE.sub("", coloured) == bare
 
 
-@pytest.mark.parametrize(
-    ("ends", "labels"),
+@each(
+    "ends, labels",
     [
         ("-2..2", "-2 -1.5 -1 -0.5 0 0.5 1 1.5 2"),
         ("0..1", "0 0.2 0.4 0.6 0.8 1"),
@@ -95,15 +96,15 @@ def test_ticks_are_at_round_numbers_with_the_digits_that_tell_them_apart(ends, l
     assert picture(f"plot x for x in {ends}", 76)[-2].split() == labels.split()
 
 
-@pytest.mark.parametrize("height", [6, 8, 10, 13])
-@pytest.mark.parametrize("ends", [(19.1, 82), (0.3, 0.9), (-70, 130), (3, 4)])
+@each("height", [6, 8, 10, 13])
+@each("ends", [(19.1, 82), (0.3, 0.9), (-70, 130), (3, 4)])
 def test_there_are_two_ticks_at_least(ends, height):
     rows = draw(Plot((Curve("y", (0, 1), ends),)), 40, height).split("\n")
     assert sum("┤" in row for row in rows) >= 2
 
 
-@pytest.mark.parametrize(
-    ("ends", "ticks"),
+@each(
+    "ends, ticks",
     [
         ((23, 1012), [100, 1000]),
         ((15, 980), [20, 500]),
@@ -120,7 +121,7 @@ def test_an_index_has_whole_ticks_only():
     assert picture("plot [1, 5]", 70)[-2].split() == ["0", "1"]
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         "[2]",

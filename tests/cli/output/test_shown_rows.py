@@ -3,10 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from rows import each
 
 from agrad.cli.output.text import format_rows
 from agrad.cli.repl.printer import PromptPrinter
@@ -29,7 +29,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("array", "text"), SHOWN)
+@each("array, text", SHOWN)
 def test_an_array_as_it_is_shown(array, text):
     assert format_rows(np.asarray(array, float)) == text
 

@@ -1,14 +1,14 @@
 """Text with a terminal's escape codes as a picture."""
 
-import pytest
+from rows import each
 
 from agrad.cli.output.pictures import Look, html, pieces, svg
 
 PLAIN = Look()
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
+@each(
+    "text, lines",
     [
         ("", [[]]),
         ("a\n\nb", [[("a", PLAIN)], [], [("b", PLAIN)]]),
@@ -27,7 +27,7 @@ def test_the_pieces_of_a_text(text, lines):
     assert pieces(text) == lines
 
 
-@pytest.mark.parametrize("draw", [svg, html])
+@each("draw", [svg, html])
 def test_titles_and_texts_are_escaped(draw):
     made = draw("<&>\n\x1b[31m</pre>\x1b[0m", '<t>"&\x07', "light")
     assert "<title>&lt;t&gt;&quot;&amp;\ufffd</title>" in made

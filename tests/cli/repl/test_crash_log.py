@@ -284,14 +284,6 @@ def test_a_file_that_was_told_of_is_not_told_of_again(environment, tmp_path, agr
     assert resumed(agrad, "tensor(d)\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
 
 
-def test_a_crash_log_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
-    folder = tmp_path / "agrad" / "sessions"
-    folder.mkdir(parents=True)
-    text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5], "read": [1]}\n'
-    (folder / "1.jsonl").write_text(text)
-    assert resumed(agrad, "x\n") == ("1\n", "restored 1 statement from 14:03: x\n", 0)
-
-
 def test_the_arguments_that_a_script_did_not_get_come_back(environment, tmp_path):
     del environment["PROMPT_TOOLKIT_NO_CPR"]
     (tmp_path / "s.ag").write_text("def f() = args\n")
@@ -339,66 +331,12 @@ def test_a_record_that_was_not_finished_is_passed_over_and_written_after(environ
     assert resumed(agrad, "x + z\n")[:2] == ("6\n", "restored 4 statements from 14:03: x, z\n")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\x00\xff\xfe\n",
-        b"[]\n1\nnull\n",
-        b'{"ran": [0, 5]}\n',
-        b'{"text": "x = 1", "name": "session", "line": 1, "file": false}\n',
-        b'{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5]}\n{"cut": 0}\n',
-    ],
-)
-def test_a_crash_log_without_a_statement_is_none(content, tmp_path, agrad):
-    folder = tmp_path / "agrad" / "sessions"
-    folder.mkdir(parents=True)
-    (folder / "1.jsonl").write_bytes(content)
-    assert resumed(agrad, "1\n") == ("1\n", "there is no session to restore\n", 0)
-
-
-@pytest.mark.parametrize("damage", ["[]", '"1"', "-1", "1.5", "{}"])
-def test_a_crash_log_is_read_up_to_a_statement_whose_seed_is_damaged(tmp_path, agrad, damage):
-    folder = tmp_path / "agrad" / "sessions"
-    folder.mkdir(parents=True)
-    lines = [
-        '{"text": "x = 1; y = rand(); z = 2", "name": "session", "line": 1, "file": false}',
-        '{"ran": [0, 5]}',
-        f'{{"ran": [7, 17], "seed": {damage}}}',
-        '{"ran": [19, 24]}',
-        "[" * 100_000,
-    ]
-    (folder / "1.jsonl").write_text("\n".join(lines) + "\n")
-    assert resumed(agrad, "x\n") == ("1\n", "restored 1 statement from 14:03: x\n", 0)
-
-
-@pytest.mark.parametrize("place", ["[0, 4]", "[1, 5]", "[-3, 99]"])
-def test_a_crash_log_that_does_not_fit_is_an_error(place, tmp_path, agrad):
-    folder = tmp_path / "agrad" / "sessions"
-    folder.mkdir(parents=True)
-    text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": ' + place + "}\n"
-    (folder / "1.jsonl").write_text(text)
-    out, err, code = resumed(agrad, "1\n")
-    assert (out, code) == ("1\n", 2)
-    assert err.startswith("error[syntax]: this is no longer parsed as it was\n")
-    assert (folder / "1.jsonl").read_text() == text
-
-
 def test_nothing_is_written_again(environment, tmp_path, agrad):
     killed(environment, tmp_path, "x = 2", 'save "s.ag"', "var y = 3; z = y*x", 'graph z to "g.json"')
     (tmp_path / "s.ag").unlink()
     (tmp_path / "g.json").unlink()
     assert resumed(agrad, "z\n")[0] == "6\n"
     assert not (tmp_path / "s.ag").exists() and not (tmp_path / "g.json").exists()
-
-
-def test_what_a_file_did_comes_back_without_the_file(environment, tmp_path, agrad):
-    assert resumed(agrad, "", "start.ag") == (
-        "",
-        "Usage: agrad repl [OPTIONS] [FILE]\nTry 'agrad repl --help' for help.\n\n"
-        "Error: --resume also restores what a FILE did: leave FILE out\n",
-        2,
-    )
 
 
 def test_old_crash_logs_are_removed(environment, tmp_path, monkeypatch):
@@ -586,20 +524,6 @@ def test_a_session_is_dismissed(environment, tmp_path, agrad):
     assert agrad("sessions", "--dismiss", "1")[2] == 0
     assert agrad("repl", "--resume", given="")[1] == "there is no session to restore\n"
     assert agrad("sessions") == ("no session is kept yet\n", "", 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message", "code"),
-    [
-        (("--resume", "7"), "there is no session 7: agrad sessions lists them", 1),
-        (("--resume", "0"), "sessions are counted from 1", 2),
-        (("--resume", "s.ag"), "--resume also restores what a FILE did: leave FILE out", 2),
-        (("--resume", "1", "s.ag"), "--resume also restores what a FILE did: leave FILE out", 2),
-    ],
-)
-def test_what_is_not_restored(agrad, arguments, message, code):
-    _, err, found = agrad("repl", *arguments, given="")
-    assert message in err and found == code
 
 
 def test_only_the_last_sessions_are_kept(environment, tmp_path, agrad, monkeypatch):

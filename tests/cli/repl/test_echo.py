@@ -1,7 +1,8 @@
 """The line that says what a statement has changed, and commands without an operand."""
 
 import pytest
-from screens import Terminal, telling_its_cursor
+from rows import each
+from screens import Terminal
 
 from agrad.cli.repl.printer import Echo
 from agrad.grammar.prompt.changes import Changes
@@ -73,7 +74,7 @@ FOLDED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "width", "said"), FOLDED)
+@each("text, width, said", FOLDED)
 def test_what_has_changed_is_folded_between_names(text, width, said):
     session = Session()
     session.settings.echo, session.settings.width = True, width
@@ -88,12 +89,12 @@ def test_what_has_changed_is_folded_between_names(text, width, said):
 QUIET = ["fit b ~ p*a over p from p=1", "minimize (x - 3)**2 over x", "backward y trace", "undo"]
 
 
-@pytest.mark.parametrize(("texts", "said"), SAID)
+@each("texts, said", SAID)
 def test_a_line_says_what_has_changed(texts, said):
     assert lines_of(*texts) == said
 
 
-@pytest.mark.parametrize("text", QUIET)
+@each("text", QUIET)
 def test_nothing_is_said_twice(text, capsys):
     session = Session()
     session.steps.depth, session.settings.echo = 10, True
@@ -122,7 +123,7 @@ BARE = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "run"), BARE)
+@each("typed, run", BARE)
 def test_a_bare_command_is_about_the_newest_graph(typed, run):
     session = Session()
     session.run("var x = 2; var w = 3; y = w*2; z = x**2; k = 4")
@@ -144,26 +145,6 @@ def test_set_echo_can_be_undone():
     assert not session.settings.echo
     session.run("undo")
     assert session.settings.echo
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_at_a_terminal(environment, tmp_path, variables):
-    environment = telling_its_cursor(environment)
-    with Terminal(environment | {"AGRAD_ECHO": "1"} | variables, folder=tmp_path) as one:
-        one.see("agrad>")
-        for typed, seen in (
-            ("var x = 2", "agrad 2>"),
-            ("y = x**2*3", "y = 12\nagrad 3>"),
-            ("z = x*4;", "agrad 4>"),
-            ("graph", "graph z\ngraph of z"),
-            ("backward y", "x.grad = 12\nagrad 6>"),
-            ("set echo off", "agrad 7>"),
-            ("q = x*8", "q = x*8\nagrad 8>"),
-        ):
-            one.type(f"{typed}\r")
-            one.wait_for(lambda seen=seen: seen in one.numbered(), seen)
-        assert "z = 8" not in one.numbered() and "q = 16" not in one.numbered()
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from screens import Terminal, telling_its_cursor
+from rows import each
 from session_state import assert_same, picture
 from thinned import thinned
 
@@ -115,13 +115,13 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "line"), LINES)
+@each("text, line", LINES)
 def test_the_line_of_a_text(text, line):
     assert Live(opened())(text) == line
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "line"),
+@each(
+    "before, after, line",
     [
         ("x", "**2*k", "= 16   d/dx 16"),
         ("sin(", "x)", "sin(‹x›)   = 0.9093   d/dx -0.4161"),
@@ -237,25 +237,6 @@ def test_it_never_changes_anything(number, tmp_path, monkeypatch):
     assert list(session.names) == list(names) and all(session.names[name] is value for name, value in names.items())
     assert (heard, len(session.steps), session.line) == ([], steps, line)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 20)])
-def test_at_a_terminal(environment, tmp_path, columns, rows):
-    environment = telling_its_cursor(environment)
-    with Terminal(environment, columns=columns, rows=rows, folder=tmp_path) as one:
-        one.see("agrad>", "no graph yet")
-        one.enter("var x = 2")
-        one.type("x**2*3")
-        one.wait_for(lambda: one.lines()[-1] == " = 12   d/dx 12", "the live line")
-        one.type("\x1bOQ")
-        one.wait_for(lambda: "d/dx" not in one.lines()[-1], "the toolbar")
-        one.type("\x1bOQ")
-        one.wait_for(lambda: one.lines()[-1] == " = 12   d/dx 12", "the live line")
-        one.type("\x15sin(")
-        one.wait_for(lambda: one.lines()[-1] == " sin(‹x›)", "how it is called")
-        one.type("\x03")
-        one.wait_for(lambda: "1 leaf" in one.lines()[-1], "the toolbar")
 
 
 WITHOUT_NUMPY = """

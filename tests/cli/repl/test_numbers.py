@@ -6,7 +6,6 @@ import random
 import re
 
 import pytest
-from screens import Terminal, telling_its_cursor
 from thinned import thinned
 
 from agrad.cli import settings
@@ -194,50 +193,6 @@ def test_messages_history_results_and_again_agree(number, tmp_path, monkeypatch)
     model.play(10)
     model.agree()
     model.close()  # a process has some thousand files
-
-
-@pytest.fixture
-def environment(environment):
-    """A terminal that tells where its cursor is, as all but the dumbest do."""
-    return telling_its_cursor(environment)
-
-
-@pytest.mark.long
-def test_the_prompt_shows_the_number_that_messages_have(environment, tmp_path):
-    with Terminal(environment, folder=tmp_path) as one:
-        one.see("agrad>")
-        one.enter("x = 2; y = 3")
-        one.enter("sin(q)", "fix")
-        one.type("for i in range(2):\r")
-        one.see("...>")
-        one.enter("x += i")
-        one.type("\r")
-        one.see("agrad>")
-        one.enter("q = 1")
-        one.enter("again 2", "0.8414709848")
-        one.enter("undo", "took back: q = 1")
-        one.enter("redo", "brought back: q = 1")
-        one.enter("_5*2", "1.68294197")
-        lines = one.numbered().split("\n")
-        assert lines[1 : lines.index("agrad 9>")] == [
-            "agrad 1> x = 2; y = 3",
-            "agrad 2> sin(q)",
-            "error[name]: q has no value",
-            "  session line 2 | sin(q)",
-            "                 |     ^",
-            "  fix: give it one: q = 1",
-            "agrad 3> for i in range(2):",
-            "    ...>     x += i",
-            "agrad 4> q = 1",
-            "agrad 5> again 2",
-            "0.8414709848",
-            "agrad 6> undo",
-            "took back: q = 1",
-            "agrad 7> redo",
-            "brought back: q = 1; sin(q)",
-            "agrad 8> _5*2",
-            "1.68294197",
-        ]
 
 
 TRANSCRIPTS = [

@@ -6,6 +6,7 @@
 import re
 
 import pytest
+from rows import each
 from scenes import PINNED, SCENES, home, pinned, played, settings
 
 QUICK = {("numbers", "80x24"), ("errors", "80x24")}
@@ -25,7 +26,7 @@ def test_each_file_belongs_to_a_scene():
     assert {path.name for path in PINNED.iterdir()} == {f"{name}.txt" for name in SCENES}
 
 
-@pytest.mark.parametrize("name", SCENES)
+@each("name", SCENES)
 def test_all_colours_can_be_read_on_light_and_on_dark(name):
     for look, screens in pinned(name).items():
         for screen in screens:
@@ -38,7 +39,7 @@ def test_all_colours_can_be_read_on_light_and_on_dark(name):
                 assert not {word for line in told for word in READABLE if re.search(rf"\b{word}\b ['\"]", line)}
 
 
-@pytest.mark.parametrize("name", SCENES)
+@each("name", SCENES)
 def test_no_line_is_wider_than_its_screen_and_dumb_screens_have_no_looks(name):
     for look, screens in pinned(name).items():
         columns = int(look.partition("x")[0]) if look[0].isdigit() else 80

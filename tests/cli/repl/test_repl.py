@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rows import each
 from screens import PATIENCE, Terminal
 from thinned import thinned
 
@@ -53,7 +54,7 @@ UNREAD = {
 }
 
 
-@pytest.mark.parametrize("block", UNREAD)
+@each("block", UNREAD)
 def test_the_rest_of_a_block_whose_header_cannot_be_read_is_left_out(block):
     session, found = Session(), []
     prompt = ">>> " if block.startswith(">") else ""
@@ -173,8 +174,8 @@ def test_a_history_that_cannot_be_kept_is_one_note(typed, tmp_path):
     assert err == f"note: what you type is not kept after this session: {path}: File exists\n"
 
 
-@pytest.mark.parametrize(
-    ("stop", "said"),
+@each(
+    "stop, said",
     [
         (KeyboardInterrupt(), "everything is as before this statement"),
         (KeyboardInterrupt("undo took back 1 of 2 statements"), "undo took back 1 of 2 statements"),

@@ -5,6 +5,7 @@ import time
 import pytest
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import to_plain_text
+from rows import each
 
 from agrad.cli.repl.editor import Words
 from agrad.engine.autodiff.optim import STEPS
@@ -47,8 +48,8 @@ def test_names_functions_and_commands(tab):
     assert tab("zzz") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each(
+    "text, words",
     [
         ("grad ", ["w", "a"]),
         ("backward ", ["d", "b"]),
@@ -96,7 +97,7 @@ def test_what_the_place_asks_for(tab, text, words):
     assert tab(text) == words
 
 
-@pytest.mark.parametrize("text", ['print "si', "# si", "2", "x.5.", "x = )si", "1 2 si", "3 +* si"])
+@each("text", ['print "si', "# si", "2", "x.5.", "x = )si", "1 2 si", "3 +* si"])
 def test_nothing_fits_in_strings_in_comments_and_behind_mistakes(tab, text):
     assert tab(text) == []
 

@@ -9,6 +9,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.search import SearchDirection, SearchState
 from prompt_toolkit.validation import ValidationError
+from rows import each
 
 from agrad.cli.repl.editor import Highlighter, KeptHistory, highlighted, search_quickly
 from agrad.cli.repl.plain import answered
@@ -95,8 +96,8 @@ def test_an_error_in_a_pasted_block_has_its_line(typed):
     assert "session line 5 | sin(p)" in err
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
+@each(
+    "text, left",
     [
         ("x = 2\ny = 3\n", "x = 2\ny = 3\n"),
         ("agrad> x = 2\nagrad> x*3\n6\nagrad> \n", "x = 2\nx*3\n\n"),
@@ -127,8 +128,8 @@ def test_a_torch_snippet_can_be_pasted(typed):
 # Mistakes
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
+@each(
+    "text, place, message",
     [
         ("2+3)", 3, "this `)` closes nothing   fix: delete it, or open one before it"),
         ("x = = 2", 4, None),
@@ -149,7 +150,7 @@ def test_a_line_with_a_mistake_does_not_run_and_can_be_mended(typed):
     assert typed("2+3)\r" + DELETE + "\r" + CTRL_D) == ("5\n", "")
 
 
-@pytest.mark.parametrize("text", ["", "# nothing", "sin(q)", "x = 3", "def f(x):\n    return x\n"])
+@each("text", ["", "# nothing", "sin(q)", "x = 3", "def f(x):\n    return x\n"])
 def test_what_can_be_parsed_is_let_through(text):
     SyntaxValidator(lambda text: text).validate(Document(text))
 
@@ -157,8 +158,8 @@ def test_what_can_be_parsed_is_let_through(text):
 # Questions
 
 
-@pytest.mark.parametrize(
-    ("text", "command"),
+@each(
+    "text, command",
     [
         ("?", "help"),
         ("? sin", "help sin"),
@@ -202,8 +203,8 @@ def test_tokens_are_coloured_by_their_kind():
     assert ("class:comment", "# hi") in coloured("1\n2 # hi")[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "strangers"),
+@each(
+    "text, strangers",
     [
         ("y = x*q + sin(r) ", "q r"),
         ("x.grad + pi ", ""),
@@ -333,8 +334,8 @@ def test_a_state_folder_that_is_no_absolute_path_is_ignored(place, tmp_path, mon
     assert state_folder() == str(tmp_path / ".local" / "state" / "agrad")
 
 
-@pytest.mark.parametrize(
-    ("pasted", "lines"),
+@each(
+    "pasted, lines",
     [
         ("for i in x:\n\ty = i\n\t\tz\n", "for i in x:\n    y = i\n        z\n"),
         (">>> for i in x:\n...   \ty\n", "for i in x:\n    y\n"),

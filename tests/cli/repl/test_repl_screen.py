@@ -4,17 +4,15 @@ import os
 import re
 import stat
 import sys
-import time
 
 import pytest
 import slow_numpy
-from screens import PATIENCE, Terminal, above_toolbar, telling_its_cursor, terminals
+from screens import Terminal, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.repl.plain import greeting
 
 pytestmark = pytest.mark.long
 
-PROMPT = "agrad> "
 ENTER, TAB, UP, DOWN, RIGHT = "\r", "\t", "\x1b[A", "\x1b[B", "\x1b[C"
 CTRL_C, CTRL_D, CTRL_R, EDITOR = "\x03", "\x04", "\x12", "\x18\x05"
 
@@ -24,94 +22,6 @@ def terminal(environment, tmp_path):
     """Sessions on terminals."""
     with terminals(telling_its_cursor(environment), tmp_path) as opening:
         yield opening
-
-
-SESSION = (
-    ("var a = [1, 2, 3, 4]", ()),
-    ("b = a**2", ()),
-    ("d = mean(b*2)", ()),
-    ("d", ("15   <MeanBackward>",)),
-    ("graph d", ("= 15",)),
-    ("backward d", ()),
-    ("backward d", ("fix:",)),
-    ("a.grad", ("[1, 2, 3, 4]",)),
-)
-
-
-def shown():
-    return [
-        greeting(),
-        "agrad> var a = [1, 2, 3, 4]",
-        "agrad> b = a**2",
-        "agrad> d = mean(b*2)",
-        "agrad> d",
-        "15   <MeanBackward>",
-        "agrad> graph d",
-        "graph of d: 4 nodes, 1 leaf, held",
-        "  %1  a              leaf  (4)  requires grad   grad none",
-        "  %2  b = a**2       Pow   (4)  saves %1",
-        "  %3  b*2            Mul   (4)",
-        "  %4  d = mean(b*2)  Mean  ()   = 15",
-        "agrad> backward d",
-        "agrad> backward d",
-        "error[freed]: d cannot be differentiated: part of its graph was freed",
-        "  session line 2 | b = a**2",
-        "                 |     ^^^^ PowBackward lost its saved values",
-        "  session line 6 | backward d",
-        "                 | ^^^^^^^^^^ … here",
-        "  fix: backward d retain   at line 6, or again 2..3",
-        "  fix: undo   brings it back; then backward d retain",
-        "agrad> a.grad",
-        "[1, 2, 3, 4]",
-        "agrad>",
-    ]
-
-
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 60)])
-def test_a_long_session(terminal, columns, rows):
-    one = terminal(columns=columns, rows=rows)
-    for line, texts in SESSION:
-        lines = one.enter(line, *texts)
-    assert above_toolbar(lines).split("\n") == shown()[1 - rows :]  # the last line is the toolbar
-    assert re.fullmatch(r" 1 leaf   3 nodes, freed   \S+ m?s", lines[-1])
-    one.enter("help sinn", "fix: help sin")
-    one.type("def f(x):\r")
-    one.see("  ...>")
-    one.enter("return x**2")
-    one.type(ENTER)
-    one.see("return x**2\nagrad>")
-    lines = one.enter("f(a)", "<PowBackward>")
-    assert above_toolbar(lines).split("\n")[-5:] == [
-        "agrad> def f(x):",
-        "  ...>     return x**2",
-        "agrad> f(a)",
-        "[1, 4, 9, 16]   <PowBackward>",
-        "agrad>",
-    ]
-    one.type(CTRL_D)
-    assert one.process.wait(PATIENCE) == 0
-
-
-def test_tab_shows_what_fits_and_enter_chooses(terminal):
-    one = terminal()
-    one.enter("var lone = 2")
-    one.enter("other = lone**3")
-    one.type("backward ")
-    one.type(TAB)
-    one.see("backward other")
-    one.type(" " + TAB)
-    lines = one.see("retain        keeps the graph for another backward", "seed ")
-    assert [line.split()[0] for line in lines if line.startswith("    ")][:5] == [
-        *("retain", "create_graph", "fresh", "trace", "seed"),
-    ]
-    one.type(DOWN)
-    one.see("backward other retain")
-    one.type(ENTER)
-    lines = one.see("backward other retain")
-    assert "keeps the graph" not in "\n".join(lines)
-    one.type(ENTER)
-    one.see("held")
-    one.enter("grad lone", "lone.grad = 12")
 
 
 @pytest.mark.parametrize("bare", [False, True])
@@ -223,18 +133,6 @@ def test_a_paste_that_the_terminal_does_not_mark(terminal):
     ]
 
 
-def test_ctrl_c_clears_the_line_and_stops_a_statement(terminal):
-    one = terminal()
-    one.enter("x = 6")
-    one.type("x = 7 +")
-    one.see("x = 7 +")
-    one.type(CTRL_C)
-    one.see("x = 7 +\nagrad>")
-    one.interrupt()
-    one.see("interrupted: everything is as before this statement\nagrad>")
-    one.enter("x*7", "\n42\n")
-
-
 def test_ctrl_z_is_never_typed(terminal):
     one = terminal()
     one.type("6*\x1a7\r")  # a session that no shell waits for is not stopped
@@ -259,16 +157,6 @@ def test_a_graph_is_folded_below_its_last_column(terminal):
     one.enter("graph loss", "\n      = 3.637189707   freed by line 4, took %2 %3\n      retained   grad 1\n")
 
 
-def test_a_long_page_goes_through_the_pager(terminal, tmp_path):
-    pager = tmp_path / "pager"
-    pager.write_text(f"#!{sys.executable}\nimport sys\nprint('paged', len(sys.stdin.read().splitlines()) > 24)\n")
-    os.chmod(pager, stat.S_IRWXU)
-    one = terminal(PAGER=str(pager))
-    one.enter("help", "paged True")
-    lines = one.enter("sin?", "The sine")
-    assert "paged" not in "\n".join(lines[3:])
-
-
 def test_tables_are_as_narrow_as_the_terminal(terminal):
     one = terminal(columns=50, rows=40)
     one.enter("var a = arange(50)")
@@ -290,31 +178,6 @@ def test_vi_keys_and_their_mode(environment, tmp_path):
         one.see("agrad> x + 3")
 
 
-def test_a_dumb_terminal_has_neither_toolbar_nor_colour_and_edits_the_line_itself(terminal):
-    one = terminal(TERM="dumb")
-    for line, below in (
-        ("var a = 3", "var a = 3\nagrad>"),
-        ("a", "3   <leaf>\nagrad>"),
-        ("def f(x):", "\n  ...>"),
-        ("    return x*2", "2\n  ...>"),
-        ("", "\nagrad>"),
-        ("f(a)", "6   <MulBackward>\nagrad>"),
-        ("1 +* 2", "error[syntax]: a value is missing between `+` and `*`"),
-    ):
-        one.type(f"{line}\r")
-        one.see(below)
-    one.see("^\nagrad>")
-    one.type("oops")
-    one.see("agrad> oops")
-    one.type(CTRL_C)
-    assert one.see("oops^C\nagrad>")[:9] == [
-        greeting(),
-        *("agrad> var a = 3", "agrad> a", "3   <leaf>"),
-        *("agrad> def f(x):", "  ...>     return x*2", "  ...>", "agrad> f(a)", "6   <MulBackward>"),
-    ]
-    assert "\x1b" not in one.shown
-
-
 def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
     (tmp_path / "nowhere").write_text("")
     one = terminal(XDG_STATE_HOME=str(tmp_path / "nowhere"), columns=200)
@@ -322,13 +185,6 @@ def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
     assert [line.partition(":")[2][:40] for line in lines if line.startswith("note")] == [
         " what you type is not kept after this se"
     ]
-
-
-def test_the_first_prompt_comes_soon(environment, tmp_path):
-    start = time.monotonic()
-    with Terminal(telling_its_cursor(environment), folder=tmp_path) as one:
-        one.until("agrad>")
-        assert time.monotonic() - start < 30
 
 
 def test_the_screen_is_cleared_and_a_search_without_result_says_so(terminal):

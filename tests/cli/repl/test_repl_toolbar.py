@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
+from rows import each
 
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.repl.toolbar import Mistake, Toolbar, behind, cut, duration, first_that_fits, inside_no_grad, live_lines
@@ -33,8 +34,8 @@ def test_before_there_is_anything_it_says_how_to_begin():
         assert Toolbar(Session())() == " no graph yet: var x = 2 makes a leaf"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each(
+    "text, words",
     [
         ("k = 3", ""),
         ("var a = 2", "1 leaf"),
@@ -76,8 +77,8 @@ def test_of_a_large_graph_a_part_is_looked_at():
     assert toolbar.told == "over 10000 nodes, held"
 
 
-@pytest.mark.parametrize(
-    ("text", "inside"),
+@each(
+    "text, inside",
     [
         ("x = 1", False),
         ("no_grad:\n    w -= 1", True),
@@ -91,8 +92,8 @@ def test_no_grad_is_told_while_its_block_is_typed(text, inside):
     assert inside_no_grad(text) == inside
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@each(
+    "text, shown",
     [
         ("d", "60   <MeanBackward>\n"),
         ("a", "[1, 2]   <leaf>\n"),
@@ -118,8 +119,8 @@ def test_the_kind_is_dim_where_there_is_colour(monkeypatch, capsys):
     assert capsys.readouterr().out == "2   \x1b[2m<leaf>\x1b[0m\n"
 
 
-@pytest.mark.parametrize("width", [20, 40, 80])
-@pytest.mark.parametrize(
+@each("width", [20, 40, 80])
+@each(
     "text", ["x = arange(60)/7; x", "var x = 0.1 + rand(81); x*2", "var x = 0.1 + rand(50); backward sum(x*x); grad x"]
 )
 def test_long_values_are_broken_between_their_entries(width, text, capsys):
@@ -144,8 +145,8 @@ def test_a_text_is_never_broken(capsys):
 MEND = "\n     mend it, mend\n     it, mend it,"
 
 
-@pytest.mark.parametrize(
-    ("message", "fix", "above", "below"),
+@each(
+    "message, fix, above, below",
     [
         ("short", "   fix: mend", "short   fix: mend", ""),
         ("a message that is so", "   fix: mend it", "a message that is so", "   fix: mend it"),
@@ -166,8 +167,8 @@ def test_what_a_narrow_line_cannot_tell_stands_below_it(message, fix, above, bel
 FREED = "var a = [1, 2, 3, 4]; b = a**2; c = sum(b*b); d = mean(a*a); backward c"
 
 
-@pytest.mark.parametrize(
-    ("room", "line"),
+@each(
+    "room, line",
     [
         (80, "1 leaf   5 nodes, 8 bytes saved, 3 of them freed   1.2 ms"),
         (50, "1 leaf   5 nodes, 3 of them freed   1.2 ms"),
@@ -188,8 +189,8 @@ def test_a_narrow_toolbar_tells_what_matters_first(room, line):
 SIGNED = "conv(input, kernel, ‹stride=1›, padding=0, bias=None)   = 16.05   d/dx 12.25   d/dy 3"
 
 
-@pytest.mark.parametrize(
-    ("line", "room", "shown"),
+@each(
+    "line, room, shown",
     [
         (SIGNED, 90, SIGNED),
         (SIGNED, 80, "conv(input, kernel, ‹stride=1›, padding=0, bias=None)   = 16.05   d/dx 12.25 …"),
@@ -217,7 +218,7 @@ def test_no_line_is_longer_than_its_room(line, room):
     assert {word.rstrip(",") for word in cut(line, room).split()} <= {*(word.rstrip(",") for word in line.split()), "…"}
 
 
-@pytest.mark.parametrize("width", [24, 40, 60])
+@each("width", [24, 40, 60])
 def test_a_name_that_leaves_no_room_beside_it_has_a_line_to_itself(width):
     session = Session()
     session.settings.width = width
@@ -236,7 +237,7 @@ def test_a_name_that_leaves_no_room_beside_it_has_a_line_to_itself(width):
         ]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@each("width", [40, 60, 80, 200])
 def test_tables_fit_the_terminal(width):
     session = Session()
     session.settings.width = width
@@ -260,7 +261,7 @@ def test_what_undo_keeps_is_told_where_it_is_much():
     assert line.told.endswith("undo 3.2 MB")
 
 
-@pytest.mark.parametrize("width", [30, 40, 80])
+@each("width", [30, 40, 80])
 def test_a_check_is_as_narrow_as_the_terminal(width, capsys):
     session = Session()
     session.settings.width = width

@@ -1,7 +1,6 @@
 """Alt-Up and Alt-Down on the name of a leaf: its value moves, and with it what is shown."""
 
-import pytest
-from screens import Terminal, telling_its_cursor
+from rows import each
 
 from agrad.grammar.prompt.graphs import Stepping
 from agrad.grammar.session.session import Session
@@ -15,8 +14,8 @@ def opened(text):
     return session
 
 
-@pytest.mark.parametrize(
-    ("value", "up", "down"),
+@each(
+    "value, up, down",
     [
         ("2", "3", "1"),
         ("0", "1", "-1"),
@@ -56,8 +55,8 @@ def test_a_value_that_was_computed_and_is_shown_follows():
     assert (session.names["y"].value, session.names["z"].value) == (9, 10)
 
 
-@pytest.mark.parametrize(
-    ("text", "cursor", "name"),
+@each(
+    "text, cursor, name",
     [
         ("x*2", 0, "x"),
         ("x*2", 1, "x"),
@@ -92,26 +91,3 @@ def test_what_cannot_be_computed_again_is_reported_and_changes_nothing(typed):
     out, err = typed(f"var x = 1\ry = x*3 if x < 2 else x**2\ry + x{UP}{CLEAR}x\r{CTRL_D}")
     assert out == "1   <leaf>\n"
     assert "y cannot be replayed: it was built where x < 2 was true; now it is false" in err
-
-
-@pytest.mark.long
-def test_the_plot_above_is_drawn_in_its_place(environment, tmp_path):
-    environment.pop("LINES", None)  # else it comes before the size of the terminal
-    with Terminal(telling_its_cursor(environment), columns=80, rows=40, folder=tmp_path) as one:
-        one.see("agrad>")
-        one.enter("var x = 2")
-        before = one.enter("plot x*a for a in 0..1 value")
-        assert any(line.startswith("  2 ┤") for line in before)
-        one.type("x**2")
-        one.wait_for(lambda: one.lines()[-1] == " = 4   d/dx 4", "the live line")
-        one.type(LEFT * 3 + UP)
-        one.wait_for(lambda: one.lines()[-1] == " = 9   d/dx 6", "the live line")
-        after = one.see("agrad> x**2")
-        assert len(after) == len(before) and any(line.startswith("  3 ┤") for line in after)
-        places = [[n for n, line in enumerate(lines) if "0.2" in line and "0.8" in line] for lines in (before, after)]
-        assert len(places[0]) == 1 and places[0] == places[1]
-        assert one.line() == "agrad> x"
-        one.type(CLEAR)
-        screen = one.enter("undo", "took back: set x = 3")
-        assert "agrad> undo" in screen
-        one.enter("x", "2   <leaf>")

@@ -8,6 +8,7 @@ from threading import Timer
 
 import launch
 import pytest
+from rows import each
 
 from agrad.cli.terminal.progress import AFTER, Progress, duration
 from agrad.grammar.session.session import Session
@@ -35,8 +36,8 @@ class Terminal:
         return line.rstrip()
 
 
-@pytest.mark.parametrize("total", [-1, None])
-@pytest.mark.parametrize("count", [0, 1, 2, 63, 1000])
+@each("total", [-1, None])
+@each("count", [0, 1, 2, 63, 1000])
 def test_a_loop_sees_the_same_values(count, total):
     assert list(Terminal().turns(count, 0.0, total)) == list(range(count))
 
@@ -113,9 +114,7 @@ def test_the_line_is_not_written_at_every_turn():
     assert len(terminal.written) < 20 / 0.1 + 2
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (185, "3 min 5 s"), (7830, "2 h 10 min")]
-)
+@each("seconds, text", [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (185, "3 min 5 s"), (7830, "2 h 10 min")])
 def test_a_duration_in_words(seconds, text):
     assert duration(seconds) == text
 

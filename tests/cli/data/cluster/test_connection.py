@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from rows import each
 
 from agrad.cli.arguments.options import On, where
 from agrad.engine.errors import AgradError
@@ -29,8 +30,8 @@ def test_the_options_name_a_cluster():
     assert where("dask=tls://10.0.0.1:8786", None) == On("tls://10.0.0.1:8786", None)
 
 
-@pytest.mark.parametrize(
-    ("on", "workers", "message"),
+@each(
+    "on, workers, message",
     [
         (None, 2, "--workers is for a Dask cluster on this machine: --on dask"),
         ("dask=tcp://h:1", 2, "--workers is for a Dask cluster on this machine, and tcp://h:1 has its own workers"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rows import each
 
 pytest.importorskip("scipy")
 pa = pytest.importorskip("pyarrow")
@@ -67,7 +68,7 @@ class Client:
         return Done(function(*ready))
 
 
-@pytest.mark.parametrize("count", [1, 2, 16, 17, 300])
+@each("count", [1, 2, 16, 17, 300])
 def test_the_tree_of_tasks_ends_in_one(count):
     from agrad.cli.data.cluster import groups
 
@@ -126,13 +127,6 @@ def test_fit_says_which_cluster_it_needs(agrad, data):
     _, err, code = agrad("fit", *MODEL, "--on", "spark")
     assert "--on takes dask, or dask= and the address of a scheduler, and spark is neither" in err
     assert code == 2
-
-
-def test_files_that_are_not_there_are_refused(agrad):
-    assert agrad("fit", "a*x", "no.csv", "--y", "y", "--over", "a=1")[1] == "error[file]: there is no file no.csv\n"
-    assert agrad("fit", "a*x", "no/*.csv", "--y", "y", "--over", "a=1")[1].startswith(
-        "error[file]: no/*.csv has no files"
-    )
 
 
 @pytest.fixture

@@ -66,15 +66,6 @@ def test_the_names_are_those_of_the_input_below_its_folder(agrad, tmp_path):
     assert np.load(tmp_path / "two/year=2024/a.b.npy").tolist() == [[1.0], [2.0]]
 
 
-def test_two_files_with_results_of_one_name_are_refused(agrad, tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/a.csv").write_text("x\n1\n")
-    (tmp_path / "in/a.csv.gz").write_text("x\n1\n")
-    _, err, code = agrad("map", "x", "in", "-o", "out/")
-    assert err.startswith("error[file]: the results of in/a.csv and of in/a.csv.gz would both be called a.csv\n")
-    assert (code, (tmp_path / "out").exists()) == (1, False)
-
-
 def test_large_parquet_files_are_divided_at_their_row_groups(agrad, data, tmp_path):
     assert agrad("map", EXPRESSION, "data", "--keep", "n", "-o", "all.csv")[2] == 0
     assert agrad("map", EXPRESSION, "data", "--keep", "n", "-o", "out/", "--to", "csv", "--part-size", "1kB")[2] == 0

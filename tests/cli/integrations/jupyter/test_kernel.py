@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rows import each
 
 import agrad.engine as ag
 from agrad.cli.integrations.jupyter.kernel import AgradKernel
@@ -25,8 +26,8 @@ def test_completion_is_that_of_the_prompt(kernel):
     assert (kind["text"], kind["type"]) == ("w", "leaf (2)")
 
 
-@pytest.mark.parametrize(
-    ("code", "place", "first"),
+@each(
+    "code, place, first",
     [
         ("sin(w)", 2, "sin(x)"),
         ("sin(w)", 4, "w        leaf that requires grad"),
@@ -47,8 +48,8 @@ def test_help_is_on_the_word_at_the_cursor_or_the_function_around_it(kernel, cod
         assert found["data"]["text/plain"].startswith(first)
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "indent"),
+@each(
+    "code, status, indent",
     [
         ("x = 1", "complete", None),
         ("x = (1,", "incomplete", ""),
@@ -81,7 +82,7 @@ def test_a_matrix_is_a_table_and_a_large_one_is_cut():
     assert made["text/html"].endswith("<p>shape (100, 50)</p>")
 
 
-@pytest.mark.parametrize("text", ["3", '"<b>"', "(1, [1, 2])", "sin", "[]", "zeros(2, 2, 2)"])
+@each("text", ["3", '"<b>"', "(1, [1, 2])", "sin", "[]", "zeros(2, 2, 2)"])
 def test_what_is_no_table_is_text(text):
     (made,) = bundles(text)
     assert made.keys() == {"text/plain"}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from rows import each
 
 import agrad
 import agrad.engine as ag
@@ -52,8 +53,8 @@ def test_the_data_of_an_input_are_shared():
     assert (address(back), why) == (address(result.value), "")
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
+@each(
+    "value, said",
     [
         (np.array([1, 2, 3]), "int64 to float64"),
         (np.array([1, 2, 3], dtype=np.float32), "float32 to float64"),
@@ -115,8 +116,8 @@ def test_results_are_shown(capsys):
     assert "note" in err
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
+@each(
+    "line, message",
     [
         ("-i zz", "%%agrad -i zz: the notebook has no zz"),
         ("-i 2x", "%%agrad: 2x is not a name"),
@@ -128,8 +129,8 @@ def test_wrong_options(line, message):
         Shell().run(line, "x = 1")
 
 
-@pytest.mark.parametrize(
-    ("line", "cell", "message"),
+@each(
+    "line, cell, message",
     [
         ("-o zz", "x = 1", "error[name]: the cell gives zz no value"),
         ("-i backward", "x = 1", "error[syntax]: backward is a reserved word of agrad; choose another name"),

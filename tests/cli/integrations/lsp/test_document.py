@@ -1,8 +1,8 @@
 """A script in pieces, and its places as editors count them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import each
 
 from agrad.cli.integrations.lsp.document import Document
 
@@ -40,15 +40,13 @@ def test_a_place_is_found_again_from_its_line_and_column(text, encoding):
             assert document.offset(*document.position(offset)) == offset
 
 
-@pytest.mark.parametrize(
-    ("encoding", "columns"), [("utf-8", [0, 4, 6, 7]), ("utf-16", [0, 2, 3, 4]), ("utf-32", [0, 1, 2, 3])]
-)
+@each("encoding, columns", [("utf-8", [0, 4, 6, 7]), ("utf-16", [0, 2, 3, 4]), ("utf-32", [0, 1, 2, 3])])
 def test_the_units_of_each_encoding(encoding, columns):
     document = Document("a.ag", "1\n😀é,", 1, encoding)
     assert [document.position(offset) for offset in range(2, 6)] == [(1, column) for column in columns]
 
 
-@pytest.mark.parametrize(("line", "column", "offset"), [(0, 99, 3), (1, 0, 4), (1, 99, 5), (2, 0, 5), (99, 99, 5)])
+@each("line, column, offset", [(0, 99, 3), (1, 0, 4), (1, 99, 5), (2, 0, 5), (99, 99, 5)])
 def test_a_place_outside_of_the_text_is_its_nearest(line, column, offset):
     assert Document("a.ag", "abc\nd").offset(line, column) == offset
 
