@@ -27,7 +27,7 @@ from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align, truncate
-from agrad.grammar.commands.session import called
+from agrad.grammar import commands
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session.log import DEPTH, Entry, SessionLog, restore
 from agrad.grammar.session.session import Session
@@ -304,7 +304,7 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, stop_once)
         stopped = "interrupted: restored "
-    done, names = len(session.record), called(list(session.names))
+    done, names = len(session.record), commands.session.called(list(session.names))
     told = f"{_statements(count)} from {crashed.when}{where}" + (f": {names}" if names else "")
     if not stopped:
         os.truncate(crashed.file, crashed.size)

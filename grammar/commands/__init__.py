@@ -15,9 +15,10 @@ from agrad.grammar.syntax.keywords import SHAPES
 if TYPE_CHECKING:
     from agrad.grammar.commands import check as check
     from agrad.grammar.commands import gradients as gradients
+    from agrad.grammar.commands import session as session
     from agrad.grammar.commands import time as time
 else:
-    __getattr__ = lazy(__name__, "check", "gradients", "time")
+    __getattr__ = lazy(__name__, "check", "gradients", "session", "time")
 
 __all__ = ["COMMANDS", "Call", "Command"]
 
