@@ -29,6 +29,7 @@ from agrad.grammar.pytorch.names import (
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.graph_fixes import apart, edits
 from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, short, syntax_error
 from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, primed, raised
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
@@ -103,8 +104,6 @@ def of_a_module(name: str, module: str, span: Span) -> AgradError:
 
 def _option(name: str, span: Span) -> list[str]:
     """`graph d sa dot`, where sa could be an operand, too: the line with the option that is meant."""
-    from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near  # here, since it imports lark
-
     _, column = span.source.position(span.start)
     before = re.match(r"(?:.*;)?[ \t]*(\w+)[ \t]+[^ \t]", span.source.line_at(span.start)[: column - 1])
     options = OPTION_WORDS.get(before[1], ()) if before is not None else ()
