@@ -27,8 +27,6 @@ from agrad.engine.inspect.rows import (
     elided,
     numbered,
 )
-from agrad.engine.program.printer import parts
-from agrad.engine.program.trace import extract
 from agrad.engine.text import align, one_line
 
 _LEVELS = 12  # the depth of a tree; deeper nodes are drawn as separate trees below
@@ -117,8 +115,10 @@ def as_program(graph: GraphRows, precision: int | None = 10) -> str:
     Of a long one the first lines, inputs included, and the last. Raises AgradError of kind `freed` where a part of the
     graph is gone.
     """
+    from agrad.engine.program import printer, trace  # here, since few graphs are shown as programs
+
     leaves = [bare(node) for node in reversed(collect(graph.ends)) if node.op is None and node.requires_grad]
-    before, steps, after = parts(extract([bare(root) for root in graph.ends], leaves), precision)
+    before, steps, after = printer.parts(trace.extract([bare(root) for root in graph.ends], leaves), precision)
     count = len(leaves) + len(steps)
     if count > HEAD + TAIL:
         left = graph.left_out(graph.nodes - count + HEAD + TAIL)
