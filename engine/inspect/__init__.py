@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from agrad.engine.lazy import lazy
 
 if TYPE_CHECKING:
+    from agrad.engine.inspect import as_pytorch as as_pytorch
+    from agrad.engine.inspect import backward_trace as backward_trace
+    from agrad.engine.inspect import compare as compare
     from agrad.engine.inspect import dump as dump
+    from agrad.engine.inspect import explain as explain
     from agrad.engine.inspect import memory as memory
     from agrad.engine.inspect import nodes as nodes
     from agrad.engine.inspect import page as page
     from agrad.engine.inspect import undefined as undefined
 else:
-    __getattr__ = lazy(__name__, "dump", "memory", "nodes", "page", "undefined")
+    __getattr__ = lazy(__name__, *"as_pytorch backward_trace compare dump explain memory nodes page undefined".split())

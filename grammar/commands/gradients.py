@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine import inspect
 from agrad.engine.autodiff import hooks
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, options_of, step
@@ -12,9 +13,6 @@ from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.inspect.as_pytorch import as_pytorch
-from agrad.engine.inspect.backward_trace import BackwardTrace
-from agrad.engine.inspect.explain import explain
 from agrad.engine.text import fit
 from agrad.grammar.commands.check import check, leaf_to_check
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
@@ -70,13 +68,13 @@ def _check_backward(call: Call) -> None:
 def _backward(session: Session, call: Call) -> None:
     options = call.options
     if "as" in options:
-        found = as_pytorch(graphed(call, 0), as_array(options.get("seed")))
+        found = inspect.as_pytorch.as_pytorch(graphed(call, 0), as_array(options.get("seed")))
         session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
         return
     create = "create_graph" in options
     trace = None
     if "trace" in options:
-        trace = BackwardTrace(fresh="fresh" in options)
+        trace = inspect.backward_trace.BackwardTrace(fresh="fresh" in options)
     try:
         backward(
             graphed(call, 0),
@@ -298,5 +296,5 @@ def _check(session: Session, call: Call) -> None:
 def _explain(session: Session, call: Call) -> None:
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
     with scope(anomalies=False):  # it shows where they are
-        found = explain(root, leaves or None, name=call.operand(0).span.text)
+        found = inspect.explain.explain(root, leaves or None, name=call.operand(0).span.text)
     session.emit(Table(found.text(session.settings.precision, session.settings.columns)))

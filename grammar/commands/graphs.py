@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from os.path import splitext
 from typing import TYPE_CHECKING
 
+from agrad.engine import inspect
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
-from agrad.engine.inspect.compare import Comparison
-from agrad.engine.inspect.dump import FORMATS, dump
-from agrad.engine.inspect.undefined import tell_of_replay
 from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar.commands.info import describe, list_graphs, tell_of_nodes
@@ -161,7 +159,7 @@ def _typed(call: Call) -> list[str]:
 
 def forms() -> list[str]:
     """The names of the forms that a graph can be drawn in."""
-    return list(FORMATS)
+    return list(inspect.dump.FORMATS)
 
 
 def drawn(
@@ -184,13 +182,16 @@ def drawn(
     """
     if other:
         roots = [root] if isinstance(root, Tensor) else root
-        made: Dump = Comparison(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)
+        names = ([name] if isinstance(name, str) else name, others)
+        made: Dump = inspect.compare.Comparison(roots, other, names, depth, since)
     else:
-        made = dump(root, name, depth=depth, since=since)
+        made = inspect.dump.dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
     if session is not None and form == "page":
         tell_of_nodes(made, session)
-    return made.picture(form, settings.precision) if form in PICTURES else FORMATS[form](made, settings.precision)
+    if form in PICTURES:
+        return made.picture(form, settings.precision)
+    return inspect.dump.FORMATS[form](made, settings.precision)
 
 
 def write_graph(path: str, drawn: str | bytes) -> None:
@@ -332,7 +333,7 @@ def _forward(session: Session, call: Call) -> None:
             raise
     kept = len(current().undefined or [])
     forward(*roots)
-    tell_of_replay(roots, kept)
+    inspect.undefined.tell_of_replay(roots, kept)
 
 
 def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
