@@ -87,7 +87,7 @@ def least_of_numbers(program: Program) -> float:
 
 
 def of_second(program: Program, work: int) -> float:
-    """A call of machine code for the second derivatives of a program of numbers: see `sparsity.Pattern`.
+    """A call of machine code for the second derivatives of a program of numbers: see `hessian.Pattern`.
 
     Infinite where that has more instructions than machine code is made of.
     """

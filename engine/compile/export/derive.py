@@ -60,7 +60,7 @@ class Derived(Struct):
 def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
     """The program of a value, traced at these values, with its derivatives up to an order: 0, 1 or 2.
 
-    Of several programs, those of all `choices.paths`, the one whose conditions hold. Raises AgradError of kind `shape`
+    Of several programs, those of all `paths`, the one whose conditions hold. Raises AgradError of kind `shape`
     where the second derivatives are not those of one number, `guard` where the value is chosen by a condition of
     Python or of the language, and not all paths are known, and `limit` where there are too many instructions.
     """

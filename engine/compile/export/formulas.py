@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
@@ -132,7 +131,7 @@ def operations(text: str) -> int:
     return len(_OPERATIONS.findall(text))
 
 
-class Spelling(ABC):
+class Spelling(Protocol):
     """How sums, products and powers are put together. Numbers become fractions and multiples of pi where they are."""
 
     def write(self, x: terms.Term) -> str:
@@ -184,31 +183,24 @@ class Spelling(ABC):
             return self.sum(base)
         return self.name(base.text) if isinstance(base, terms.Name) else self.call(base)
 
-    @abstractmethod
     def derivative(self, name: str, text: str) -> str:
         """A line that says what a derivative is."""
 
-    @abstractmethod
     def number(self, text: str) -> Text:
         """A positive number, or a constant."""
 
-    @abstractmethod
     def fraction(self, over: Sequence[Text], under: Sequence[Text]) -> Text:
         """The product of some, divided by that of others."""
 
-    @abstractmethod
     def raised(self, base: Text, exponent: Text) -> Text:
         """A power."""
 
-    @abstractmethod
     def root(self, base: Text) -> Text:
         """A square root."""
 
-    @abstractmethod
     def name(self, name: str) -> Text:
         """A variable."""
 
-    @abstractmethod
     def call(self, one: terms.Applied) -> Text:
         """A function, or an infix operator."""
 
