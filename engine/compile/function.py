@@ -472,12 +472,9 @@ class Compiled:
                 expected = [y.value for y in ys]
         same = _alike if self._is_rolled else _same
         if len(found) != len(expected) or not all(map(same, found, expected)):
-            raise AgradError(
-                "guard",
-                "the function cannot be compiled: its result depends on more than its arguments",
-                notes=["random numbers, counters and outside values would become constants"],
-                fixes=["compile a function of its arguments only"],
-            )
+            message = "the function cannot be compiled: its result depends on more than its arguments"
+            notes = ["random numbers, counters and outside values would become constants"]
+            raise AgradError("guard", message, notes=notes, fixes=["compile a function of its arguments only"])
 
     def _entered(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Value, ...]:
         """The arguments as values of the shapes that the function was compiled for."""

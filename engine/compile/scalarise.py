@@ -94,6 +94,15 @@ def regular(value: Value) -> object:
     return value == 0.0
 
 
+def entry_names(inputs: Sequence[Input]) -> list[str]:
+    """A name for each number of some inputs, as the language writes an entry."""
+    return [
+        f"{given.name}[{', '.join(map(str, index))}]" if index else given.name
+        for given in inputs
+        for index in np.ndindex(*given.shape)
+    ]
+
+
 def scalarised(program: Program, most: int = _MANY) -> Program | None:
     """The program with a number for each entry of the inputs and outputs, in order.
 
@@ -127,13 +136,8 @@ def _scalarised(program: Program, most: int, is_final: bool) -> Program | None:
 
 
 def _expansion(program: Program, most: int, is_final: bool) -> Program | None:
-    names = [
-        f"{given.name}[{', '.join(map(str, index))}]" if index else given.name
-        for given in program.inputs
-        for index in np.ndindex(*given.shape)
-    ]
     new = _Expansion(program, most, is_final)
-    new.inputs = tuple([Input(name, ()) for name in names])
+    new.inputs = tuple([Input(name, ()) for name in entry_names(program.inputs)])
     slots: list[Any] = []
     taken = 0
     for given in program.inputs:

@@ -287,12 +287,9 @@ def missing(programs: Sequence[Program], depth: int = 0) -> str | None:
 def refusal(program: Program) -> AgradError:
     """The error for a function whose paths are not all known."""
     check = program.checks[0]
-    return AgradError(
-        "guard",
-        f"a function with a choice is not exported: this one holds only where {check.text}",
-        notes=["all its other paths were not found"] if check.read is truth else [],
-        fixes=[Hint("where(c, a, b)   chooses between two values")],
-    )
+    message = f"a function with a choice is not exported: this one holds only where {check.text}"
+    notes = ["all its other paths were not found"] if check.read is truth else []
+    return AgradError("guard", message, notes=notes, fixes=[Hint("where(c, a, b)   chooses between two values")])
 
 
 def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) -> Program:

@@ -18,12 +18,13 @@ from typing import Any, NamedTuple, Protocol
 from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.source import nested
+from agrad.engine.compile.scalarise import entry_names
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.printer import parts
 from agrad.engine.text import latex_name, printable
-from agrad.engine.values import format_shape, np, shape_of
+from agrad.engine.values import format_shape, shape_of
 
 _MOST = 2000  # parts of a formula in one line
 _LONG = 200  # parts of one with a name
@@ -302,7 +303,8 @@ class Latex(Spelling):
         inside = ", ".join([*[x.text for x in operands], *filter(None, [one.rest])])
         if one.name == "abs":
             return Text(rf"\left|{inside}\right|", ATOM)
-        return Text(rf"{_FUNCTIONS.get(one.name) or _operator(one.name)}\left({inside}\right)", ATOM)
+        name = _FUNCTIONS.get(one.name) or rf"\operatorname{{{one.name}}}".replace("_", r"\_")
+        return Text(rf"{name}\left({inside}\right)", ATOM)
 
     def bracketed(self, x: Text, binding: int) -> str:
         """The same, in brackets that grow."""
@@ -316,10 +318,6 @@ _FUNCTIONS = {
     "gamma": r"\Gamma",
 }
 _SIGNS = {"<": "<", ">": ">", "<=": r"\le", ">=": r"\ge", "==": "=", "!=": r"\ne", "%": r"\bmod"}
-
-
-def _operator(name: str) -> str:
-    return rf"\operatorname{{{name}}}".replace("_", r"\_")
 
 
 def _rank(factor: terms.Factor) -> int:
@@ -408,7 +406,7 @@ def in_latex(what: Derived, name: str, text: str) -> str:
     value, first, second, found = _results(what, spelling, _LATEX)
     called = spelling.name(name).text
     arguments = ", ".join(spelling.name(given.name).text for given in what.arguments)
-    wrt = [spelling.name(what_entry).text for what_entry in _entries([what.arguments[place] for place in what.wrt])]
+    wrt = [spelling.name(what_entry).text for what_entry in entry_names([what.arguments[place] for place in what.wrt])]
     equations = [(part, formula) for part, formula in found.parts]
     equations.append((rf"{called}\left({arguments}\right)", value))
     equations += [(rf"\frac{{\partial {called}}}{{\partial {x}}}", one) for x, one in zip(wrt, first, strict=False)]
@@ -427,26 +425,13 @@ def _results(what: Derived, spelling: Spelling, times: float = 1.0) -> tuple[str
     Raises AgradError of kind `shape` where the value is not one number.
     """
     if what.arrays:
-        raise AgradError(
-            "limit", "arrays of so many entries are not exported as formulas", fixes=[Hint("export to .c, .js or .py")]
-        )
+        message = "arrays of so many entries are not exported as formulas"
+        raise AgradError("limit", message, fixes=[Hint("export to .c, .js or .py")])
     if what.result:
-        raise AgradError(
-            "shape",
-            f"the value has shape {format_shape(what.result)}, and as a formula one number is exported",
-            fixes=[Hint("sum the entries up, or export to .c, .js or .py")],
-        )
-    inputs = tuple(Input(entry, ()) for entry in _entries(what.arguments))
+        message = f"the value has shape {format_shape(what.result)}, and as a formula one number is exported"
+        raise AgradError("shape", message, fixes=[Hint("sum the entries up, or export to .c, .js or .py")])
+    inputs = tuple(Input(entry, ()) for entry in entry_names(what.arguments))
     found = written(replace(what.program, inputs=inputs), spelling, times)
     value, *others = found.results
     first, rest = others[: what.count], others[what.count :]
     return value, first, [rest[begin : begin + what.count] for begin in range(0, len(rest), what.count or 1)], found
-
-
-def _entries(arguments: Sequence[Input]) -> list[str]:
-    """Each number of the arguments, as the language names it."""
-    return [
-        f"{given.name}[{', '.join(map(str, index))}]" if given.shape else given.name
-        for given in arguments
-        for index in np.ndindex(*given.shape)
-    ]

@@ -81,9 +81,8 @@ class Native:
         """
         reason = supports(program)
         if reason is not None:
-            raise AgradError(
-                "limit", f"there is no machine code for this program: {reason}", fixes=[Hint('backend="python"')]
-            )
+            message = f"there is no machine code for this program: {reason}"
+            raise AgradError("limit", message, fixes=[Hint('backend="python"')])
         self.program = program
         self.fast = len(program.steps) < LONG if fast is None else fast
         self._mapped = 0  # rows so far
