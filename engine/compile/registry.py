@@ -92,7 +92,3 @@ class NativeBackend(Backend):
     Its programs are simplified, and have no checks: the values that these read are further outputs, and the caller
     evaluates the checks.
     """
-
-    @abstractmethod
-    def compile(self, program: Program) -> NativeCode:
-        """Compile a program that is supported."""

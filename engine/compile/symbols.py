@@ -227,10 +227,6 @@ def _whole(name: str) -> Function:
     return lambda x: x.intrinsic(name) + 0.0
 
 
-def _sign(x: Any) -> Any:
-    return (x > 0.0).choose(1.0, (x < 0.0).choose(-1.0, (x == 0.0).choose(0.0, x)))
-
-
 def _library(name: str) -> Function:
     return lambda *operands: operands[0].call(name, *operands[1:])
 
@@ -248,7 +244,7 @@ UFUNCS: dict[str, Function] = {
     "floor": _whole("floor"),
     "ceil": _whole("ceil"),
     "trunc": _whole("trunc"),
-    "sign": _sign,
+    "sign": lambda x: (x > 0.0).choose(1.0, (x < 0.0).choose(-1.0, (x == 0.0).choose(0.0, x))),
     "copysign": lambda x, y: x.intrinsic("copysign", y),
     "heaviside": lambda x, y: (x != x).choose(x, (x > 0.0).choose(1.0, (x == 0.0).choose(y, 0.0))),
     "fmod": lambda x, y: x.fmod(y),

@@ -86,6 +86,9 @@ class Native:
         self.program = program
         self.fast = len(program.steps) < LONG if fast is None else fast
         self._mapped = 0  # rows so far
+        # Numbers to the bytes that the code reads, and a buffer of results to numbers.
+        self._pack: Callable[..., bytes] = struct.Struct(f"{len(program.inputs)}d").pack
+        self._numbers: Callable[[Any], tuple[float, ...]] = struct.Struct(f"{len(program.outputs)}d").unpack_from
         self._loops: dict[bool, Any] = {}
 
     @cached_property
@@ -137,16 +140,6 @@ class Native:
             return found if is_single else (found[0], found[1:])
 
         return call
-
-    @cached_property
-    def _pack(self) -> Callable[..., bytes]:
-        """Numbers to the bytes that the code reads."""
-        return struct.Struct(f"{len(self.program.inputs)}d").pack
-
-    @cached_property
-    def _numbers(self) -> Callable[[Any], tuple[float, ...]]:
-        """A buffer of results to numbers."""
-        return struct.Struct(f"{len(self.program.outputs)}d").unpack_from
 
     @cached_property
     def _compute(self) -> Callable[[bytes, Callable[[Any], Any]], Any]:

@@ -105,7 +105,15 @@ class KernelCode:
     # The loops
 
     def _nest(self) -> Iterator[str]:
-        yield from self._beginning()
+        program = self.schedule.program
+        yield from self.opening
+        numbers = {view.slot for view in self.kernel.reads.values() if not program.shape(view.slot)}
+        for slot in sorted(numbers):
+            if self.memory.value(slot) is None:
+                yield self.memory.number(slot, f"%n{slot}.at") + f"\n  %n{slot} = load double, ptr %n{slot}.at"
+                yield from splat(f"%n{slot}", self.lanes)
+        for one in self.kernel.sums:
+            yield f"  call void @fill(ptr %sum{one.slot}, i64 {self._entries(one)})"
         nest: Iterator[str] = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
         for axis in reversed(range(len(self.axes) - 1)):
             nest = counted(f"i{axis}", f"i{axis - 1}.loop" if axis else "entry", self.axes[axis], nest)
@@ -118,17 +126,6 @@ class KernelCode:
 
     def _entries(self, one: Sum) -> int:
         return size_of(self.schedule.program.shape(one.slot))
-
-    def _beginning(self) -> Iterator[str]:
-        yield from self.opening
-        program = self.schedule.program
-        numbers = {view.slot for view in self.kernel.reads.values() if not program.shape(view.slot)}
-        for slot in sorted(numbers):
-            if self.memory.value(slot) is None:
-                yield self.memory.number(slot, f"%n{slot}.at") + f"\n  %n{slot} = load double, ptr %n{slot}.at"
-                yield from splat(f"%n{slot}", self.lanes)
-        for one in self.kernel.sums:
-            yield f"  call void @fill(ptr %sum{one.slot}, i64 {self._entries(one)})"
 
     def _addresses(self) -> Iterator[str]:
         """Where the row of the innermost loop begins."""
