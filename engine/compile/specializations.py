@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.compile.cost import (
     calls_before_machine_code,
@@ -98,21 +98,15 @@ def is_of_data(program: Program) -> bool:
     return any(check.read is bits for check in program.checks)
 
 
-class Size(NamedTuple):
-    """About how long a specialisation is: in steps and in instructions of machine code; in ns, a call of Python and one
-    of machine code.
-    """
-
-    steps: int
-    length: int
-    called: float
-    native: float
+# About how long a specialisation is: in steps and in instructions of machine code; in ns, a call of Python and one of
+# machine code.
+Size: TypeAlias = "tuple[int, int, float, float]"
 
 
 def size_of_code(program: Program, factor: int = 1) -> Size:
     """The size of what is derived of a program, which is so many times as long."""
-    counted = len(program.steps), length_of_code(program), interpreted(program), native(program)
-    return Size(*[factor * one for one in counted])  # type: ignore[arg-type]
+    steps, called = factor * len(program.steps), factor * interpreted(program)
+    return steps, factor * length_of_code(program), called, factor * native(program)
 
 
 class Specialization:
