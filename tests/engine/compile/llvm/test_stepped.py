@@ -7,7 +7,7 @@ from refused import refuses
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import loops, target
+from agrad.engine.compile.llvm import stages, target
 from agrad.engine.compile.llvm.repeated import divided
 from agrad.engine.program import rolled
 from agrad.engine.program.passes import optimised
@@ -70,8 +70,8 @@ def test_value_gradient_and_products_with_the_hessian(f, monkeypatch):
 
 
 def test_a_matrix_of_all_iterations_is_factorised_once_for_each_loop(monkeypatch):
-    made, factorised = [], loops.factorised
-    monkeypatch.setattr(loops, "factorised", lambda matrix: made.append(matrix) or factorised(matrix))
+    made, factorised = [], stages.factorised
+    monkeypatch.setattr(stages, "factorised", lambda matrix: made.append(matrix) or factorised(matrix))
     first, second, other = points(3)
     compiled = ag.compile(implicit, *first, backend="llvm")
     compiled.value_and_grad(*first)
