@@ -6,7 +6,8 @@ import numpy as np
 from guarded import PAGE, fenced
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import loops as code
+from agrad.engine.compile.llvm import memory as allocating
+from agrad.engine.compile.llvm.loops import Loops
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import gradient_of, trace
 
@@ -38,7 +39,7 @@ def main():
     rng = np.random.default_rng(1)
     for at_end in (False, True):
         for n in [*range(1, 20), 31, 32, 33, 64, 65, 100]:
-            shim = code.np = Fenced()
+            shim = allocating.np = Fenced()
             shim.at_end = at_end
             places = rng.integers(0, n, size=n)
             x, y = shim.empty((n,)), shim.empty((n, 7))
@@ -63,7 +64,7 @@ def main():
                 )
 
             program = optimised(gradient_of(optimised(trace(f, (x, y)), again=True), (x, y), (0, 1)))
-            loops = code.Loops(program)
+            loops = Loops(program)
             for _ in range(2):
                 for found, expected in zip(loops.call(x, y), program.run(x, y), strict=True):
                     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
