@@ -403,7 +403,9 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.var": (_MOMENT, _unbiased("var")),
 }
 # Functions with another meaning, or other arguments, under PyTorch's full name.
-OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
+OWN: dict[str, Callable[..., Any]] = {
+    name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()
+}
 
 
 # Methods that mean something else in PyTorch: after `import torch` they are PyTorch's. Of arrays of NumPy some are
