@@ -66,11 +66,12 @@ def backward(
         note_read(node)
         if context.tracing is not None:
             take_behind(node)
-    # See `program.cached_replay`. A program has no hooks.
+    # See `CachedReplay` in `program.replay`. A program has no hooks.
     replay = node.cache_slot if plain and node.op is not None and not HOOKED else None
     found: Any = replay.gradients(node) if replay is not None and keeps else None
     of_numbers = by_leaves(node) if plain and replay is None and not HOOKED else None
-    if of_numbers is not None and _is_told_of(of_numbers[0], context):
+    is_told = context.listener is not None or context.anomalies  # somebody, of gradients that are not finite
+    if of_numbers is not None and is_told and not all(map(isfinite, of_numbers[0].values())):
         of_numbers = None
     order: list[Node] = []
     cut: list[Node] = []
@@ -80,7 +81,7 @@ def backward(
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
-        if (context.listener is not None or context.anomalies) and not _are_finite_numbers(found):
+        if is_told and not _are_finite_numbers(found):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked(node)
@@ -96,11 +97,6 @@ def backward(
                 step.freed = by
         else:
             free(order, by)
-
-
-def _is_told_of(found: dict[Node, float], context: Context) -> bool:
-    """Whether somebody is to be told of gradients that are not finite, and there are some."""
-    return (context.listener is not None or context.anomalies) and not all(map(isfinite, found.values()))
 
 
 def _collect(found: dict[Node, Any], storage: Storage | None, fresh: bool, context: Context) -> None:
