@@ -11,7 +11,9 @@ import click
 from agrad.cli.arguments.limits import limit_memory
 from agrad.cli.base import Command
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
+from agrad.cli.repl.plain import Opening
 from agrad.cli.terminal.terminal import folded
+from agrad.engine.text import align
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -79,8 +81,6 @@ def command(context: click.Context, chapter: str | None, listing: bool, printing
 
 def _listed(found: list[Chapter], progress: Progress) -> list[str]:
     """The chapters, with what is done, and where the lesson continues."""
-    from agrad.engine.text import align  # here, so that --help does without the engine
-
     here = _continues(found, progress)
     told = {chapter.key: "done" for chapter in found if chapter.key in progress.done}
     if progress.chapter:
@@ -97,7 +97,6 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
     """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
     from agrad.cli.lesson.chapters import say
     from agrad.cli.lesson.teacher import FOR_HELP, WORDS, Teacher
-    from agrad.cli.repl.plain import Opening
 
     limit_memory(None)
     session = new_session(precision=10)

@@ -33,6 +33,7 @@ from agrad.cli.terminal.progress import on_terminal
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, described
 from agrad.engine.errors import AgradError
+from agrad.grammar.files import replacing
 
 TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
@@ -217,7 +218,6 @@ def command(
 
 def _tell_of_draws(ask: Any) -> None:
     """Note that random numbers are the same in every row."""
-    from agrad.cli.output.text import note  # here, so that --help loads no numpy
     from agrad.grammar.session.rowwise import draws
 
     drawing = next(filter(draws, [*ask.formulas.values(), ask.where or ""]), None)
@@ -227,8 +227,6 @@ def _tell_of_draws(ask: Any) -> None:
 
 def _tell_of_constants(ask: Any, table: Any) -> None:
     """Note that a name has its value from -D, and not from the column of that name."""
-    from agrad.cli.output.text import note  # here: see above
-
     for name in ask.constants:
         if name in table.names:
             note(f"{name} is that of -D in every row: the column {name} of {table.path} is not read for it")
@@ -343,8 +341,6 @@ def _require_other(data: str, out: str | None) -> None:
 @contextmanager
 def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
     """The output. A file exists only when everything has succeeded; otherwise a message says so. Raises AgradError."""
-    from agrad.grammar.files import replacing
-
     if out is None:
         screen: Any = _Screen(sys.stdout.buffer)
         yield screen if sys.stdout.isatty() else sys.stdout.buffer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from agrad.cli.base import (
     shown_name,
 )
 from agrad.cli.output.text import Printer, note
-from agrad.cli.repl.plain import Opening
+from agrad.cli.repl.plain import Opening, statements, typed
 from agrad.cli.repl.printer import Echo, PromptPrinter
 from agrad.cli.settings import find, initial_script
 from agrad.cli.settings_table import require_ordinary
@@ -151,8 +152,6 @@ def _prompted(session: Session, vi: bool | None, message: str) -> int:
 def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[str]:
     """What a person types at the prompt, statement by statement."""
     if os.environ.get("TERM") == "dumb":
-        from agrad.cli.repl.plain import typed  # here, since few terminals are dumb
-
         return typed(session, opening)
     # Here, since prompt_toolkit takes longer to load than everything else.
     from agrad.cli.repl.prompt import prompted
@@ -163,8 +162,6 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
 
 def piped(message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
-    from agrad.cli.repl.plain import statements
-
     if message:
         click.echo(message, err=True)
     return statements(sys.stdin.buffer)
@@ -172,8 +169,6 @@ def piped(message: str = "") -> Iterator[str]:
 
 def _initialise(session: Session) -> None:
     """Run init.ag, if there is one; even if it fails, the session opens, and `undo` does not take it back."""
-    import shutil  # here, since a session from a pipe does not need it
-
     session.settings.width = shutil.get_terminal_size().columns
     path = initial_script()
     if path is None:

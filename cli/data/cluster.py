@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from agrad.cli import __version__
 from agrad.cli.__main__ import load_all
@@ -261,7 +261,8 @@ def _pipes_ignored() -> Iterator[None]:
 # it gets its first part. It writes the file of a part itself, whole or not at all, so that a worker that ends in the
 # middle leaves nothing under that name, and Dask has another one do the part again.
 
-_LOOK = 0.05  # seconds between two looks at what is done
+_Work = TypeVar("_Work")
+_LOOK_AT_PARTS = 0.05  # seconds between two looks at what is done
 _COUNT = 1.0  # seconds between two questions to the scheduler, how many workers it has
 _SHARED = [Hint("let all workers see the files under the same names, on a disk that they share")]
 _BENCHES = threading.local()  # in a worker: a bench for each of its threads, for the last run
@@ -295,7 +296,7 @@ def by_client(client: Any, work: MapWork, record: Record, todo: Sequence[Part], 
         client.cancel([shared, *tasks])
 
 
-def _same(work: MapWork) -> MapWork:
+def _same(work: _Work) -> _Work:
     """What is to be done, as a task."""
     return work
 
@@ -350,7 +351,7 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
                 client.cancel(tasks[place + 1 : failed])
                 failed, error = place, failure(problem, todo[place].file)
         if not done.is_empty():
-            time.sleep(_LOOK)
+            time.sleep(_LOOK_AT_PARTS)
     if error is not None:
         raise error
 
@@ -378,7 +379,7 @@ class _Look:
 # one: the same tree as in one process. What is to be done is sent once, as one object that all tasks share; a worker
 # reads and compiles the expressions when it gets its first part.
 
-_FITTING_LOOK = 0.02  # seconds between two looks at what is done
+_LOOK_AT_SUMS = 0.02  # seconds between two looks at what is done
 
 
 @contextmanager
@@ -391,18 +392,13 @@ def fit_on_cluster(work: FitWork, parts: Sequence[Part], on: On) -> Iterator[Cal
     line = on_terminal(Passes)
     with connect(*on) as client:
         # A task and not a scattered object: if all workers that have it end, the scheduler makes it again.
-        shared = client.submit(_fitting_same, work, key=run)
+        shared = client.submit(_same, work, key=run)
         try:
             yield Cluster(client, shared, run, parts, line)
         finally:
             if line is not None:
                 line.clear()
             client.cancel([shared])
-
-
-def _fitting_same(work: FitWork) -> FitWork:
-    """What is to be done, as a task."""
-    return work
 
 
 def groups(count: int) -> Iterator[list[range]]:
@@ -455,7 +451,7 @@ class Cluster:
     def _wait(self, leaves: Sequence[Any], root: Any) -> None:
         """Wait for the sums of all parts, and show how many parts are done."""
         while root.status == "pending":
-            time.sleep(_FITTING_LOOK)
+            time.sleep(_LOOK_AT_SUMS)
             if self.line is not None:
                 self.line.at(self.passes, sum(leaf.status == "finished" for leaf in leaves), len(leaves))
 

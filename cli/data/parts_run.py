@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -240,8 +241,6 @@ def _changed(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """A value as it is after it was written as JSON."""
-    import json
-
     return json.loads(json.dumps(value))
 
 

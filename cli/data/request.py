@@ -16,7 +16,7 @@ import click
 from agrad.cli.arguments.expression import Formula, noted
 from agrad.cli.data.writers import BINARY
 from agrad.engine.compile.registry import AUTO
-from agrad.engine.data.tables import NAMES, Aggregates, Wanted
+from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import suggest
@@ -296,8 +296,6 @@ class RowFormula:
 
 def kept_rows(piece: Any, where: RowFormula) -> Any:
     """The rows of a piece in which a condition is true, and those in which it has no value, without results."""
-    from agrad.engine.data.tables import Piece  # here, since most tables are used whole
-
     found, bad = where.of(piece)
     value = found[where.title]
     keep = (value != 0) & ~np.isnan(value)
@@ -318,8 +316,6 @@ def _chosen(column: Any, keep: Any) -> Any:
         return column[keep]
     if isinstance(column, list):
         return [entry for entry, kept in zip(column, keep.tolist(), strict=True) if kept]
-    from agrad.engine.data.tables import pyarrow
-
     return column.filter(pyarrow().array(keep))
 
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from json import dumps
 from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
@@ -204,8 +205,6 @@ class JsonWriter(Writer):
 
     def encode(self, rows: Rows) -> bytes:
         """See Writer."""
-        from json import dumps  # here and below, since most rows become CSV
-
         from agrad.cli.output.structured import SCHEMA
 
         rows = _as_texts(rows, "JSON")

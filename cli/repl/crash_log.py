@@ -9,6 +9,7 @@ that is locked belongs to a session that still runs.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -140,8 +141,6 @@ def _unwritable(place: Path) -> bool:
 
 
 def _lines(parts: list[dict[str, Any]]) -> bytes:
-    import json  # here, since few sessions are logged
-
     return "".join(f"{json.dumps(part)}\n" for part in parts).encode()
 
 
@@ -358,8 +357,6 @@ def _opened(path: Path) -> CrashedSession | None:
 
 def _read(crashed: CrashedSession) -> bool:
     """Read a crash log up to its last whole line; whether it has a statement to restore."""
-    import json  # here, since few sessions are restored
-
     source: Source | None = None
     for line in crashed.path.read_bytes().splitlines(keepends=True):
         if not line.endswith(b"\n"):

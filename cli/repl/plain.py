@@ -134,8 +134,8 @@ def _decoded(data: bytes, number: int) -> str:
 # Pasted text: without the prompts it was copied with, and recognised where the terminal does not mark it.
 
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
-_FIRST = pattern(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
-_PASTE_MORE = pattern(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
+_PASTED_FIRST = pattern(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
+_PASTED_MORE = pattern(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
 _TAB = 4  # columns, which a tab in the margin of a pasted line goes on to
 
 
@@ -143,9 +143,9 @@ def pasted_statements(text: str) -> str:
     """The statements in a pasted text: of a transcript what follows its prompts, else all of it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
-    if not any(_FIRST.match(line) for line in lines):
+    if not any(_PASTED_FIRST.match(line) for line in lines):
         return _spaced(text)
-    typed = [(line, _FIRST.match(line) or _PASTE_MORE.match(line)) for line in lines]
+    typed = [(line, _PASTED_FIRST.match(line) or _PASTED_MORE.match(line)) for line in lines]
     return _spaced("\n".join(line[found.end() :] for line, found in typed if found) + "\n" * text.endswith("\n"))
 
 

@@ -183,7 +183,7 @@ def signatures(usage: str) -> Iterator[str]:
 
 # Enter on a statement that is complete but wrong: the cursor goes to the error, and the line can be corrected.
 
-_VALIDATOR_MOST = 5  # lines below the first
+_MOST_BELOW = 5  # lines below the first
 _MARGIN = 5
 
 
@@ -222,10 +222,10 @@ class Mistake(ValidationError):
                 below[-1] += fix
             elif fix:
                 below += textwrap.wrap(fix, columns, subsequent_indent=" " * _MARGIN, break_on_hyphens=False)
-            if len(below) > _VALIDATOR_MOST:
+            if len(below) > _MOST_BELOW:
                 below = [
-                    *below[: _VALIDATOR_MOST - 1],
-                    cut(f"{below[_VALIDATOR_MOST - 1]} {below[_VALIDATOR_MOST].strip()}", columns),
+                    *below[: _MOST_BELOW - 1],
+                    cut(f"{below[_MOST_BELOW - 1]} {below[_MOST_BELOW].strip()}", columns),
                 ]
             self.rest = "\n".join(below)
         super().__init__(place, message)
