@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from thinned import thinned
+from rows import each
 
 from agrad.engine.core.op import FUNCTIONS
 
@@ -25,9 +25,9 @@ def test_the_functions_that_are_meant_are_among_those_tried():
     assert {"sum", "mean", "max", "min", "std", "var", "median", "norm", "cumsum", "softmax", "sort"} < {*ALONG_AN_AXIS}
 
 
-@pytest.mark.parametrize("name", thinned(ALONG_AN_AXIS, 4))
-@pytest.mark.parametrize("form", ["{}(temp)", "{}(2*temp - y)", "temp.{}()"])
-@pytest.mark.parametrize("options", [(), ("--on-error", "null")], ids=["stop", "null"])
+@each("name", ALONG_AN_AXIS, short=4)
+@each("form", ["{}(temp)", "{}(2*temp - y)", "temp.{}()"])
+@each("options", [(), ("--on-error", "null")])
 def test_a_function_along_an_axis_of_the_one_number_of_a_row_is_refused(mapped, name, form, options):
     text = form.format(name)
     out, err, code = mapped(f"y*{text}", "t.csv", "--wrt", "y", *options)

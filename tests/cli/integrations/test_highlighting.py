@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import each
 from textmate import Grammar
-from thinned import thinned
 
 from agrad.cli.integrations.lookup import KINDS
 from agrad.cli.integrations.textmate import grammar
@@ -83,12 +83,12 @@ def test_the_kinds_are_those_that_the_prompt_colours():
     assert {kind for text in PROGRAMS for kind, _, _ in tokens(text)} | {"error"} == KINDS.keys()
 
 
-@pytest.mark.parametrize("text", [*filter(is_read, EXAMPLES), *PROGRAMS], ids=repr)
+@each("text", [*filter(is_read, EXAMPLES), *PROGRAMS])
 def test_an_editor_colours_a_program_as_the_prompt_does(text, in_editor):
     assert in_editor(text) == colours(text)
 
 
-@pytest.mark.parametrize("path", thinned(SCRIPTS, 4), ids=lambda path: path.name)
+@each("path", SCRIPTS, short=4)
 def test_an_editor_colours_a_script_as_the_prompt_does(path, in_editor):
     text = path.read_text("utf-8")
     assert in_editor(text) == colours(text)
@@ -108,9 +108,7 @@ def test_an_editor_colours_what_can_be_read_as_the_prompt_does(in_editor, text):
         assert in_editor(text) == colours(text)
 
 
-@pytest.mark.parametrize(
-    "text", [*PROGRAMS, "'open", "f'{x', '", 'f"{d["k"]}"', "x = $", "5a", "1..2", "[(1]", ""], ids=repr
-)
+@each("text", [*PROGRAMS, "'open", "f'{x', '", 'f"{d["k"]}"', "x = $", "5a", "1..2", "[(1]", ""])
 def test_pygments_colours_every_text_as_the_prompt_does(text):
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Text, string_to_tokentype

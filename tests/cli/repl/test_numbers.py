@@ -6,7 +6,7 @@ import random
 import re
 
 import pytest
-from thinned import thinned
+from rows import each
 
 from agrad.cli import settings
 from agrad.cli.repl import plain
@@ -182,11 +182,13 @@ class Model:
         self.seen = seen
 
 
-@pytest.mark.parametrize("number", thinned(range(1000), 40))
+@each("number", range(1000), short=40)
 def test_messages_history_results_and_again_agree(number, tmp_path, monkeypatch):
-    monkeypatch.setattr(settings, "state_folder", lambda: str(tmp_path / "kept"))
-    monkeypatch.chdir(tmp_path)
-    model = Model(number, tmp_path, monkeypatch)
+    folder = tmp_path / str(number)
+    folder.mkdir()
+    monkeypatch.setattr(settings, "state_folder", lambda: str(folder / "kept"))
+    monkeypatch.chdir(folder)
+    model = Model(number, folder, monkeypatch)
     model.play(25)
     model.agree()
     model.resume()
