@@ -89,8 +89,8 @@ class Rows(dict[str, E]):
 
     def values(self) -> ValuesView[E]:  # type: ignore[override]
         """All rows, which are imported."""
-        return {name: self[name] for name in self.modules}.values()
+        return {name: self[name] for name in list(self.modules)}.values()
 
     def items(self) -> ItemsView[str, E]:  # type: ignore[override]
         """All rows with their names, which are imported."""
-        return {name: self[name] for name in self.modules}.items()
+        return {name: self[name] for name in list(self.modules)}.items()

@@ -6,19 +6,11 @@ read the table. From outside, import from here or from `registry`; importing thi
 files are imported when they are asked for. A command hands its results to the session, and prints nothing.
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.engine.lazy import lazy
 from agrad.grammar.commands.registry import COMMANDS, Call, Command
 from agrad.grammar.syntax.keywords import SHAPES
 
-if TYPE_CHECKING:
-    from agrad.grammar.commands import check as check
-    from agrad.grammar.commands import gradients as gradients
-    from agrad.grammar.commands import session as session
-    from agrad.grammar.commands import time as time
-else:
-    __getattr__ = lazy(__name__, "check", "gradients", "session", "time")
+__getattr__ = lazy(__name__, "check", "gradients", "info", "session", "time")
 
 __all__ = ["COMMANDS", "Call", "Command"]
 

@@ -14,7 +14,7 @@ from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import fit
-from agrad.grammar.commands.check import check, leaf_to_check
+from agrad.grammar import commands
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Keyword, Option, command, graphed
 from agrad.grammar.diagnostics import Span
@@ -22,7 +22,7 @@ from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
-from agrad.grammar.syntax.errors.foreign import near
+from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     assert value is not None
     text, start = value.span.source.text, value.span.start
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
-    fixes = [corrected(place, f"{option}={value.span.text}") for option in near(name, known)]
+    fixes = [corrected(place, f"{option}={value.span.text}") for option in errors.foreign.near(name, known)]
     message = f"step {method} has no option {name}; its options are {', '.join(known)}"
     return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
 
@@ -279,8 +279,9 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
 )
 def _check(session: Session, call: Call) -> None:
     expression, *operands = call.node.operands
-    leaves = [leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
-    check(session, expression, leaves)
+    check = commands.check
+    leaves = [check.leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
+    check.check(session, expression, leaves)
 
 
 @command(

@@ -12,7 +12,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
-from agrad.grammar.commands.info import describe, list_graphs, tell_of_nodes
+from agrad.grammar import commands
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
@@ -188,7 +188,7 @@ def drawn(
         made = inspect.dump.dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
     if session is not None and form == "page":
-        tell_of_nodes(made, session)
+        commands.info.tell_of_nodes(made, session)
     if form in PICTURES:
         return made.picture(form, settings.precision)
     return inspect.dump.FORMATS[form](made, settings.precision)
@@ -256,7 +256,7 @@ def _graphs(session: Session, call: Call) -> None:
     if known is not None:  # a name of the user is not a command
         session.emit(Shown(known))
         return
-    session.emit(Table(list_graphs(session), True))
+    session.emit(Table(commands.info.list_graphs(session), True))
 
 
 @command(
@@ -271,7 +271,7 @@ def _graphs(session: Session, call: Call) -> None:
 )
 def _info(session: Session, call: Call) -> None:
     for position, value in enumerate(call.values):
-        session.emit(Table(describe(call.operand(position).span.text, value, session), True))
+        session.emit(Table(commands.info.describe(call.operand(position).span.text, value, session), True))
 
 
 @command(

@@ -14,12 +14,12 @@ from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_number, format_shape, size_of
+from agrad.grammar import runtime
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure, parts_of
 from agrad.grammar.runtime.graph_fixes import explain
-from agrad.grammar.runtime.objects import methods_of
 
 if TYPE_CHECKING:
     from agrad.engine.inspect.rows import GraphRows
@@ -81,7 +81,7 @@ def _functions(session: Session) -> Iterator[tuple[str, Closure]]:
         if isinstance(value, Closure):
             yield name, value
         else:
-            yield from ((name, method) for method in methods_of(value))
+            yield from ((name, method) for method in runtime.objects.methods_of(value))
 
 
 def _is_within(origin: Span, span: Span) -> bool:

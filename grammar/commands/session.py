@@ -12,16 +12,16 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
-from agrad.grammar.commands.info import list_names
+from agrad.grammar import commands
+from agrad.grammar import help as helps
+from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, Keyword, add, command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.help import fitted, help_on, overview
 from agrad.grammar.results import Printed, Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
 from agrad.grammar.session.inputs import load
 from agrad.grammar.session.log import again, lines_of, redo
-from agrad.grammar.session.saving import save
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -47,7 +47,7 @@ add(  # without a handler: the machine runs the block
     logged=False,
 )
 def _vars(session: Session, call: Call) -> None:
-    session.emit(Table(list_names(session), True))
+    session.emit(Table(commands.info.list_names(session), True))
 
 
 _LIMITS = {
@@ -166,8 +166,12 @@ def _load(session: Session, call: Call) -> None:
 )
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
-    text = overview(COMMANDS, session.settings.columns) if word is None else help_on(str(word), COMMANDS)
-    session.emit(Table(fitted(text, session.settings.width)))
+    text = (
+        helps.help.overview(COMMANDS, session.settings.columns)
+        if word is None
+        else helps.help.help_on(str(word), COMMANDS)
+    )
+    session.emit(Table(helps.help.fitted(text, session.settings.width)))
 
 
 @command("quit", "quit", "Ends the session.", "quit", changes="nothing", ends=True)
@@ -299,7 +303,7 @@ def _redo(session: Session, call: Call) -> None:
 )
 def _save(session: Session, call: Call) -> None:
     _entries(session, call)
-    save(session, call)
+    sessions.saving.save(session, call)
 
 
 def _entries(session: Session, call: Call) -> list[Any]:

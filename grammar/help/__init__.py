@@ -5,12 +5,6 @@
 of commands and functions, and nothing else in grammar/ imports it but the command `help`.
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.engine.lazy import lazy
 
-if TYPE_CHECKING:
-    from agrad.grammar.help import completion as completion
-    from agrad.grammar.help import used_names as used_names
-else:
-    __getattr__ = lazy(__name__, "completion", "used_names")
+__getattr__ = lazy(__name__, "completion", "help", "used_names")

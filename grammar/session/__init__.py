@@ -6,11 +6,6 @@ outside; `derivatives`, `formulas` and `rowwise` compute what the command line a
 and from the other modules what the terminal shows or keeps.
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.engine.lazy import lazy
 
-if TYPE_CHECKING:
-    from agrad.grammar.session import formulas as formulas
-else:
-    __getattr__ = lazy(__name__, "formulas")
+__getattr__ = lazy(__name__, "formulas", "saving")

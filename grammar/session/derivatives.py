@@ -39,7 +39,8 @@ class Calculation(Session):
 
     def latex(self, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
         """See `in_latex`."""
-        return session.formulas.in_latex(self.machine, self.names, text, symbols, by)
+        written: str = session.formulas.in_latex(self.machine, self.names, text, symbols, by)
+        return written
 
     def derive(
         self, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Callable[[Result], None]

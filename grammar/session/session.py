@@ -569,5 +569,6 @@ class Session:
         if expression.name == "grad":
             value = self.machine.run(compile_expression(expression.value))
             if isinstance(value, Tensor):
-                return commands.gradients.gradient_of(expression.value.span.text, value, self).text(self.settings)
+                gradient: Result = commands.gradients.gradient_of(expression.value.span.text, value, self)
+                return gradient.text(self.settings)
         return f"{expression.span.text} = none"
