@@ -123,6 +123,7 @@ TRANSLATIONS = {
     "engine/compile/export/formulas.py",  # LaTeX's
     "engine/compile/export/source.py",  # the signs of arithmetic
     "engine/compile/symbols.py",
+    "engine/data/tables.py",  # numbers about columns that are read piece by piece
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
     "grammar/pytorch/libraries.py",
