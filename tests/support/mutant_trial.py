@@ -134,12 +134,14 @@ class Trial:
         while items and self._living():
             for done, (item, passed, *_) in enumerate(self._play(items, self._living()), 1):  # noqa: B007
                 self.passed.add(item.nodeid)
-            items = items[done:]
+            items, before = items[done:], len(self.ends)
             suspects = set() if passed else self._marks() & self._living()
             if suspects and self._passes(item):
                 for number in suspects:
                     if self._first_failure([item], {number}):
                         self._killed(number, item)
+            if len(self.ends) > before:
+                items.insert(0, item)  # it may reach more now
             self._keep()
 
     def _killed(self, number, item):
@@ -165,6 +167,7 @@ class Trial:
         if child == 0:
             launch._SERVERS[os.getpid()] = self.path
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
             os.close(here)
             with suppress(BaseException):
                 _run(items, there, self.shared)
@@ -177,7 +180,7 @@ class Trial:
                 while not select([results], [], [], 1)[0] and not is_late:
                     with suppress(psutil.Error):
                         spent, waited = sum(process.cpu_times()[:4]) - used, time.monotonic() - since
-                        is_late = spent > 5 + 10 * limit or waited > 120 + 100 * limit
+                        is_late = spent > 5 + 10 * limit or waited > 120 + 10 * limit
                         is_late = is_late or process.memory_info().rss > MEMORY
                 told = b"" if is_late else results.readline()  # nothing, if it has died
                 passed, seconds, *marks = literal_eval(told.decode()) if told else (False, 0.0, *self._marks())
