@@ -228,17 +228,10 @@ def _report(trial, keeps):
     for mutant, end in ends.items():
         if end == "lives":
             say("lives, and was", f"{before[mutant]}:", *mutant)
-    was = sum(before[mutant].startswith("killed") for mutant in ends)
-    say(
-        len(trial.ends),
-        "of",
-        len(ends),
-        "killed;",
-        was,
-        "in the list;",
-        len(trial.unfit),
-        "tests fail without a mutant",
-    )
+    tried = [mutant for mutant in ends if before[mutant] not in ("spare", "untried")]
+    was, now = (sum(end[mutant].startswith("killed") for mutant in tried) for end in (before, ends))
+    say(len(trial.ends), "of", len(ends), "killed; of", len(tried), "with a result in the list", now, "for", was)
+    say(len(trial.unfit), "tests fail without a mutant")
     if keeps:
         write([(*mutant, ends.get(mutant, end)) for mutant, end in before.items()])
 
