@@ -24,7 +24,6 @@ ELSEWHERE = {
 }
 _CODE = re.compile(r"(^ *```.*?^ *```$|``.*?``|`[^`]*`)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]\\]|\\.|`[^`]*`)*)\]\((?P<target>[^()\s]+)\)")
-_FLOWCHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(
     r'<picture>\s*<source [^>]*srcset="(?P<dark>[^"]*)">\s*'
     r'<img src="(?P<light>[^"]*)" alt="(?P<alt>[^"]*)">\s*</picture>'
@@ -47,32 +46,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 def prepared(text: str, source: str) -> str:
     """The text of a document, whose path in the repository is `source`, for Python-Markdown."""
-    text = tabulated(_PICTURE.sub(_two_pictures, text))
+    text = _PICTURE.sub(_two_pictures, text)
     parts = _CODE.split(text)
     for place in range(0, len(parts), 2):  # what is between the pieces of code
         parts[place] = _LINK.sub(lambda link: _leading(link, source), parts[place])
     return _lists("".join(parts)).replace("<details>", "<details markdown>")
-
-
-def tabulated(text: str) -> str:
-    """A text with its flowcharts as tables: the script that draws them would be loaded from the network."""
-    return _FLOWCHART.sub(lambda chart: _table(chart[1]), text)
-
-
-def _table(chart: str) -> str:
-    """What each node of a flowchart is, and where its arrows lead."""
-    labels = {name: label.replace("<br>", ": ") for name, label in re.findall(r'(\w+) ?\["([^"]*)"\]', chart)}
-    leads: dict[str, list[str]] = {}
-    for start, end in re.findall(r'(\w+)(?:\["[^"]*"\])? --> (\w+)', chart):  # a node is called as in its label
-        leads.setdefault(start, []).append(labels[end].partition(":")[0])
-    rows, group = ["| in | part | uses |", "|---|---|---|"], ""
-    for line in re.findall(r"subgraph \w+|^ *end$|\w+(?=\[)", chart, re.MULTILINE):
-        kind, _, name = line.strip().partition(" ")
-        if kind == "subgraph":
-            group = labels[name]
-        elif kind != "end" and labels[kind] != group:
-            rows.append(f"| {group} | {labels[kind]} | {', '.join(leads.get(kind, []))} |")
-    return "\n".join(rows)
 
 
 def _two_pictures(found: re.Match[str]) -> str:

@@ -31,7 +31,8 @@ class _Loading:
     @property
     def seconds(self) -> float:
         """All of it so far."""
-        return self._taken if self._since is None else self._taken + perf_counter() - self._since
+        since = self._since  # read once, since another thread may end the loading in between
+        return self._taken if since is None else self._taken + perf_counter() - since
 
     def __enter__(self) -> None:
         self._depth += 1

@@ -122,7 +122,7 @@ def test_no_page_loads_anything_from_the_network(built):
 def test_code_is_coloured_and_no_word_of_it_is_taken_for_an_error(folder):
     texts = {path.name: path.read_text("utf-8") for path in folder.glob("*.html")}
     assert [name for name, text in texts.items() if 'class="err"' in text] == []
-    for name in ("tour.html", "learn.html", "semantics.html", "language.html"):
+    for name in ("tour.html", "semantics.html", "language.html"):
         assert '<span class="kr">var</span>' in texts[name], name
 
 
@@ -132,25 +132,11 @@ def test_a_page_says_what_its_document_says(built):
 
     common = MarkdownIt("commonmark").enable("table")
     for name, path in sources().items():
-        text = hook().tabulated(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
         page, document = built[name], Page(common.render(text), is_article=True)
         assert page.text == document.text, name
         parts = ("li", "ul", "ol", "tr", "td", "pre", "blockquote", "details", "h1", "h2", "h3", "em", "strong")
         assert {part: page.counts.get(part) for part in parts} == {part: document.counts.get(part) for part in parts}
-
-
-def test_a_flowchart_is_a_table_of_its_arrows():
-    chart = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("```mermaid\n")[2].partition("```")[0]
-    rows = [row.split("|") for row in hook().tabulated(f"```mermaid\n{chart}```\n").splitlines()[2:]]
-    assert [cell.strip() for cell in rows[0]] == [
-        "",
-        "cli: the terminal",
-        "commands: eval, run, repl, map, …",
-        "arguments, output, repl, data",
-        "",
-    ]
-    assert sum(len(uses.split(",")) for _, _, _, uses, _ in rows if uses.strip()) == chart.count("-->")
-    assert len(rows) == len(re.findall(r'\["', chart)) - chart.count("subgraph")
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -188,7 +174,7 @@ def browser():
         ("logsumexp", "functions.html"),
         ("no-files", "SECURITY.html"),
         ("--no-files", "SECURITY.html"),
-        ("chain rule", "learn.html"),
+        ("chain rule", "language.html"),
     ],
 )
 def test_the_search_finds(browser, address, typed, found):

@@ -168,7 +168,8 @@ def held(environment, data, tmp_path):
     """A fit on two workers, one of which waits for the last file: the process, that file, and the worker that waits."""
     for path in data.iterdir():
         table = pq.read_table(path).to_pydict()
-        np.savetxt(path.with_suffix(".csv"), np.column_stack([*table.values()]), header="t,n,s", delimiter=",")
+        columns = np.column_stack([*table.values()])
+        np.savetxt(path.with_suffix(".csv"), columns, header="t,n,s", comments="", delimiter=",")
         path.unlink()
     last = data / "p99.csv"
     os.mkfifo(last)

@@ -231,11 +231,11 @@ def test_a_worker_without_this_agrad_is_refused(run, tmp_path, kind, has):
 
 @pytest.mark.long
 def test_a_scheduler_without_workers_is_an_error(monkeypatch, tmp_path):
-    from agrad.cli.data import cluster
+    from agrad.cli.data import cluster as connection
     from agrad.engine.errors import AgradError
 
-    monkeypatch.setattr(cluster, "_PATIENCE", 2.0)
+    monkeypatch.setattr(connection, "_PATIENCE", 2.0)
     with cluster(0, cwd=tmp_path) as address:
-        with pytest.raises(AgradError) as caught, cluster.connect(address):
+        with pytest.raises(AgradError) as caught, connection.connect(address):
             pass
         assert caught.value.message == f"the Dask scheduler at {address} has no workers"
