@@ -92,7 +92,7 @@ format: $(TESTS)/.dev
 # mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
 	@mkdir -p build/types/agrad
-	@ln -sfn ../../../cli/package/__init__.py ../../../cli/package/__main__.py build/types/agrad
+	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __main__.py lazy.py) build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
 table: $(VENV)/.agrad

@@ -6,4 +6,7 @@ command, `arguments/` what several of them take, `settings` the user's settings,
 editors and notebooks load. Only `__main__`, the entry point of the package, imports cli.
 """
 
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)
 __version__ = "0.2.0"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import agrad
 from agrad.cli.arguments.limits import TIMED_OUT
 from agrad.cli.settings import configuration, find
 from agrad.cli.settings_table import digits
 from agrad.cli.terminal.interrupt import told
 from agrad.cli.terminal.terminal import display_options, only_ascii, option
+from agrad.lazy import rare
 
 if TYPE_CHECKING:
     from agrad.engine.errors import AgradError
@@ -41,9 +44,8 @@ class Formatter(click.HelpFormatter):
         """The text, with its examples folded, too."""
         if self.columns is None:
             return super().getvalue()
-        from agrad.engine.text import fit  # here, since few terminals are narrow
 
-        return fit(super().getvalue(), self.columns)
+        return agrad.engine.text.fit(super().getvalue(), self.columns)
 
 
 class Context(click.Context):
@@ -86,7 +88,6 @@ class Command(click.Command):
             formatter.write_text(self._parts()[2])
 
     def _parts(self) -> tuple[str, str, str]:
-        from inspect import cleandoc  # here, since few runs ask for help
 
         return cleandoc(self.help or "").rpartition("\n\n")
 
@@ -96,19 +97,15 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the exit code: its own or 0, 1 after an error, 2 after a syntax error."""
-        from agrad.engine.errors import AgradError  # here, so that `agrad --version` does not load the engine
-
         if not isinstance(self, click.Group):  # a group does not know the options after its command
             _configure(self.tells_all)
         try:
             return super().invoke(ctx) or 0
-        except AgradError as problem:
+        except agrad.engine.errors.AgradError as problem:
             return complain(problem, _wants_json(ctx))
         except MemoryError as problem:
-            from agrad.grammar.runtime.budget import out_of_memory  # here, as above
-
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
-            return complain(out_of_memory(problem), _wants_json(ctx))
+            return complain(agrad.grammar.runtime.budget.out_of_memory(problem), _wants_json(ctx))
         except KeyboardInterrupt:
             return told()
 
@@ -126,53 +123,38 @@ def _configure(tells_all: bool) -> None:
     if find("ascii", option("ascii"))[0]:
         only_ascii()
     if written.problems:
-        from agrad.cli.config_toml import first  # here, since the file is rarely wrong
-        from agrad.cli.output.text import tell
-
-        for problem in written.problems if tells_all else [first(written.problems)]:
-            tell(problem)
+        for problem in written.problems if tells_all else [agrad.cli.config_toml.first(written.problems)]:
+            agrad.cli.output.text.tell(problem)
 
 
 def complain(problem: Any, as_json: bool = False) -> int:
     """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
     problem = advised(problem)
     if as_json:
-        from agrad.cli.output.structured import error_line  # here, as below: most commands do not fail
-
-        click.echo(error_line(problem))
+        click.echo(agrad.cli.output.structured.error_line(problem))
     else:
-        from agrad.cli.output.text import tell
-
-        tell(problem)
+        agrad.cli.output.text.tell(problem)
     return exit_code(problem)
 
 
 def advised(problem: AgradError) -> AgradError:
     """An error with what the command line knows about it: where a missing file may be found."""
-    from agrad.engine.errors import MissingFile  # here, as above
-
-    if isinstance(problem.facts, MissingFile):
-        from agrad.cli.data.examples import how_to_copy  # here, since few files are missing
-
-        problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
+    if isinstance(problem.facts, agrad.engine.errors.MissingFile):
+        problem.fixes = [*agrad.cli.data.examples.how_to_copy(problem.facts.path), *problem.fixes]
         problem.notes += _in_the_folder_of_the_script(problem, problem.facts.path)
     return problem
 
 
 def exit_code(problem: AgradError) -> int:
     """The exit code of a process that ends with an error."""
-    from agrad.engine.errors import TimeLimit  # here, as above
-
-    if isinstance(problem.facts, TimeLimit):
+    if isinstance(problem.facts, agrad.engine.errors.TimeLimit):
         return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
 
 
 def _in_the_folder_of_the_script(problem: AgradError, path: str) -> list[str]:
     """A note where a missing file exists beside the script that names it."""
-    from agrad.grammar.files import beside  # here, as above
-
-    found = beside(path, problem.at)
+    found = agrad.grammar.files.beside(path, problem.at)
     folder = os.path.dirname(found)
     if not folder or found == os.path.normpath(path) or not os.path.isfile(found):
         return []
@@ -181,15 +163,12 @@ def _in_the_folder_of_the_script(problem: AgradError, path: str) -> list[str]:
 
 def internal(error: Exception, *notes: str) -> AgradError:
     """The error for an exception that should have been caught earlier: its type, and where it was raised."""
-    from traceback import extract_tb  # here, since it is rarely needed
-
-    from agrad.engine.errors import AgradError
-
-    places = [f"{frame.filename}, line {frame.lineno}, in {frame.name}" for frame in extract_tb(error.__traceback__)]
+    frames = rare.traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename}, line {frame.lineno}, in {frame.name}" for frame in frames]
     where = [f"raised in {places[-1]}"] + [f"called from {place}" for place in places[-2:-5:-1]]
     text = str(error).partition("\n")[0]
     message = f"an error in agrad itself: {type(error).__name__}" + (f": {text}" if text else "")
-    return AgradError("internal", message, notes=[*where, *notes])
+    return agrad.engine.errors.AgradError("internal", message, notes=[*where, *notes])
 
 
 def options(command: click.Command, context: click.Context) -> list[str]:
@@ -202,10 +181,8 @@ def unknown(
     what: str, word: str, candidates: Iterable[str], context: click.Context, otherwise: str = ""
 ) -> click.UsageError:
     """The usage error for an unknown option or command, with the one that was probably meant."""
-    from agrad.grammar.diagnostics import suggest
-
     bare = {candidate.lstrip("-"): candidate for candidate in candidates}
-    likely = [bare[name] for name in suggest(word.lstrip("-"), bare)]
+    likely = [bare[name] for name in agrad.grammar.diagnostics.suggest(word.lstrip("-"), bare)]
     advice = f"did you mean {' or '.join(likely)}?" if likely else otherwise
     return click.UsageError(f"no such {what} {word}" + (f": {advice}" if advice else ""), context)
 
@@ -261,24 +238,32 @@ files_option = click.option(
 )
 
 
+def completions(known: Callable[[], Mapping[str, str]]) -> Callable[..., list[Any]]:
+    """The callback of an argument for the shell: words, each with a description."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
+
+        return [CompletionItem(word, help=told) for word, told in known().items() if word.startswith(incomplete)]
+
+    return complete
+
+
 def file_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """For the shell: the names of files."""
-    from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
+    from click.shell_completion import CompletionItem  # here, as above
 
     return [CompletionItem(incomplete, type="file")]
 
 
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`. Raises AgradError of kind `file`."""
-    from agrad.engine.errors import AgradError
-    from agrad.grammar import files  # here, as above: most commands read none
-
     if path != "-":
-        return files.read_text(path)
+        return agrad.grammar.files.read_text(path)
     try:
-        return files.decoded(sys.stdin.buffer.read(), shown_name(path))
+        return agrad.grammar.files.decoded(sys.stdin.buffer.read(), shown_name(path))
     except OSError as problem:
-        raise AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
+        raise agrad.engine.errors.AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
 
 
 def file_or_stdout(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
@@ -288,12 +273,10 @@ def file_or_stdout(context: click.Context, parameter: click.Parameter, path: str
 
 def write_text(path: str, text: str) -> None:
     """Write a text to a file, or to standard output for `-`. Raises AgradError of kind `file`."""
-    from agrad.grammar import files  # here, as above
-
     if path == "-":
         click.echo(text, nl=False)
     else:
-        files.write_text(path, text)
+        agrad.grammar.files.write_text(path, text)
 
 
 def shown_name(path: str) -> str:

@@ -15,9 +15,11 @@ from typing import NoReturn
 
 import click
 
+import agrad
 from agrad.cli import __version__
 from agrad.cli.base import FAILED, Command, Formatter, complain, internal, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
+from agrad.lazy import rare
 
 # By the name of a command, its module in agrad.cli.commands, and the first sentence of its help, which `agrad --help`
 # shows without importing it; in the order in which a new user needs them.
@@ -144,7 +146,7 @@ def root(context: click.Context) -> int | None:
         return None
     repl: click.Command = import_module("agrad.cli.commands.repl").command
     with repl.make_context("repl", [], parent=context) as inner:
-        return repl.invoke(inner)  # type: ignore[no-any-return]
+        return repl.invoke(inner)
 
 
 def _show(problem: click.ClickException) -> None:
@@ -153,21 +155,16 @@ def _show(problem: click.ClickException) -> None:
     if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
         _visible(problem).show()
         return
-    from agrad.cli.output.structured import usage_line  # here, since few programs use it wrongly
 
-    click.echo(usage_line(problem))
+    click.echo(agrad.cli.output.structured.usage_line(problem))
 
 
 def _visible(problem: click.ClickException) -> click.ClickException:
     """The same without control characters in its message, which is folded at a terminal."""
-    import shutil  # here, as above
-
-    from agrad.engine.text import fit, printable
-
     text, head = problem.format_message(), "Error: "
-    shown = printable(text)
+    shown = agrad.engine.text.printable(text)
     if sys.stderr.isatty():
-        shown = fit(f"{head}{shown}", shutil.get_terminal_size().columns).removeprefix(head)
+        shown = agrad.engine.text.fit(f"{head}{shown}", rare.shutil.get_terminal_size().columns).removeprefix(head)
     if shown == text:
         return problem
     context = problem.ctx if isinstance(problem, click.UsageError) else None
@@ -176,9 +173,10 @@ def _visible(problem: click.ClickException) -> click.ClickException:
 
 def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
-    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it was closed: nothing can be written
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
+    # To read or to write a stream that was closed fails, as with any file; and no file gets its number.
+    for name, mode, flags in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, flags), mode, encoding="utf-8"))  # noqa: SIM115
     try:
         code = _run()
     except OSError as problem:  # errors of files have been handled where they were read

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import agrad
 from agrad.cli.settings_table import SETTINGS, Configuration
 
 _KEPT, _SKIPPED = "agrad.configuration", "agrad.no_init"
@@ -100,9 +101,7 @@ def configuration() -> Configuration | None:
     if _KEPT not in context.meta:  # which a command shares with its group
         path = os.path.join(folder(), "config.toml")
         if os.path.exists(path):
-            from agrad.cli.config_toml import read  # here, since most users have no such file
-
-            context.meta[_KEPT] = read(path)
+            context.meta[_KEPT] = agrad.cli.config_toml.read(path)
         else:
             context.meta[_KEPT] = None
     found: Configuration | None = context.meta[_KEPT]

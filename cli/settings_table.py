@@ -10,6 +10,8 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import agrad
+
 _Said = tuple[Any, str]  # a value, and the variable that it comes from
 _MOST = 1e15  # the largest number: beyond any machine, and within the integers of the system
 
@@ -71,9 +73,8 @@ def _one_of(*words: str) -> Callable[[Any], str]:
 
 
 def _plots(value: Any) -> str:
-    from agrad.grammar.syntax.keywords import SETTABLE  # here, since few set it
 
-    return _one_of(*SETTABLE["plots"])(value)
+    return _one_of(*agrad.grammar.syntax.keywords.SETTABLE["plots"])(value)
 
 
 def _switch(value: Any) -> bool:
@@ -89,9 +90,8 @@ def _amount(value: Any) -> float:
 
 
 def _size(value: Any) -> float:
-    from agrad.grammar.runtime.budget import bytes_of  # here, since few set it
 
-    return _amount(bytes_of(value) if isinstance(value, str) else value)
+    return _amount(agrad.grammar.runtime.budget.bytes_of(value) if isinstance(value, str) else value)
 
 
 def _colour(environment: Mapping[str, str]) -> _Said | None:

@@ -17,10 +17,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine import inspect, interop
+import agrad
+from agrad.engine import interop
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.hooks import register_hook
-from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
+from agrad.engine.autodiff.reverse import register_hook
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FIRST, FUNCTIONS, SECOND
@@ -29,11 +29,13 @@ from agrad.engine.errors import AgradError
 from agrad.engine.interop import protocols
 from agrad.engine.ops.index import OPERANDS
 from agrad.engine.ops.tables import Table
-from agrad.engine.program.replay import forward
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
+    from agrad.engine import inspect as inspect
     from agrad.engine.autodiff.gradcheck import check
     from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
+    from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
     from agrad.engine.inspect.dump import Dump
 
 __all__ = [
@@ -56,9 +58,19 @@ __all__ = [
 ]
 
 
+def forward(*roots: Tensor) -> None:
+    """Compute again the roots, and all nodes behind them that are out of date: each node once.
+
+    A graph that a backward freed is ready for another backward then. Raises AgradError of kind `grad` for a value
+    without a graph, `freed` if a constant was freed with the graph and is gone, `guard` if a guard of the graph has
+    another outcome; then nothing has changed.
+    """
+    agrad.engine.program.replay.forward(*roots)
+
+
 def _saved(node: Node, name: str) -> Any:
     """An attribute of a node that is none of its own: `_saved_self`."""
-    return inspect.nodes.saved(node, name)
+    return agrad.engine.inspect.nodes.saved(node, name)
 
 
 def _graph(self: Tensor, name: str | None = None, depth: int | None = None, since: Sequence[Tensor] = ()) -> Dump:
@@ -68,25 +80,25 @@ def _graph(self: Tensor, name: str | None = None, depth: int | None = None, sinc
     values and this one. Raises AgradError of kind `type` or `domain` for an invalid depth, and of kind `grad` where no
     path leads from one of `since` to the value.
     """
-    return inspect.dump.dump(self, name, depth, since)
+    return agrad.engine.inspect.dump.dump(self, name, depth, since)
 
 
 def _repr_html_(self: Tensor | Table) -> str | None:
     """For a notebook: an array, or a table, in HTML."""
-    return _repr_mimebundle_(self).get("text/html")
+    return interop.notebook.html_of(self, 6) or None
 
 
 def _repr_mimebundle_(self: Tensor | Table, include: object = None, exclude: object = None) -> dict[str, str]:
     """For a notebook: the value as text and, of an array or a table, in HTML."""
-    return interop.notebook.bundle_of_tensor(self)
+    html = _repr_html_(self)
+    return {"text/plain": repr(self)} | ({"text/html": html} if html else {})
 
 
-for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_repr_mimebundle_", _repr_mimebundle_)):
-    setattr(Tensor, _name, _function)
-    if _name != "graph":
-        setattr(Table, _name, _function)
-for _method in (backward, forward, register_hook):  # core does not import autodiff and program
-    setattr(Tensor, _method.__name__, _method)
+for _method in (_repr_html_, _repr_mimebundle_, backward, forward, register_hook):
+    setattr(Tensor, _method.__name__, _method)  # core does not import autodiff and program
+for _method in (_repr_html_, _repr_mimebundle_):
+    setattr(Table, _method.__name__, _method)
+Tensor.graph = _graph  # type: ignore[attr-defined]
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
 for _name in {*FIRST, *SECOND, "result", *OPERANDS.split()}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
@@ -97,6 +109,7 @@ protocols.install_python()
 # Functions that few calculations need, each with its module.
 _LATER = {
     "check": "agrad.engine.autodiff.gradcheck",
+    **dict.fromkeys(("uncertain", "uncertainty"), "agrad.engine.autodiff.uncertainty"),
     **dict.fromkeys(("grad", "hessian", "hvp", "jacobian", "jvp", "vjp"), "agrad.engine.autodiff.transforms"),
 }
 
@@ -113,11 +126,10 @@ def __getattr__(name: str) -> Any:
         import agrad.engine.nn as nn  # here, since few calculations have modules
 
         return nn if name == "nn" else getattr(nn, name)
-    entry = FUNCTIONS.get(name)
-    if entry is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = entry.call  # the next time it is found at once
-    return entry.call
+    if name not in FUNCTIONS:
+        return lazy(__name__)(name)
+    globals()[name] = found = FUNCTIONS[name].call  # the next time it is found at once
+    return found
 
 
 def __dir__() -> list[str]:

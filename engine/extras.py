@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from os.path import exists, join
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
@@ -37,6 +38,23 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
         raise AgradError("extra", message, notes=[reason], fixes=fixes) from None
 
 
+def matplotlib(part: str, what: str) -> Any:
+    """A part of matplotlib, `figure`, that draws `what`. Raises AgradError of kind `extra` as `extra` does."""
+    return extra(f"matplotlib.{part}", what, "matplotlib", "plot")
+
+
+def look_of(what: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """In it matplotlib has its own settings, and those given.
+
+    Others are not read: a `matplotlibrc` in the current folder, which a script can write, could have it start LaTeX.
+    Raises AgradError of kind `extra` as `extra` does.
+    """
+    library = extra("matplotlib", what, "matplotlib", "plot")
+    own = {name: value for name, value in dict.items(library.rcParamsDefault) if name != "backend"}
+    look: AbstractContextManager[None] = library.rc_context(own | dict(settings))
+    return look
+
+
 @cache
 def linear_algebra(library: str) -> Any:
     """SciPy's functions of LAPACK and BLAS, for Python (`_flapack`, `_fblas`) or machine code (`cython_lapack`, …).
@@ -46,15 +64,15 @@ def linear_algebra(library: str) -> Any:
     full = f"scipy.linalg.{library}"
     given = "factorisations", "SciPy", "science"
     scipy = extra("scipy", *given)
-    folders = [] if full in sys.modules else [Path(path) / "linalg" for path in scipy.__path__]
-    for path in [folder / f"{library}{suffix}" for folder in folders for suffix in EXTENSION_SUFFIXES]:
-        found = _loaded(full, path) if path.exists() else None
+    folders = [] if full in sys.modules else scipy.__path__
+    for path in [join(folder, "linalg", library + suffix) for folder in folders for suffix in EXTENSION_SUFFIXES]:
+        found = _loaded(full, path) if exists(path) else None
         if found is not None:
             return found
     return extra({"_flapack": "scipy.linalg.lapack", "_fblas": "scipy.linalg.blas"}.get(library, full), *given)
 
 
-def _loaded(name: str, path: Path) -> Any:
+def _loaded(name: str, path: str) -> Any:
     """A compiled module, without the package around it, which takes 0.2 s to import; None where that fails."""
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from io import StringIO
 from typing import Literal
+
+from agrad.lazy import pattern, rare
 
 
 def same_beginning(one: str, other: str) -> int:
@@ -134,11 +137,8 @@ def _padded(cell: str, width: int, right: bool) -> str:
 
 def csv_lines(rows: Iterable[Iterable[str]]) -> str:
     """A line for each row, with quotes where a cell needs them."""
-    import csv  # here, since few results are for other programs
-    from io import StringIO
-
     file = StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
+    rare.csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()
 
 
@@ -151,28 +151,34 @@ def fit(text: str, width: int | None) -> str:
     lines = text.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return text
-    import re  # here, since few lines are too long
-    import textwrap
-
     room = max(width // 2, width - 28)
 
     def folded(line: str) -> str:
-        starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
+        starts = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= room]
         margin = starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4)
-        whole = re.sub(  # a field that has room is kept together
-            r"[^ ]+(?: [^ ]+)+",
-            lambda found: found[0].replace(" ", _GLUE) if len(found[0]) <= width - margin else found[0],
-            line,
-        )
-        made = textwrap.fill(
-            whole, width, subsequent_indent=" " * margin, break_long_words=False, break_on_hyphens=False
-        )
-        return made.replace(_GLUE, " ")
+        # A field that has room is kept together.
+        whole = _FIELD.sub(lambda found: glued(found[0]) if len(found[0]) <= width - margin else found[0], line)
+        return "\n".join(wrap(whole, width, " " * margin))
 
     return "\n".join(folded(line) if len(line) > width else line for line in lines)
 
 
+_GAP = pattern(r"(?<=\S) {2,}(?=\S)")
+_FIELD = pattern(r"[^ ]+(?: [^ ]+)+")
 _GLUE = "\0"  # between words, where a line may not be folded
+
+
+def glued(text: str) -> str:
+    """A text that `wrap` does not break."""
+    return text.replace(" ", _GLUE)
+
+
+def wrap(line: str, width: int, margin: str = "", first: str = "") -> list[str]:
+    """A line in several, which break between words; `first` and `margin`: what the first and the others begin with."""
+    lines: list[str] = rare.textwrap.wrap(
+        line, width, initial_indent=first, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )
+    return [one.replace(_GLUE, " ") for one in lines]
 
 
 def display_width(text: str) -> int:
@@ -180,10 +186,14 @@ def display_width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(character_width, text))
 
 
+# Each character is measured by itself, as most terminals do, and as prompt_toolkit does. Those that join characters to
+# one picture, by a ZERO WIDTH JOINER, find none in what agrad writes: see `printable`.
 def character_width(character: str) -> int:
-    """0 for a combining mark, 2 for a wide character, as in Chinese, else 1."""
-    import unicodedata  # here, since most texts are ASCII
+    """0 for a mark on the character before, 2 for a wide character, as in Chinese, else 1."""
+    if character < "\u0300" or "\u2010" <= character <= "\u2027" or "\u2100" <= character <= "\u22ff":
+        return 1  # letters, punctuation, symbols of mathematics
+    if "\u2500" <= character <= "\u25fc":
+        return 1  # what boxes and tables are drawn with
+    from wcwidth import wcwidth  # here, since it takes as long to load as agrad
 
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return max(wcwidth(character), 0)

@@ -214,9 +214,8 @@ def mask_type() -> Any:
     other, but as an index they are refused. PyTorch has no `1 - m`, and `m + n` is 1 there where both hold. All other
     arithmetic gives ordinary arrays: in PyTorch, `m*1` are whole numbers, which are places.
     """
-    return _MASK_TYPE.setdefault(
-        "Mask", _new_mask_type()
-    )  # only one, even if two threads use it for the first time at once
+    # Only one, even if two threads use it for the first time at once.
+    return _MASK_TYPE.setdefault("Mask", _new_mask_type())
 
 
 _MASK_TYPE: dict[str, Any] = {}

@@ -4,3 +4,7 @@
 keeps their log, `commands` are the commands, `lint` checks scripts, `help` explains the language. `results` is what the
 terminal shows, `diagnostics` renders errors, `files` reads and writes files.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

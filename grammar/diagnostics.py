@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from agrad.engine.data.source import Source as Source  # `as`: the language has its places from here
-from agrad.engine.data.source import Span as Span
 from agrad.engine.errors import AgradError, Hint, Label, Note, Origin
-from agrad.engine.text import character_width, printable
+from agrad.engine.errors import Source as Source  # `as`: the language has its places from here
+from agrad.engine.errors import Span as Span
+from agrad.engine.text import character_width, glued, printable, wrap
 
 # Wider source lines are cut to a window around the caret.
 _WINDOW = 100
@@ -19,19 +19,20 @@ _LONG = 200  # characters of a line in which words that are too long for a messa
 _LONG_WORD = r"([\w\u0300-\u036f]{60})[\w\u0300-\u036f]{40,}"  # with marks on letters, which names may have
 
 
-def suggest(word: str, candidates: Iterable[str]) -> list[str]:
+def suggest(word: str, candidates: Iterable[str], edits: int | None = None) -> list[str]:
     """The candidates that `word` may be a misspelling of, best first, in a fixed order.
 
-    A word under three letters is only ever corrected in case: too many names are one letter away from it.
+    `edits`: by how many at most; else by 2, by 1 under six letters, and under three only in case, since too many names
+    are one letter away from so short a word.
     """
-    return list(_like(word, frozenset(candidates)))
+    return list(_like(word, frozenset(candidates), edits))
 
 
 @lru_cache(maxsize=8)  # one wrong name may be in many places of a script
-def _like(word: str, candidates: frozenset[str]) -> list[str]:
+def _like(word: str, candidates: frozenset[str], edits: int | None) -> list[str]:
     if not word:
         return []
-    allowed = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
+    allowed = edits if edits is not None else 0 if len(word) < 3 else 1 if len(word) < 6 else 2
     lower = word.lower()
     ranked = []
     for name in candidates - {word}:
@@ -93,22 +94,15 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
 
 def _folded(line: str, width: int | None, margin: str = "    ") -> list[str]:
     """A line, folded between words where the terminal would break it anywhere."""
-    if width is None or len(line) <= max(width, _LEAST):
-        return [line]
-    import textwrap  # here, since few messages are so long
-
-    return textwrap.wrap(
-        line, max(width, _LEAST), subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
-    )
+    return [line] if width is None or len(line) <= max(width, _LEAST) else wrap(line, max(width, _LEAST), margin)
 
 
 def _folded_fix(fix: str, width: int | None) -> list[str]:
     """A fix, folded in what is said about it: what is typed as it is stays in one piece, as it is copied."""
     code, gap, told = fix.partition("   ")
     if width is None or isinstance(fix, Hint) or len(f"  fix: {code}") <= max(width, _LEAST):
-        blank = "\0"  # where there may be no fold
-        whole = f"  fix: {code if isinstance(fix, Hint) else code.replace(' ', blank)}{gap}{told}"
-        return [line.replace(blank, " ") for line in _folded(whole, width)]
+        whole = f"  fix: {code if isinstance(fix, Hint) else glued(code)}{gap}{told}"
+        return [line.replace(glued(" "), " ") for line in _folded(whole, width)]
     return [f"  fix: {code}", *(_folded(f"    {told}", width) if told else [])]
 
 
@@ -189,11 +183,13 @@ def _count(cells: Iterable[tuple[str, int]], room: int) -> int:
 def _cell(character: str) -> tuple[str, int]:
     """The representation of one character on the terminal, and its width there.
 
-    A control character (an escape code, a change of writing direction) must not reach the terminal.
+    A control character (an escape code, a change of writing direction) must not reach the terminal. A variation
+    selector is left out: terminals do not agree on the width of what is before it.
     """
     if character.isascii() and character.isprintable():
         return character, 1
     if character == "\t":
         return " " * _TAB, _TAB
-    width = character_width(character)
-    return (character, width) if character.isprintable() or not width else ("\N{REPLACEMENT CHARACTER}", 1)
+    if "\N{VARIATION SELECTOR-1}" <= character <= "\N{VARIATION SELECTOR-16}":
+        return "", 0
+    return (character, character_width(character)) if character.isprintable() else ("\N{REPLACEMENT CHARACTER}", 1)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, MissingFile, Origin
-from agrad.engine.lazy import pattern
-from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
+from agrad.lazy import pattern
 
 _UNDER_WAY: set[str] = set()  # the temporary files
 _MARK = ".agrad-"  # what follows, in the name of such a file, on that of the target
@@ -101,9 +101,9 @@ def _beside(target: str, mode: int | None, durable: bool) -> Iterator[BinaryIO]:
     killed, and is removed by the next that writes to the target.
     """
     folder, name = os.path.split(target)
-    start = os.path.join(folder, f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}{_MARK}")
-    _remove_left(start)
-    with _new(start) as temporary:
+    start = f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}"
+    remove_left(folder, start)
+    with _new(os.path.join(folder, start + _MARK)) as temporary:
         _UNDER_WAY.add(temporary)
         try:
             with open(temporary, "rb+") as file:
@@ -150,13 +150,21 @@ def _new(start: str) -> Iterator[str]:
             os.close(lock)
 
 
-def remove_left(folder: str) -> None:
-    """Remove the temporary files that killed processes have left in a folder, whatever they were to replace."""
+def remove_left(folder: str, target: str = "") -> None:
+    """Remove the temporary files that killed processes have left in a folder, whatever they were to replace.
+
+    `target`: the beginning of the names of those that were to replace one file.
+    """
     with suppress(OSError):
         for left in os.listdir(folder):
             beginning, _, end = left.rpartition(_MARK)
-            if beginning.startswith(".") and _LEFT.fullmatch(end):
-                _remove_left(os.path.join(folder, beginning + _MARK))
+            of_target = beginning == target if target else beginning.startswith(".")
+            if of_target and _LEFT.fullmatch(end):
+                path = os.path.join(folder, left)
+                lock = _lock(path)
+                if lock is not None:
+                    os.unlink(path)
+                    os.close(lock)
 
 
 def sync_folder(folder: str) -> None:
@@ -167,19 +175,6 @@ def sync_folder(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _remove_left(start: str) -> None:
-    """Remove the files that killed processes have left, among those whose paths begin with this."""
-    folder, name = os.path.split(start)
-    with suppress(OSError):
-        for left in os.listdir(folder):
-            if left.startswith(name) and _LEFT.fullmatch(left, len(name)):
-                path = os.path.join(folder, left)
-                lock = _lock(path)
-                if lock is not None:
-                    os.unlink(path)
-                    os.close(lock)
 
 
 def _lock(path: str) -> int | None:

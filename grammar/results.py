@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agrad.engine.autodiff.uncertainty import uncertainty
-from agrad.engine.core.graph import Node
+from agrad.engine import autodiff
+from agrad.engine.core.graph import Node, Uncertainty
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
@@ -211,6 +211,10 @@ class Noted(Struct):
 Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Estimated | Plot | Noted
 
 
+def unheard(result: Result) -> None:
+    """A listener that drops results."""
+
+
 class Quit(Exception):
     """The session should end: `quit`."""
 
@@ -218,7 +222,7 @@ class Quit(Exception):
 def uncertainty_of(value: Any) -> Value | None:
     """The standard uncertainty of a value that has one; nan where it is not known, since a source was set since."""
     try:
-        return uncertainty(value)
+        return autodiff.uncertainty.uncertainty(value) if Uncertainty.exists else None
     except AgradError:
         return spread(nan, value.shape)
 

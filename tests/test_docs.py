@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 import launch
 import pytest
+from rows import each
 from test_tour import PAGES as PAGES_OF_TOUR
 from test_tour import TOUR
-from thinned import thinned
 from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
@@ -36,13 +36,13 @@ def pages():
     return PAGES
 
 
-@pytest.mark.parametrize(("path", "made"), pages().items(), ids=pages())
+@each("path, made", pages().items())
 def test_a_document_is_fresh(path, made, monkeypatch):
     monkeypatch.chdir(DOCS.parent)  # programs in the pages read examples/
     assert (DOCS.parent / path).read_text(encoding="utf-8") == made(), "make docs writes it anew"
 
 
-@pytest.mark.parametrize("lines", [lines for _, _, lines in DIFFERENT])
+@each("lines", [lines for _, _, lines in DIFFERENT])
 def test_what_differs_from_pytorch_is_so(lines):
     *before, last = lines.split("; ")
     session = Session()
@@ -51,7 +51,7 @@ def test_what_differs_from_pytorch_is_so(lines):
     session.run(last if last.startswith("fails") else f"assert {last}")
 
 
-@pytest.mark.parametrize(("name", "option"), [("cli.md", ["--markdown"]), ("agrad.1", [])])
+@each("name, option", [("cli.md", ["--markdown"]), ("agrad.1", [])])
 def test_a_document_of_the_command_line_is_fresh(name, option):
     made = subprocess.run([*launch.agrad(), "--no-init", "man", *option], capture_output=True, check=True).stdout
     assert (DOCS / name).read_bytes() == made, "make docs writes it anew"
@@ -60,20 +60,17 @@ def test_a_document_of_the_command_line_is_fresh(name, option):
 @pytest.mark.skipif(
     tuple(map(int, version("click").split(".")[:2])) < (8, 2), reason="older versions of click write other scripts"
 )
-@pytest.mark.parametrize(("shell", "name"), [("bash", "agrad"), ("zsh", "_agrad"), ("fish", "agrad.fish")])
+@each("shell, name", [("bash", "agrad"), ("zsh", "_agrad"), ("fish", "agrad.fish")])
 def test_a_script_for_completion_is_fresh(shell, name):
     made = subprocess.run([*launch.agrad(), "completion", shell], capture_output=True, check=True).stdout
     assert (DOCS / "completions" / name).read_bytes() == made, "make docs writes it anew"
 
 
-@pytest.mark.parametrize(
-    ("page", "kinds", "least", "needed"),
-    [
-        ("python.md", {"pycon"}, 20, ()),
-        ("notebooks.md", {"pycon", "text"}, 4, ()),
-        ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
-    ],
-)
+@each("page, kinds, least, needed", [
+    ("python.md", {"pycon"}, 20, ()),
+    ("notebooks.md", {"pycon", "text"}, 4, ()),
+    ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
+])  # fmt: skip
 def test_the_examples_of_a_page_about_python(page, kinds, least, needed):
     for library in needed:
         pytest.importorskip(library)
@@ -158,15 +155,11 @@ def drawn(picture):
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_picture_shows_what_agrad_answers(theme):
+@each("theme", ["light", "dark"])
+def test_a_picture_shows_what_agrad_answers_and_is_fresh(theme, tmp_path):
     text = drawn((DOCS / f"session-{theme}.svg").read_text(encoding="utf-8"))
     assert text.count("agrad> ") >= 5
     assert replayed(text) == text
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_pictures_are_fresh(theme, tmp_path):
     path = tmp_path / "session.svg"
     options = ["--theme", theme, "--svg", path, "docs/session.ag"]
     subprocess.run([*launch.agrad(), "--no-init", "--color", "always", "run", *options], cwd=DOCS.parent, check=True)
@@ -195,7 +188,7 @@ def examples():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="they are for a Unix shell")
-@pytest.mark.parametrize("line", thinned(dict.fromkeys(examples()), 4))
+@each("line", dict.fromkeys(examples()), short=4)
 def test_an_example_of_a_help(workshop, line):
     done = subprocess.run(["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, **workshop)
     assert (done.stderr, done.returncode) == ("", 0)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rows import each
 
 from agrad.grammar.session.session import Session
 
@@ -13,7 +14,7 @@ FOLDER = Path(__file__).parent.parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.ag"))
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+@each("file", EXAMPLES)
 def test_example(file):
     Session().run(file.read_text(encoding="utf-8"), source=str(file), is_file=True)
 
@@ -42,7 +43,7 @@ def test_every_script_has_its_output():
     assert {file.stem for file in FOLDER.glob("*.py")} == set(SCRIPTS)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_a_script_for_pytorch_runs_in_agrad(name, monkeypatch):
     monkeypatch.chdir(FOLDER)
     session, lines = Session(), []
@@ -54,6 +55,6 @@ def test_a_script_for_pytorch_runs_in_agrad(name, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_a_script_prints_the_same_in_torch(name):
     assert subprocess.check_output([sys.executable, f"{name}.py"], cwd=FOLDER, text=True) == SCRIPTS[name]

@@ -5,9 +5,12 @@ After a change that is meant: python tests/test_lesson.py writes today's output 
 
 import io
 import re
+import sys
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 
-import pytest
+sys.path.insert(0, str(Path(__file__).parent / "support"))  # for Python; pytest adds it by itself
+from rows import each
 
 from agrad.cli.commands.repl import loop
 from agrad.cli.lesson.chapters import WIDTH, Heard, Prose, chapters, files, holds, transcript, wrapped
@@ -18,25 +21,15 @@ from agrad.grammar.session.session import Session
 
 CHAPTERS = chapters()
 STEPS = [(chapter, place) for chapter in CHAPTERS for place in range(len(chapter.steps))]
-SOME = [pytest.param(step, marks=[pytest.mark.long] * (number % 3 > 0)) for number, step in enumerate(STEPS)]
 SHOWN = re.compile(r"^```agrad\n(?P<fenced>.*?)^```|^answer:\n(?P<answer>(?:    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 
 
-def screen():
-    """Something that can be written to, and can show every character."""
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-
-
-def written(out):
-    return out.buffer.getvalue().decode()
-
-
-def ran(session, statement):
-    """What is printed for a statement at the prompt."""
-    out = screen()
+def heard(action, *given):
+    """What is printed by it, on something that can show every character."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with redirect_stdout(out), redirect_stderr(out):
-        loop(session, iter([statement]), interactive=True)
-    return written(out)
+        action(*given)
+    return out.buffer.getvalue().decode()
 
 
 def again(path):
@@ -49,14 +42,14 @@ def again(path):
         lines = [line.removeprefix(margin) for line in (found["fenced"] or found["answer"]).rstrip("\n").split("\n")]
         made = []
         for typed in transcript(lines):
-            made += [*typed.lines(), *ran(session, typed.statement).rstrip("\n").split("\n")]
+            made += [*typed.lines(), *heard(loop, session, iter([typed.statement]), True).rstrip("\n").split("\n")]
         body = "".join(f"{margin}{line}".rstrip() + "\n" for line in made if line)
         return f"```agrad\n{body}```" if found["fenced"] is not None else f"answer:\n{body}"
 
     return SHOWN.sub(shown, path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
+@each("path", files())
 def test_what_a_chapter_shows_is_what_agrad_prints(path):
     assert again(path) == path.read_text(encoding="utf-8"), "python tests/test_lesson.py writes it anew"
 
@@ -74,21 +67,13 @@ class Lesson:
         self.session = Session()
         self.session.record.on = True
         self.teacher = Teacher(self.session, CHAPTERS, Progress(keeps=False), waits=True)
-        self.said = self.heard(lambda: self.teacher.begin(chapter))
-
-    def heard(self, action):
-        out = screen()
-        with redirect_stdout(out), redirect_stderr(out):
-            action()
-        return written(out)
+        self.said = heard(self.teacher.begin, chapter)
 
     def type(self, *statements):
         """Type statements; what is printed for the last."""
         for statement in statements:
             typed = self.teacher.taught(iter([statement]))
-            self.said = self.heard(
-                lambda typed=typed: loop(self.session, typed, True, self.teacher.emit, self.teacher.report)
-            )
+            self.said = heard(loop, self.session, typed, True, self.teacher.emit, self.teacher.report)
         return self.said
 
     def at(self, place):
@@ -107,8 +92,7 @@ class Lesson:
         assert (self.teacher.place, self.teacher.resting) == (place, False)
 
 
-def named(step):
-    chapter, place = step
+def named(chapter, place):
     return f"{chapter.number}.{place + 1}"
 
 
@@ -116,9 +100,8 @@ def paragraph(text):
     return "\n" + wrapped(text, WIDTH) + "\n"
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
-def test_the_answer_of_a_task_is_right_and_nothing_less(step):
-    chapter, place = step
+@each("chapter, place", STEPS)
+def test_the_answer_of_a_task_is_right_and_nothing_less(chapter, place):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     *first, last = [typed.statement for typed in wanted.answer]
     for statement in first:
@@ -128,9 +111,8 @@ def test_the_answer_of_a_task_is_right_and_nothing_less(step):
     assert lesson.is_past(place)
 
 
-@pytest.mark.parametrize("step", STEPS[:-1], ids=named)  # the last draws a plot, as high as the terminal
-def test_an_answer_with_the_next_task_fits_a_screen(step):
-    chapter, place = step
+@each("chapter, place", STEPS[:-1])  # the last draws a plot, as high as the terminal
+def test_an_answer_with_the_next_task_fits_a_screen(chapter, place):
     lesson = Lesson(chapter)
     assert lesson.said.count("\n") <= ROWS
     lesson.at(place)
@@ -138,9 +120,8 @@ def test_an_answer_with_the_next_task_fits_a_screen(step):
         assert lesson.type(typed.statement).count("\n") + len(typed.lines()) <= ROWS
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
-def test_another_right_answer_is_right(step):
-    chapter, place = step
+@each("chapter, place", STEPS)
+def test_another_right_answer_is_right(chapter, place):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for statements in wanted.also:
         assert paragraph(wanted.right.text) in lesson.type(*statements), statements
@@ -148,9 +129,8 @@ def test_another_right_answer_is_right(step):
         lesson.return_to(place)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
-def test_each_wrong_answer_gets_its_reply(step):
-    chapter, place = step
+@each("chapter, place", STEPS)
+def test_each_wrong_answer_gets_its_reply(chapter, place):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
         assert lesson.type(*reply.tried).endswith(paragraph(reply.text)), reply
@@ -158,9 +138,8 @@ def test_each_wrong_answer_gets_its_reply(step):
         lesson.return_to(place)
 
 
-@pytest.mark.parametrize("step", SOME, ids=named)
-def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
-    chapter, place = step
+@each("chapter, place", STEPS, short=3)
+def test_after_a_wrong_answer_the_lesson_can_be_continued(chapter, place):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
         lesson.type(*reply.tried)
@@ -168,20 +147,16 @@ def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
         lesson.return_to(place)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
-def test_who_only_asks_something_else_gets_no_reply_to_a_wrong_answer(step):
-    chapter, place = step
-    wanted = chapter.steps[place]
-    lesson = Lesson(chapter).at(place)
+@each("chapter, place", STEPS)
+def test_who_only_asks_something_else_gets_no_reply_to_a_wrong_answer(chapter, place):
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     said = lesson.type("print 'hello'")
     assert said in ("hello\n", *(f"hello\n{paragraph(one.text)}" for one in wanted.replies if one.condition in ASKED))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=named)
-def test_each_claim_holds(step):
-    chapter, place = step
-    wanted = chapter.steps[place]
-    lesson = Lesson(chapter).at(place)
+@each("chapter, place", STEPS)
+def test_each_claim_holds(chapter, place):
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     told = [claim for part in wanted.told if isinstance(part, Prose) for claim in part.claims]
     assert all(holds(claim, lesson.session, Heard()) for claim in told), told
     for typed in wanted.answer:
@@ -195,9 +170,8 @@ def advised(said):
     return re.findall(r"`([^`]+)`", " ".join(said.split()).partition("ype ")[2])
 
 
-@pytest.mark.parametrize("step", SOME, ids=named)
-def test_who_follows_a_reply_and_those_after_it_gets_on(step):
-    chapter, place = step
+@each("chapter, place", STEPS, short=3)
+def test_who_follows_a_reply_and_those_after_it_gets_on(chapter, place):
     lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
     for reply in wanted.replies:
         lesson.type(*reply.tried)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch_wheel
+from rows import each
 
 ROOT = Path(__file__).parents[1]
 TARGETS = re.findall(r"^# make (\w+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -19,14 +20,12 @@ needs_make = pytest.mark.skipif(not shutil.which("make"), reason="make is not in
 def commands(*words):
     """What make would run, if nothing were there yet."""
     kept = {name: text for name, text in os.environ.items() if not HANDED_ON.fullmatch(name)}
-    done = subprocess.run(
-        ["make", "--always-make", "--dry-run", *words], cwd=ROOT, env=kept, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    command = ["make", "--always-make", "--dry-run", *words]
+    return subprocess.run(command, cwd=ROOT, env=kept, capture_output=True, text=True, check=True).stdout
 
 
 @needs_make
-@pytest.mark.parametrize("target", ["test", "long", "check", "format", "explore", "docs", "site"])
+@each("target", "test long check format explore docs site".split())
 def test_tools_and_extras_stay_out_of_the_environment_of_a_user(target):
     made = commands(target)
     assert ".venv" not in made
@@ -47,17 +46,10 @@ def test_every_test_is_run_by_make_test_or_make_long_and_each_names_its_slowest(
 
 
 @needs_make
-def test_the_environment_of_a_user_has_no_extras():
+def test_the_environment_of_a_user_has_no_extras_and_another_python_environments_of_its_own():
     made = commands("run")
     assert "build/venv" not in made
-    assert re.findall(r"pip install .*", made) == [
-        "pip install --quiet --disable-pip-version-check --editable .",
-        # the last words that it prints say how to install agrad
-    ]
-
-
-@needs_make
-def test_another_python_has_environments_of_its_own():
+    assert re.findall(r"pip install .*", made) == ["pip install --quiet --disable-pip-version-check --editable ."]
     assert "python3.13 -m venv build/venv-3.13\n" in commands("run", "PYTHON=python3.13")
     assert "python3.13 -m venv build/venv-test-3.13\n" in commands("test", "PYTHON=python3.13")
 
@@ -77,14 +69,11 @@ def test_the_tests_beside_pytorch_have_an_environment_of_their_own():
     assert set(asks) - set(tests.split()) <= {"tests/test_makefile.py"}
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (["torch", "sympy"], ""),
-        (["torch", "nvidia-cublas", "triton"], "pip would install CUDA with it (2 packages)"),
-        (None, "pip finds no wheel of it: No matching distribution"),
-    ],
-)
+@each("names, said", [
+    (["torch", "sympy"], ""),
+    (["torch", "nvidia-cublas", "triton"], "pip would install CUDA with it (2 packages)"),
+    (None, "pip finds no wheel of it: No matching distribution"),
+])  # fmt: skip
 def test_pytorch_is_installed_only_without_cuda(names, said):
     report = None if names is None else {"install": [{"metadata": {"name": name}} for name in names]}
     assert torch_wheel.reason(report, "No matching distribution").startswith(said)
@@ -113,12 +102,10 @@ def test_distributions_are_built_checked_and_installed_into_empty_environments()
 
 
 @needs_make
-@pytest.mark.parametrize("target", TARGETS)
+@each("target", TARGETS)
 def test_the_files_that_make_names_exist(target):
-    named = set(
-        re.findall(r"(?:^|[\s=])((?:tests|docs|bench|examples|cli|grammar|engine)(?:/[\w.-]+)+)", commands(target))
-    )
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    place = r"(?:^|[\s=])((?:tests|docs|bench|examples|cli|grammar|engine)(?:/[\w.-]+)+)"
+    assert [path for path in re.findall(place, commands(target)) if not (ROOT / path).exists()] == []
 
 
 def test_every_target_is_described_and_every_description_has_one():

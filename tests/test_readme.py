@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import launch
-import pytest
 from installed import TOOLS
+from rows import each
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,10 +19,10 @@ def commands():
     for block in re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
-            yield pytest.param(command, output, id=command)
+            yield command, output
 
 
-@pytest.mark.parametrize(("command", "output"), list(commands()))
+@each("command, output", commands())
 def test_a_command_of_the_readme(command, output):
     words = shlex.split(command)
     assert words[0] == "agrad"

@@ -3,9 +3,10 @@
 import ast
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
-import pytest
+from rows import each
 
 ROOT = Path(__file__).parents[1]
 FLOORS = ("engine", "grammar", "cli")
@@ -27,16 +28,16 @@ ALLOWED = {
     "cli.settings": "config_toml settings_table",
     "cli.terminal": "settings settings_table",
     "engine": "autodiff compile core errors inspect interop nn ops program",
-    "engine.autodiff": "core errors lazy struct text values",
-    "engine.compile": "autodiff core errors extras lazy program struct text values",
-    "engine.core": "errors lazy struct text values",
-    "engine.data": "errors extras lazy struct text values",
+    "engine.autodiff": "core errors struct text values",
+    "engine.compile": "autodiff core errors extras program struct text values",
+    "engine.core": "errors struct text values",
+    "engine.data": "errors extras text values",
     "engine.errors": "struct",
     "engine.extras": "errors values",
-    "engine.inspect": "autodiff compile core errors extras interop lazy program struct text values",
-    "engine.interop": "core errors lazy ops values",
+    "engine.inspect": "autodiff compile core errors extras interop program struct text values",
+    "engine.interop": "core errors ops values",
     "engine.nn": "autodiff core errors ops values",
-    "engine.ops": "autodiff compile core data errors extras lazy program text values",
+    "engine.ops": "autodiff compile core data errors extras program text values",
     "engine.program": "autodiff compile core errors text values",
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results runtime session syntax values",
@@ -44,7 +45,7 @@ ALLOWED = {
     "grammar.help": "commands diagnostics pytorch results runtime session syntax",
     "grammar.lint": "commands diagnostics pytorch runtime session syntax",
     "grammar.loops": "diagnostics pytorch results runtime syntax values",
-    "grammar.prompt": "diagnostics results runtime session syntax",
+    "grammar.prompt": "diagnostics results runtime session syntax values",
     "grammar.pytorch": "values",
     "grammar.results": "values",
     "grammar.runtime": "diagnostics files pytorch results syntax values",
@@ -65,6 +66,12 @@ def modules():
     return found
 
 
+def dotted(node):
+    """The text of `agrad.cli.output.text.tell`; empty for what is no such name."""
+    is_name = isinstance(node, ast.Attribute) and (text := ast.unparse(node)).startswith("agrad.")
+    return text if is_name and text.replace(".", "").isidentifier() and "__" not in text else ""
+
+
 @cache
 def imported(path):
     """The modules of agrad that a file imports: (module, kind), where kind is `top`, `function` or `typing`."""
@@ -82,6 +89,12 @@ def imported(path):
                 for alias in child.names:
                     whole = f"{child.module}.{alias.name}"
                     yield (whole if whole in modules() else child.module or ""), inner
+            elif chain := dotted(child):  # loaded when it is used
+                yield (
+                    max((name for name in modules() if f"{chain}.".startswith(f"{name}.")), key=len, default=""),
+                    inner,
+                )
+                continue
             yield from visit(child, inner)
 
     return [(name, kind) for name, kind in visit(ast.parse(path.read_text("utf-8")), "top") if name in modules()]
@@ -111,34 +124,45 @@ def test_a_circle_is_seen():
     assert circle({"a": {"b", "c"}, "b": {"c"}}) == []
 
 
-@pytest.mark.parametrize("kinds", [("top",), ("top", "function")], ids=" and ".join)
+@each("kinds", [("top",), ("top", "function")])
 def test_no_imports_go_in_a_circle(kinds):
     assert circle({name: others - {name} for name, others in arrows(*kinds).items()}) == []
 
 
-@pytest.mark.parametrize("place", sorted({path.parent.relative_to(ROOT) for path in modules().values()}), ids=str)
+@each("place", sorted({path.parent.relative_to(ROOT) for path in modules().values()}))
 def test_a_folder_says_what_lives_there(place):
     doc = ast.get_docstring(ast.parse((ROOT / place / "__init__.py").read_text("utf-8")))
     assert doc
     assert len(doc.splitlines()) <= 40
 
 
-@pytest.mark.parametrize("room", sorted({folder(name) for name in modules()}))
-def test_a_folder_imports_of_its_floor_what_the_table_allows(room):
-    floor = room.partition(".")[0]
-    here = [name for name in modules() if folder(name) == room]
-    others = {folder(other) for name in here for other in arrows("top", "function")[name]}
-    inside = {other.partition(".")[2] for other in others if other.startswith(f"{floor}.") and other != room}
-    assert inside <= set(ALLOWED.get(room, "").split())
-
-
-def test_the_table_allows_only_what_is_there():
-    used = {}
+def test_a_folder_imports_of_its_floor_what_the_table_allows_and_no_less():
+    used = {folder(name): set() for name in modules()}
     for name, others in arrows("top", "function").items():
-        room = folder(name)
-        floor = room.partition(".")[0]
-        used.setdefault(room, set()).update(
-            folder(other).partition(".")[2] for other in others if folder(other).startswith(f"{floor}.")
-        )
-    extra = {room: set(names.split()) - used.get(room, set()) for room, names in ALLOWED.items()}
-    assert not any(extra.values()), extra
+        floor, room = name.split(".")[1], folder(name)
+        used[room].update(folder(other).partition(".")[2] for other in others if other.startswith(f"agrad.{floor}."))
+    used = {room: names - {room.partition(".")[2]} for room, names in used.items()}
+    assert {room: names for room, names in used.items() if names} == {
+        room: set(names.split()) for room, names in ALLOWED.items()
+    }
+
+
+def test_what_a_dotted_name_leads_to_is_loaded_when_it_is_used():
+    """Each package on the way loads its modules lazily, whatever has been imported before."""
+    files = modules() | {"agrad": ROOT / "cli/package/__init__.py"}
+    found = {
+        text
+        for path in files.values()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (text := dotted(node))
+    }
+    assert len(found) > 100
+    for text in found:
+        words = text.split(".")
+        places = [".".join(words[:count]) for count in range(1, len(words) + 1)]
+        inside = [place for place in places if place in files]
+        value = import_module(inside[-1])
+        if len(inside) < len(places):
+            assert hasattr(value, words[len(inside)]), text
+        for place in inside[:-1]:
+            assert "lazy(__name__)" in files[place].read_text("utf-8"), text

@@ -10,6 +10,7 @@ from pathlib import Path
 import launch
 import numpy as np
 import pytest
+from rows import divided, each
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -37,7 +38,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("statement", [*READ, *WRITE])
+@each("statement", [*READ, *WRITE])
 def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statement, folder):
     before = set(os.listdir())
     session = Session()
@@ -91,37 +92,13 @@ def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplot
     assert [line for line in found if re.match(r"socket|urllib|http", line)] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'eval("1 + 1")',
-        'exec("x = 1")',
-        'compile("1", "", "eval")',
-        '__import__("os")',
-        'open("/etc/passwd")',
-        "input()",
-        "globals()",
-        "(1).__class__",
-        "[].__class__.__base__",
-        '"a".__class__',
-        "sin.__globals__",
-        "f.__globals__",
-        "f.__code__",
-        '"{0.__class__}".format(1)',
-        'f"{f.__globals__}"',
-        'getattr(f, "__globals__")',
-        "net.__dict__",
-        "net.__class__.__bases__",
-        "net.forward.__globals__",
-        "net.__class__.mro().__class__",
-        "os.environ",
-        'subprocess.run("ls")',
-        "sys.modules",
-        "time.sleep(1)",
-        'np.load("d.npy", allow_pickle=True)',
-        'load_csv("http://localhost/data.csv")',
-    ],
-)
+@each("text", divided("""
+    eval("1 + 1"); exec("x = 1"); compile("1", "", "eval"); __import__("os"); open("/etc/passwd"); input(); globals()
+    (1).__class__; [].__class__.__base__; "a".__class__; sin.__globals__; f.__globals__; f.__code__
+    "{0.__class__}".format(1); f"{f.__globals__}"; getattr(f, "__globals__"); net.__dict__; net.__class__.__bases__
+    net.forward.__globals__; net.__class__.mro().__class__; os.environ; subprocess.run("ls"); sys.modules; time.sleep(1)
+    np.load("d.npy", allow_pickle=True); load_csv("http://localhost/data.csv")
+"""))  # fmt: skip
 def test_what_cannot_be_reached(text):
     session = Session()
     session.run(f"import os, sys, subprocess, time, torch\n{START}net = torch.nn.Linear(2, 1)")
@@ -134,12 +111,9 @@ def agrad(*words, given, folder):
     return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, timeout=60)
 
 
-def test_a_script_cannot_lift_the_limit_of_time(tmp_path):
+def test_a_script_cannot_lift_the_limits_of_time_and_memory(tmp_path):
     done = agrad("run", "--timeout", "0.5", "-", given="limit time=1000\nwhile 1 == 1: n = 1\n", folder=tmp_path)
     assert (done.stdout, done.returncode) == ("", 124)
-
-
-def test_a_script_cannot_lift_the_limit_of_memory(tmp_path):
     script = "limit memory=1e12\nx = zeros(20000, 20000)\n"
     done = agrad("run", "--max-memory", "300MB", "-", given=script, folder=tmp_path)
     assert "error[limit]" in done.stderr
@@ -152,7 +126,7 @@ def test_a_check_without_files_neither_reads_nor_runs(folder):
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("language", ["c", "js", "py"])
+@each("language", ["c", "js", "py"])
 def test_a_formula_cannot_end_the_comment_in_exported_code(language, tmp_path):
     formula = """x**2*len('*/ evil(); """ + '""" evil()' + """\\n evil()')"""
     done = agrad("export", formula, "--to", language, given="", folder=tmp_path)
@@ -197,6 +171,49 @@ def heard(server):
     """The next message of a language server."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
-        head += server.stdout.read(1)
+        head += server.stdout.read(1) or pytest.fail("the server has ended")
     length = re.search(rb"Content-Length: (\d+)", head)[1]
     return json.loads(server.stdout.read(int(length)))
+
+
+def test_no_file_of_the_folder_makes_a_picture_start_a_program(folder):
+    """matplotlib reads `matplotlibrc` of the current folder, which may say that LaTeX writes all texts."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("latex", "dvipng", "dvips", "gs", "kpsewhich", "pdflatex", "xelatex"):
+        (programs / name).write_text(f"#!/bin/sh\necho {name} >> {folder}/started\nexit 1\n")
+        (programs / name).chmod(0o755)
+    Path("matplotlibrc").write_text("text.usetex: True\nsvg.fonttype: none\nbackend: module://evil\n")
+    Path("evil.py").write_text(f"open('{folder}/started', 'w')\n")
+    Path("all.ag").write_text(
+        "\n".join(
+            [
+                START,
+                *(f'graph y to "g.{form}"\nplot f(x) for x in 0..1 to "p.{form}"' for form in ("svg", "png", "pdf")),
+                "plot f(x) for x in 0..1",
+                'save "s.html"',
+                "set plots kitty",
+                "plot f(x) for x in 0..1",
+            ]
+        )
+    )
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "agrad.cli", "--no-init", "--color", "always", "run", "all.ag"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert {"g.pdf", "p.svg", "s.html"} <= set(os.listdir())
+    assert not Path("started").exists()
+
+
+def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatch):
+    """The environment has passwords; `/proc/kmsg` does not end; a link leads there too."""
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("folder")
+    for name in ("a.csv", "a.ag", "a.npz", "folder/a.csv"):
+        os.symlink("/proc/self/environ", name)
+    paths = ["/proc/self/environ", "/proc/kmsg", "/sys/kernel/notes", "/proc/self/../self/cmdline", "a.csv"]
+    statements = [f'{function}("{path}")' for function in ("load_csv", "load_npy", "np.loadtxt") for path in paths]
+    statements += [f'load "{path}"' for path in ("a.ag", "/proc/self/environ", "/proc/kmsg", "/dev/tty")]
+    for statement in [*statements, 'load_csv("folder")', 'chunks("a.csv", 2)', 'torch.load("a.npz")']:
+        with pytest.raises(AgradError, match=r"it belongs to the system|it is not a regular file"):
+            Session().run(statement)

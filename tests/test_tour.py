@@ -9,10 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parent / "support"))  # for Python; pytest adds it by itself
-from thinned import thinned
+from rows import each
 from transcript import replayed
 from workshops import equipped
 
@@ -23,9 +21,8 @@ BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def tasks():
-    """Each task of the tour, with its number."""
-    found = TASK.split(TOUR.read_text(encoding="utf-8"))[1:]
-    return [pytest.param(task, id=task.split(".")[0].strip("*")) for task in found]
+    """Each task of the tour, which begins with its number."""
+    return TASK.split(TOUR.read_text(encoding="utf-8"))[1:]
 
 
 def answered(text, place):
@@ -42,22 +39,21 @@ def run(lines, place):
     """Each command behind a `$`, and below it all that it writes."""
     written = []
     for command in re.findall(r"^\$ (.*)$", lines, re.MULTILINE):
-        done = subprocess.run(
-            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **place
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, **both, **place)
         written.append(f"$ {command}\n{done.stdout.decode()}")
     return "".join(written)
 
 
-@pytest.mark.parametrize("task", thinned(tasks(), 4))
+@each("task", tasks(), short=4)
 def test_a_task_of_the_tour(task, tmp_path):
-    assert answered(task, equipped(tmp_path)) == task
+    assert answered(task, equipped(tmp_path / task.split(".")[0].strip("*"))) == task
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each("page", PAGES)
 def test_the_answers_of_a_page(page, tmp_path):
     text = page.read_text(encoding="utf-8")
-    assert answered(text, equipped(tmp_path)) == text
+    assert answered(text, equipped(tmp_path / page.stem)) == text
 
 
 def test_the_tasks_are_counted():

@@ -6,25 +6,22 @@ After a change that is meant: python tests/test_transcripts.py writes today's an
 import sys
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parent / "support"))  # for Python; pytest adds it by itself
+from rows import each
 from transcript import blocks, replayed
 
 HERE = Path(__file__).parent
 FILES = sorted((HERE / "transcripts").glob("*.txt"))
-DOCUMENTS = [HERE.parent / "README.md"]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@each("file", FILES)
 def test_transcript(file):
     text = file.read_text(encoding="utf-8")
     assert replayed(text) == text
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.stem)
-def test_transcripts_of_a_document(document):
-    found = blocks(document.read_text(encoding="utf-8"))
+def test_transcripts_of_the_readme():
+    found = blocks((HERE.parent / "README.md").read_text(encoding="utf-8"))
     assert found
     for block in found:
         assert replayed(block) == block

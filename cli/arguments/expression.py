@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+import agrad
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
@@ -17,6 +18,7 @@ from agrad.engine.text import as_name
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
+from agrad.lazy import rare
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
@@ -322,18 +324,15 @@ def _names(context: click.Context) -> list[str]:
 
 def _told(result: Result) -> None:
     """Show a note on a value that is given."""
-    from agrad.cli.output.text import tell  # here, since few values have one
-
     if isinstance(result, Noted):
-        tell(result.note)
+        agrad.cli.output.text.tell(result.note)
 
 
 def _from_file(session: Session, word: str) -> Tensor:
     if not session.files:
         raise AgradError("file", f"@{word}: file access is switched off")
-    from agrad.cli.data.at_file import from_file  # here, since few values come from files
 
-    return from_file(word)
+    return agrad.cli.data.at_file.from_file(word)
 
 
 def _quoted(word: str) -> str:
@@ -342,6 +341,5 @@ def _quoted(word: str) -> str:
         return word
     if not re.search(r'["$`\\!]', word):
         return f'"{word}"'
-    from shlex import quote  # here, since errors alone need it
 
-    return quote(word)
+    return rare.shlex.quote(word)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import click
 
+import agrad
 from agrad.cli.settings import find
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -36,11 +37,9 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
 
 def size_of(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """The bytes of a size such as 2GB: the callback of an option. Raises click.BadParameter."""
-    from agrad.grammar.runtime.budget import bytes_of
-
     if value is None:
         return None
-    size = bytes_of(value)
+    size = agrad.grammar.runtime.budget.bytes_of(value)
     if not 0 < size < math.inf:
         raise click.BadParameter(f"{value} is not a size such as 2GB or 500MB", context, parameter)
     return size
@@ -74,19 +73,15 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
     """
-    from agrad.grammar.runtime import budget
-
-    usual = find("limits.memory")[0] or budget.memory_limit()
+    usual = find("limits.memory")[0] or agrad.grammar.runtime.budget.memory_limit()
     advice = "--max-memory {}GB" if memory is not None or not statements else ""
     try:
         import resource
     except ImportError:  # a system without such limits
-        budget.limit_memory(memory or usual, advice)
+        agrad.grammar.runtime.budget.limit_memory(memory or usual, advice)
         return
     if memory is not None or usual < _AMPLE:
-        from agrad.engine.values import np
-
-        _ = np.float64  # loads numpy, which would fail with its own message where it has no room
+        _ = agrad.engine.values.np.float64  # loads numpy, which would fail with its own message where it has no room
 
     used = _addresses() + _SPARE
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
@@ -100,7 +95,7 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     if memory is not None:
         hard = int(used + memory) if hard == resource.RLIM_INFINITY else min(hard, int(used + memory))
-    budget.limit_memory(memory or usual, advice, ceiling)
+    agrad.grammar.runtime.budget.limit_memory(memory or usual, advice, ceiling)
 
 
 def _addresses() -> int:
@@ -143,17 +138,12 @@ def end_if_late(session: Any, as_json: bool = False) -> None:
 
 def _record() -> str:
     """The error of `_leave` as JSON: made in advance, since later there may be no memory to load anything."""
-    from agrad.cli.output.structured import error_line
-    from agrad.engine.errors import AgradError
-
-    return error_line(AgradError("limit", _LATE))
+    return agrad.cli.output.structured.error_line(agrad.engine.errors.AgradError("limit", _LATE))
 
 
 def _leave(record: str = "") -> None:
     """End the process in the middle of a computation, after printing the record, or else an error."""
-    from agrad.grammar.files import discard
-
-    discard()
+    agrad.grammar.files.discard()
     with suppress(OSError):
         click.echo(record or _MESSAGE, err=not record)
         sys.stdout.flush()

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import pattern
 from agrad.grammar.session.derivatives import Request
 from agrad.grammar.session.session import Session
+from agrad.lazy import pattern
 
 _WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
 _OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
@@ -173,10 +174,8 @@ def table_options(function: _F) -> _F:
 
 def form_of(options: Mapping[str, Any]) -> Any:
     """What the options say of a file of text. Raises click.UsageError."""
-    from agrad.engine.data.csv_tables import TextForm  # here, so that --help loads no reader
-
     try:
-        return TextForm(
+        return agrad.engine.data.csv_tables.TextForm(
             options["delimiter"],
             options["decimal"],
             options["comments"],
@@ -191,10 +190,10 @@ def form_of(options: Mapping[str, Any]) -> Any:
 
 def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Sequence[str] = ()) -> Any:
     """The table in a file, or in `files`, with the names of the options. Raises AgradError."""
-    from agrad.engine.data.formats import open_table
-
     names = split(options["columns"])
-    table = open_table(path, names, stream, form_of(options), files=files, kind=options["kind"])
+    table = agrad.engine.data.formats.open_table(
+        path, names, stream, form_of(options), files=files, kind=options["kind"]
+    )
     try:
         for name, column in aliases_of(options).items():
             with noted(f"-c {name}={column}"):

@@ -15,7 +15,7 @@ from agrad.cli.arguments.expression import (
 )
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import json_option, precision_option
-from agrad.cli.output.printers import printer
+from agrad.cli.output import printer
 from agrad.cli.output.text import note
 from agrad.cli.terminal.terminal import narrow
 from agrad.engine.core.tensor import Tensor

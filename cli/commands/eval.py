@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, named_completions
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.arguments.options import derivative_options, wanted
@@ -21,10 +22,10 @@ from agrad.cli.base import (
     read_text,
     shown_name,
 )
-from agrad.cli.output.printers import printer
+from agrad.cli.output import printer
 from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
-from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown
+from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
 from agrad.grammar.session.derivatives import Calculation
 
 
@@ -104,16 +105,14 @@ def command(
         given = what.bind(session, asked.names)
         for remark in what.remarks if not bare else ():
             note(remark)
-        hear = _unheard if bare or asked.names else emit  # with derivatives, a note on these says as much
+        hear = unheard if bare or asked.names else emit  # with derivatives, a note on these says as much
         for text, value in _values(session, what, emit, hear):
             drawing(value, text, precision)
             leaves = what.leaves(session, asked.names, given)
             if is_budget:
-                from agrad.engine.inspect.budget import budget  # here, as below, since few answers have one
-
-                emit(Estimated(session.all_at_once(partial(budget, value)), form))
+                emit(Estimated(session.all_at_once(partial(agrad.engine.inspect.budget.budget, value)), form))
                 continue
-            found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
+            found = session.derive(value, leaves, asked.request(session), unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
             _show(found, session.settings, form, bare, partial(session.latex, text, list(what.given)))
@@ -134,9 +133,8 @@ def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], 
         return _undrawn
     if not files:
         raise click.UsageError("--graph writes a file, which --no-files does not allow")
-    from agrad.cli.commands.graph import writer  # here, since few graphs are drawn
 
-    return writer(path)
+    return agrad.cli.commands.graph.writer(path)
 
 
 def _undrawn(value: Any, text: str, precision: int | None) -> None:
@@ -176,20 +174,15 @@ def _values(
         raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
 
 
-def _unheard(result: Result) -> None:
-    """Drops a note."""
-
-
 def _show(found: Answer, settings: Settings, form: str, bare: bool, written: Callable[[Sequence[str]], str]) -> None:
     """Print an answer in a form; `written` gives its formulas in LaTeX."""
     if form == "text":
         click.echo("\n".join(answer(found, settings, bare)))
         return
-    from agrad.cli.output import structured  # here, since most answers are for people
 
     if form == "json":
-        click.echo(structured.answer_line(found, settings))
+        click.echo(agrad.cli.output.structured.answer_line(found, settings))
     elif form == "csv":
-        click.echo(structured.answer_table(found, settings.precision))
+        click.echo(agrad.cli.output.structured.answer_table(found, settings.precision))
     else:
-        click.echo("\n".join(structured.answer_latex(found, settings.precision, written)))
+        click.echo("\n".join(agrad.cli.output.structured.answer_latex(found, settings.precision, written)))

@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from agrad.cli.base import Command, unknown
+import agrad
+from agrad.cli.base import Command, completions, unknown
 from agrad.cli.data.examples import shipped
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
-
-def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """For the shell: the names of the examples."""
-    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
-
-    return [CompletionItem(name, help=_told(path)) for name, path in _listed().items() if name.startswith(incomplete)]
+def _names() -> dict[str, str]:
+    """The names of the examples, each with what it shows."""
+    return {name: _told(path) for name, path in _listed().items()}
 
 
 @click.command("examples", cls=Command)
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_names)
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME]...",
+    shell_complete=completions(_names),
+)
 @click.option("--all", "every", is_flag=True, help="Copy all examples.")
 @click.option("--to", "folder", default="examples", show_default=True, metavar="FOLDER", help="Where to copy them.")
 @click.pass_context
@@ -41,9 +41,7 @@ def command(context: click.Context, names: tuple[str, ...], every: bool, folder:
     """
     listed = _listed()
     if not (names or every):
-        from agrad.engine.text import align  # here, so that --help does without the engine
-
-        click.echo("\n".join(align((name, _told(path)) for name, path in listed.items())))
+        click.echo("\n".join(agrad.engine.text.align((name, _told(path)) for name, path in listed.items())))
         click.echo("\nagrad examples NAME copies one, with its data; agrad examples --all copies all of them")
         return
     for name in names:
@@ -68,8 +66,6 @@ def _told(path: Path) -> str:
 
 def _copy(wanted: Sequence[Path], folder: Path) -> None:
     """Copy files, and the data of programs, which has their name. Raises AgradError of kind `file`."""
-    from agrad.engine.errors import AgradError  # here, as above
-
     with_data = dict.fromkeys(
         path for program in wanted for path in (program, program.with_suffix(".csv")) if path.is_file()
     )
@@ -78,20 +74,19 @@ def _copy(wanted: Sequence[Path], folder: Path) -> None:
         for path in with_data:
             click.echo(_copied(path, folder / path.name))
     except OSError as problem:
-        raise AgradError("file", f"cannot write to {folder}: {problem.strerror}") from None
+        raise agrad.engine.errors.AgradError("file", f"cannot write to {folder}: {problem.strerror}") from None
 
 
 def _copied(path: Path, target: Path) -> str:
     """Copy one file; what was done. Raises OSError, and AgradError of kind `file` where another file is in the way."""
-    from agrad.engine.errors import AgradError, Hint  # here, as above
-    from agrad.grammar.files import replacing
-
     data = path.read_bytes()
     if not os.path.lexists(target):
-        with replacing(str(target)) as file:
+        with agrad.grammar.files.replacing(str(target)) as file:
             file.write(data)
         return str(target)
     if target.is_file() and target.read_bytes() == data:
         return f"{target}   is there already"
-    fix = Hint(f"copy into another folder: agrad examples {path.name} --to {target.parent}2")
-    raise AgradError("file", f"cannot write {target}: there is another file of that name", fixes=[fix])
+    fix = agrad.engine.errors.Hint(f"copy into another folder: agrad examples {path.name} --to {target.parent}2")
+    raise agrad.engine.errors.AgradError(
+        "file", f"cannot write {target}: there is another file of that name", fixes=[fix]
+    )

@@ -6,6 +6,7 @@ from os.path import splitext
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import FormulaCommand, formula, listed, named_completions, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, write_text
@@ -72,11 +73,11 @@ def command(
     session = Session()
     end_in(session, timeout, as_json=False)
     with what.advised():
-        from agrad.grammar.session.formulas import constant, exported  # here: a wrong usage does not need it
-
         what.bind(session, ())
-        session.names.update({word: constant(value) for word, value in session.names.items()})
-        text = exported(session, what.text(), names, 2 if hessian else 1, found, name)
+        session.names.update(
+            {word: agrad.grammar.session.formulas.constant(value) for word, value in session.names.items()}
+        )
+        text = agrad.grammar.session.formulas.exported(session, what.text(), names, 2 if hessian else 1, found, name)
         write_text(path, text)
     if path != "-":
         click.echo(f"wrote {printable(path)}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import Formula, constants_option, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import (
@@ -23,7 +24,7 @@ from agrad.cli.arguments.options import (
     where,
 )
 from agrad.cli.base import file_completions, json_option
-from agrad.cli.output.printers import printer
+from agrad.cli.output import printer
 from agrad.cli.output.text import note
 from agrad.grammar.results import Estimated
 
@@ -72,20 +73,20 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     form_of(options), aliases_of(options)  # so that wrong ones are refused before anything is read
     on = where(options["on"], options["workers"])
     limit_memory(options["memory"], statements=False)
-    from agrad.cli.data.fit_work import FitBench, FitWork
-    from agrad.cli.data.parts import inputs
-    from agrad.cli.data.request import (
-        Asked,
-        divided,  # here and below, so that --help loads no numpy
-    )
 
     as_json = options["as_json"]
     ends = partial(end_in, seconds=options["timeout"], as_json=as_json)
     reading = {name: options[name] for name in TABLE_OPTIONS}
     formulas = {"model": model, "--y": options["measured"], "--sigma": options["sigma"]}
-    ask = Asked({title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts])
-    with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
-        bench = FitBench(FitWork(ask, reading, path, inputs(path), texts), os.cpu_count() or 1, ends)
+    ask = agrad.cli.data.request.Asked(
+        {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
+    )
+    with agrad.cli.data.request.divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
+        bench = agrad.cli.data.fit_work.FitBench(
+            agrad.cli.data.fit_work.FitWork(ask, reading, path, agrad.cli.data.parts.inputs(path), texts),
+            os.cpu_count() or 1,
+            ends,
+        )
         found = _found(bench, options["most"], on)
     if found.problem and not as_json:
         raise found.failure("--over with other values starts elsewhere")
@@ -95,20 +96,18 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 
 def _found(bench: Any, most: float, on: On | None) -> Any:
     """The fit, in this process or on a cluster. Raises AgradError."""
-    from agrad.cli.data.parts import in_files
-    from agrad.engine.ops.solvers.fitting import fit, joined
-
     bench.run(bench.prepare)
-    parts = bench.run(lambda: [part for of_file in in_files(bench.work.files, most) for part in of_file])
+    parts = bench.run(
+        lambda: [part for of_file in agrad.cli.data.parts.in_files(bench.work.files, most) for part in of_file]
+    )
     bench.run(lambda: bench.find_example(parts))
     if on is None:
-        total = lambda ask: joined(bench.sums(part, ask) for part in parts)  # noqa: E731
-        return bench.run(lambda: fit(total, bench.names, bench.start))
-    from agrad.cli.data.cluster import fit_on_cluster as on_cluster
+        total = lambda ask: agrad.engine.ops.solvers.fitting.joined(bench.sums(part, ask) for part in parts)  # noqa: E731
+        return bench.run(lambda: agrad.engine.ops.solvers.fitting.fit(total, bench.names, bench.start))
 
     try:
-        with on_cluster(bench.work, parts, on) as total:
-            return bench.run(lambda: fit(total, bench.names, bench.start))
+        with agrad.cli.data.cluster.fit_on_cluster(bench.work, parts, on) as total:
+            return bench.run(lambda: agrad.engine.ops.solvers.fitting.fit(total, bench.names, bench.start))
     except KeyboardInterrupt:
         note("stopped: nothing was found")
         raise

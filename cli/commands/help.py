@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from agrad.cli.base import Command
+import agrad
+from agrad.cli.base import Command, completions
 from agrad.cli.settings_table import SETTINGS
 from agrad.cli.terminal.pager import explain
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
-
-def _words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """For the shell: every word that there is help on, with a description."""
-    from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
-
-    from agrad.grammar.commands import COMMANDS
-    from agrad.grammar.help.help import topics
-
-    known = topics(COMMANDS)
-    return [CompletionItem(word, help=known[word]) for word in sorted(known) if word.startswith(incomplete)]
+def _words() -> dict[str, str]:
+    """Every word that there is help on, in order, with a description."""
+    return dict(sorted(agrad.grammar.help.help.topics(agrad.grammar.commands.COMMANDS).items()))
 
 
 @click.command("help", cls=Command)
-@click.argument("word", required=False, shell_complete=_words)
+@click.argument("word", required=False, shell_complete=completions(_words))
 @click.pass_context
 def command(context: click.Context, word: str | None) -> None:
     """Explain a function or a command, or list them all.
@@ -38,23 +28,19 @@ def command(context: click.Context, word: str | None) -> None:
     agrad help backward
     agrad help kinks          derivatives at points where there is none
     """
-    from agrad.engine.errors import AgradError  # here, so that --help does not load the engine
-    from agrad.grammar.commands import COMMANDS
-    from agrad.grammar.diagnostics import suggest
-    from agrad.grammar.help.help import help_on, overview
-    from agrad.grammar.syntax.keywords import COMMANDS_ELSEWHERE
-
     if word is None:
-        explain(overview(COMMANDS))
+        explain(agrad.grammar.help.help.overview(agrad.grammar.commands.COMMANDS))
         return
     own = _own(context, word)
     parts = [own] if own else []
     try:
-        if not (own and word in COMMANDS_ELSEWHERE):  # `man` is a command of this program, and no other's
-            parts.insert(0, help_on(word, COMMANDS))
-    except AgradError as problem:
+        if not (
+            own and word in agrad.grammar.syntax.keywords.COMMANDS_ELSEWHERE
+        ):  # `man` is a command of this program, and no other's
+            parts.insert(0, agrad.grammar.help.help.help_on(word, agrad.grammar.commands.COMMANDS))
+    except agrad.engine.errors.AgradError as problem:
         if not own:
-            likely = [f"help {name}" for name in suggest(word, _commands(context))]
+            likely = [f"help {name}" for name in agrad.grammar.diagnostics.suggest(word, _commands(context))]
             problem.fixes = [f"agrad {fix}" for fix in (*likely, *problem.fixes) if fix != "help" or not likely]
             raise
     explain("\n\n".join(parts))
@@ -78,9 +64,7 @@ def _own(context: click.Context, word: str) -> str | None:
 
 def _of_environment(word: str) -> str | None:
     """What an environment variable, a file in the configuration folder, or a setting in config.toml is for."""
-    from agrad.cli.commands.man import ENVIRONMENT, FILES  # here, as above
-
-    told = {**ENVIRONMENT, **FILES}
+    told = {**agrad.cli.commands.man.ENVIRONMENT, **agrad.cli.commands.man.FILES}
     told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
     return f"{word}\n  {told[word]}" if word in told else None
 
@@ -100,10 +84,9 @@ def functions(markdown: bool, pytorch: bool) -> None:
     agrad functions --pytorch > pytorch.md
     """
     if pytorch or markdown:
-        from agrad.grammar.help import documents  # here, as below
-
-        click.echo(documents.pytorch_page() if pytorch else documents.functions_page(), nl=False)
+        click.echo(
+            agrad.grammar.help.documents.pytorch_page() if pytorch else agrad.grammar.help.documents.functions_page(),
+            nl=False,
+        )
     else:
-        from agrad.grammar.help.help import functions as listed  # here, so that --help does not load the engine
-
-        explain(listed())
+        explain(agrad.grammar.help.help.functions())

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+import agrad
 from agrad.cli.arguments.limits import limit_memory
-from agrad.cli.base import Command
+from agrad.cli.base import Command, completions
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
 from agrad.cli.repl.plain import Opening
 from agrad.cli.terminal.terminal import folded
 from agrad.engine.text import align
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from agrad.cli.lesson.chapters import Chapter
     from agrad.cli.lesson.teacher import Progress
 
@@ -29,18 +28,13 @@ _GREETING = (
 )
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """For the shell: the numbers of the chapters."""
-    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
-
-    from agrad.cli.lesson.chapters import chapters
-
-    found = [CompletionItem(str(chapter.number), help=chapter.title) for chapter in chapters()]
-    return [item for item in found if item.value.startswith(incomplete)]
+def _numbers() -> dict[str, str]:
+    """The numbers of the chapters, with their titles."""
+    return {str(chapter.number): chapter.title for chapter in agrad.cli.lesson.chapters.chapters()}
 
 
 @click.command("learn", cls=Command)
-@click.argument("chapter", required=False, metavar="[CHAPTER]", shell_complete=_numbers)
+@click.argument("chapter", required=False, metavar="[CHAPTER]", shell_complete=completions(_numbers))
 @click.option("--list", "listing", is_flag=True, help="List the chapters, and which of them are done.")
 @click.option("--print", "printing", is_flag=True, help="Print the chapters, or only CHAPTER, as text for a class.")
 @click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
@@ -60,19 +54,14 @@ def command(context: click.Context, chapter: str | None, listing: bool, printing
     agrad learn --list
     agrad learn --print 4
     """
-    from agrad.cli.lesson.chapters import chapters
-    from agrad.cli.lesson.teacher import kept
-
-    found = chapters()
+    found = agrad.cli.lesson.chapters.chapters()
     if chapter is not None and chapter not in {str(one.number) for one in found}:
         raise click.UsageError(f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}", context)
     number = int(chapter) if chapter is not None else None
     if printing:
-        from agrad.cli.lesson import pages  # here, since few runs print
-
-        click.echo(pages.text(found if number is None else [found[number - 1]]))
+        click.echo(agrad.cli.lesson.pages.text(found if number is None else [found[number - 1]]))
         return 0
-    progress = kept()
+    progress = agrad.cli.lesson.teacher.kept()
     if listing:
         click.echo(folded("\n".join(_listed(found, progress))))
         return 0
@@ -95,29 +84,28 @@ def _continues(found: list[Chapter], progress: Progress) -> Chapter:
 
 def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: bool | None) -> int:
     """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
-    from agrad.cli.lesson.chapters import say
-    from agrad.cli.lesson.teacher import FOR_HELP, WORDS, Teacher
-
     limit_memory(None)
     session = new_session(precision=10)
     session.by_entry = at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if at_terminal:
         session.settings.width = shutil.get_terminal_size().columns
-    teacher = Teacher(session, found, progress, waits=at_terminal)
+    teacher = agrad.cli.lesson.teacher.Teacher(session, found, progress, waits=at_terminal)
     if number is not None:
-        say(_GREETING.format(len(found)))
+        agrad.cli.lesson.chapters.say(_GREETING.format(len(found)))
         teacher.begin(found[number - 1])
     else:
         if progress.done and not progress.chapter:
-            say("You have done all chapters. This begins again; `agrad learn --list` shows them.")
+            agrad.cli.lesson.chapters.say(
+                "You have done all chapters. This begins again; `agrad learn --list` shows them."
+            )
         else:
-            say(_GREETING.format(len(found)))
+            agrad.cli.lesson.chapters.say(_GREETING.format(len(found)))
         teacher.begin(_continues(found, progress), progress.step)
-    alone = frozenset((*WORDS, *FOR_HELP, "quit", "exit"))
-    opening = Opening("", words=WORDS, submits=True, alone=alone, live=False)
+    alone = frozenset((*agrad.cli.lesson.teacher.WORDS, *agrad.cli.lesson.teacher.FOR_HELP, "quit", "exit"))
+    opening = Opening("", words=agrad.cli.lesson.teacher.WORDS, submits=True, alone=alone, live=False)
     statements = keyboard(session, vi, opening) if at_terminal else piped()
     loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
     if at_terminal and progress.chapter and progress.keeps:
         here = _continues(found, progress)
-        say(f"`agrad learn` continues with chapter {here.number}, {here.title}.")
+        agrad.cli.lesson.chapters.say(f"`agrad learn` continues with chapter {here.number}, {here.title}.")
     return 0

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
+from mmap import mmap
 from typing import Any, BinaryIO, NoReturn
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import (
@@ -171,16 +173,10 @@ def command(
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
     expression, data = _two(words, formulas)
-    from agrad.cli.data.request import (
-        Asked,
-        Output,
-        advised,  # here and below, so that --help loads no numpy
-        entries,
-    )
 
     found = formulas or {title: expression}
-    asked = entries(found) if reading["jacobian"] else found
-    ask = Asked(
+    asked = agrad.cli.data.request.entries(found) if reading["jacobian"] else found
+    ask = agrad.cli.data.request.Asked(
         asked,
         bool(formulas) or asked is not found,
         texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one"),
@@ -198,18 +194,18 @@ def command(
     form_of(reading), aliases_of(reading)  # so that wrong ones are refused before anything is read
     _limit(memory)
     count = threads or os.cpu_count() or 1
-    to = Output(out, reading["to"], as_json, precision, split(keep), backend, count, on_error == "null")
+    to = agrad.cli.data.request.Output(
+        out, reading["to"], as_json, precision, split(keep), backend, count, on_error == "null"
+    )
     ends = partial(end_in, seconds=timeout, as_json=as_json)
     form = {name: reading[name] for name in TABLE_OPTIONS}
     typed = [*context.meta[TYPED]]
-    with advised(typed, data, _typed):
+    with agrad.cli.data.request.advised(typed, data, _typed):
         if _is_folder(out):
-            from agrad.cli.data.parts_run import Folder, into_folder
-
             on = where(reading["on"], reading["workers"])
-            folder = Folder(reading["most"], reading["resume"], on, ends, typed, _typed)
+            folder = agrad.cli.data.parts_run.Folder(reading["most"], reading["resume"], on, ends, typed, _typed)
             with _terminable():
-                into_folder(ask, data, to, form, folder)
+                agrad.cli.data.parts_run.into_folder(ask, data, to, form, folder)
         else:
             _require_no_folder(context, reading)
             _into_one(ask, data, to, form, ends)
@@ -218,9 +214,7 @@ def command(
 
 def _tell_of_draws(ask: Any) -> None:
     """Note that random numbers are the same in every row."""
-    from agrad.grammar.session.rowwise import draws
-
-    drawing = next(filter(draws, [*ask.formulas.values(), ask.where or ""]), None)
+    drawing = next(filter(agrad.grammar.session.rowwise.draws, [*ask.formulas.values(), ask.where or ""]), None)
     if drawing is not None:
         note(f"the random numbers of {drawing} are drawn once: they are the same in every row")
 
@@ -234,14 +228,10 @@ def _tell_of_constants(ask: Any, table: Any) -> None:
 
 def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable[[Any], None]) -> None:
     """Write one table, to a file or to standard output. Raises AgradError, click.UsageError."""
-    from agrad.cli.data.job import Job, Reading
-    from agrad.cli.data.request import Sessions
-    from agrad.cli.data.writers import form_for
-
-    written = form_for(to.path, to.as_json, to.to)
+    written = agrad.cli.data.writers.form_for(to.path, to.as_json, to.to)
     to.require_text(written)
     _require_other(data, to.path)
-    sessions = Sessions(ask, ends)
+    sessions = agrad.cli.data.request.Sessions(ask, ends)
     session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
@@ -251,8 +241,8 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
         stack.enter_context(closing(table))
         found = session.all_at_once(lambda: sessions.formulas(table, again, to.threads, to.tolerant), session.span)
         _tell_of_constants(ask, table)
-        job = Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
-        line = on_terminal(Reading) if to.path is not None or not sys.stdout.isatty() else None
+        job = agrad.cli.data.job.Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
+        line = on_terminal(agrad.cli.data.job.Reading) if to.path is not None or not sys.stdout.isatty() else None
         with _writing(to.path, written) as output:
 
             def write() -> Any:
@@ -285,12 +275,13 @@ def _functions(names: str | None, data: str) -> tuple[str, ...]:
     """The functions of whole columns in --whole. Raises click.UsageError."""
     if names is None:
         return ()
-    from agrad.engine.data.tables import NAMES  # here, so that --help loads no numpy
 
     found = split(names)
     for name in found:
-        if name not in NAMES:
-            raise click.UsageError(f"--whole takes functions among {', '.join(NAMES)}, and {name} is not one")
+        if name not in agrad.engine.data.tables.NAMES:
+            raise click.UsageError(
+                f"--whole takes functions among {', '.join(agrad.engine.data.tables.NAMES)}, and {name} is not one"
+            )
     if data == "-":
         raise click.UsageError("--whole reads the data twice, so that they must be in a file")
     return tuple(found)
@@ -323,8 +314,6 @@ def _typed(words: Sequence[str]) -> str:
 
 def _limit(memory: float | None) -> None:
     """Limit the memory, in addition to the addresses of pyarrow and threads, most of which never become memory."""
-    from mmap import mmap
-
     with ExitStack() as stack:
         with suppress(OSError):  # there is less room than that
             stack.enter_context(mmap(-1, _ROOM))

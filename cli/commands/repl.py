@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+import agrad
 from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
 from agrad.cli.base import (
     Command,
@@ -31,10 +32,10 @@ from agrad.cli.settings_table import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import pattern
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
+from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog
@@ -139,9 +140,8 @@ def _to_restore(resume: str | None, file: str | None, context: click.Context) ->
 
 
 def _crash_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
-    from agrad.cli.repl.crash_log import open_log  # here, since a pipe does not need it
 
-    return open_log(session, resume)
+    return agrad.cli.repl.crash_log.open_log(session, resume)
 
 
 def _prompted(session: Session, vi: bool | None, message: str) -> int:
@@ -154,17 +154,19 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
     if os.environ.get("TERM") == "dumb":
         return typed(session, opening)
     # Here, since prompt_toolkit takes longer to load than everything else.
-    from agrad.cli.repl.prompt import prompted
 
     keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
-    return prompted(session, keys == "vi", opening)
+    return agrad.cli.repl.prompt.prompted(session, keys == "vi", opening)
 
 
 def piped(message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
     if message:
         click.echo(message, err=True)
-    return statements(sys.stdin.buffer)
+    try:
+        yield from statements(sys.stdin.buffer)
+    except OSError as problem:
+        raise AgradError("file", f"cannot read <stdin>: {problem.strerror}") from None
 
 
 def _initialise(session: Session) -> None:
@@ -204,12 +206,11 @@ def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], Abs
     if not interactive:
         yield nullcontext
         return
-    from agrad.cli.terminal.waiting import Waiting  # here, as above
 
     def is_kept() -> bool:
         return session.record.keeper is not None and bool(session.record.entries)
 
-    with closing(Waiting(lambda lines: click.echo(lines, err=True), is_kept)) as waiting:
+    with closing(agrad.cli.terminal.waiting.Waiting(lambda lines: click.echo(lines, err=True), is_kept)) as waiting:
         yield waiting.running
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 
 import click
 
+import agrad
 from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import (
@@ -21,7 +22,7 @@ from agrad.cli.base import (
     read_text,
     shown_name,
 )
-from agrad.cli.output.printers import printer
+from agrad.cli.output import printer
 from agrad.cli.terminal.progress import clear, watching
 from agrad.cli.terminal.terminal import narrow
 from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
@@ -135,9 +136,9 @@ def command(
     session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
     _give(session, names)
     if echoing or page is not None or picture is not None:
-        from agrad.cli.repl.printer import echo  # here, since few runs are transcripts
-
-        return echo(session, read_text(file), shown_name(file), echoing, page, picture, theme or "auto")
+        return agrad.cli.repl.printer.echo(
+            session, read_text(file), shown_name(file), echoing, page, picture, theme or "auto"
+        )
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
@@ -180,9 +181,8 @@ def _stoppable() -> AbstractContextManager[None]:
     """What a script runs in: at a terminal, a Ctrl-C that has to wait is answered."""
     if not sys.stderr.isatty():
         return nullcontext()
-    from agrad.cli.terminal.waiting import listening  # here, since it starts a thread
 
-    return listening()
+    return agrad.cli.terminal.waiting.listening()
 
 
 class Failures:
@@ -204,9 +204,7 @@ class Failures:
 
     def several(self, source: Source) -> bool:
         """Show all syntax errors of a script if there are several; whether there are."""
-        from agrad.grammar.lint.files import unreadable  # here, since most scripts can be read
-
-        problems = unreadable(source)
+        problems = agrad.grammar.lint.files.unreadable(source)
         if len(problems) < 2:
             return False
         for problem in problems:
@@ -244,9 +242,7 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Report the errors of a script, without running it; the exit code."""
-    from agrad.grammar.lint.lint import problems  # here, since few runs are checks
-
     failures = Failures(as_json)
-    for problem in problems(Source(shown_name(file), read_text(file), 1, True), names, files):
+    for problem in agrad.grammar.lint.lint.problems(Source(shown_name(file), read_text(file), 1, True), names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
+import agrad
 from agrad.cli.base import FAILED, Command
 from agrad.cli.settings import find, folder
 from agrad.cli.settings_table import SETTINGS
@@ -47,13 +48,16 @@ def config(only_path: bool) -> None:
 
 
 def _told() -> Iterator[str]:
-    from agrad.engine.text import align  # here, as below, so that --path and --help do not load the engine
 
     found = {name: find(name, option(name)) for name in SETTINGS}
-    yield from align([_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())])
+    yield from agrad.engine.text.align(
+        [_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())]
+    )
     yield ""
     files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
-    yield from align((path, "exists" if os.path.exists(path) else "does not exist") for path in files.values())
+    yield from agrad.engine.text.align(
+        (path, "exists" if os.path.exists(path) else "does not exist") for path in files.values()
+    )
     yield "\na config.toml with every setting:\n"
     yield from example()
 
@@ -71,17 +75,14 @@ def example() -> Iterator[str]:
 
 def _shown(name: str, value: Any) -> str:
     """A value as it is written in config.toml, without quotes; for a limit that is not set, the default."""
-    from agrad.engine.values import format_bytes, format_number
-    from agrad.grammar.runtime.budget import NODES, memory_limit
-
     if name == "precision":
         return "full" if value is None else str(value)
     if name == "limits.memory":
-        return format_bytes(value or memory_limit())
+        return agrad.engine.values.format_bytes(value or agrad.grammar.runtime.budget.memory_limit())
     if name == "limits.nodes":
-        return format_number(value or NODES)
+        return agrad.engine.values.format_number(value or agrad.grammar.runtime.budget.NODES)
     if name == "limits.time":
-        return "none" if value is None else f"{format_number(value)} s"
+        return "none" if value is None else f"{agrad.engine.values.format_number(value)} s"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -131,12 +132,10 @@ def sessions(dismiss: int | None) -> int:
     \b
     agrad sessions
     """
-    from agrad.cli.repl import crash_log  # here, since it loads the language
-
     if dismiss is None:
-        click.echo(folded(crash_log.listed()))
+        click.echo(folded(agrad.cli.repl.crash_log.listed()))
         return 0
-    gone = crash_log.dismiss(dismiss)
+    gone = agrad.cli.repl.crash_log.dismiss(dismiss)
     if gone is None:
         click.echo(f"there is no session {dismiss}: agrad sessions lists them", err=True)
         return 1
@@ -160,21 +159,17 @@ def kernel(action: str, here: bool, prefix: str | None) -> int:
     \b
     agrad kernel install --prefix env     in the environment in the folder env
     """
-    from agrad.engine.errors import AgradError  # here, as below: this runs once
-    from agrad.engine.extras import extra
-
     if here and prefix is not None:
         raise click.UsageError("--sys-prefix and --prefix name two places: use one of them")
-    extra("ipykernel", "agrad kernel", "ipykernel", "jupyter")
-    from agrad.cli.integrations.jupyter.kernel import install, remove
+    agrad.engine.extras.extra("ipykernel", "agrad kernel", "ipykernel", "jupyter")
 
     try:
         if action == "install":
-            click.echo(f"installed in {install(sys.prefix if here else prefix)}")
+            click.echo(f"installed in {agrad.cli.integrations.jupyter.kernel.install(sys.prefix if here else prefix)}")
             return 0
-        folder = remove()
+        folder = agrad.cli.integrations.jupyter.kernel.remove()
     except OSError as problem:
-        raise AgradError("file", f"cannot {action} the kernel: {problem}") from None
+        raise agrad.engine.errors.AgradError("file", f"cannot {action} the kernel: {problem}") from None
     click.echo(f"removed {folder}" if folder else "the kernel is not installed: agrad kernel install", err=not folder)
     return 0 if folder else FAILED
 
@@ -193,9 +188,6 @@ def lsp(stdio: bool) -> None:
     \b
     agrad lsp < /dev/null     what an editor starts
     """
-    from agrad.engine.extras import extra  # here, as below: an editor starts this once
+    agrad.engine.extras.extra("pygls.lsp.server", "agrad lsp", "pygls", "lsp")
 
-    extra("pygls.lsp.server", "agrad lsp", "pygls", "lsp")
-    from agrad.cli.integrations.lsp.server import serve
-
-    serve()
+    agrad.cli.integrations.lsp.server.serve()

@@ -2,3 +2,7 @@
 
 The readers are in `engine/data`.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -5,16 +5,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import secrets
 import signal
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from importlib import import_module, metadata
+from multiprocessing import resource_tracker
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from agrad.cli import __version__
@@ -50,8 +55,6 @@ def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
     AgradError of kind `extra` where Dask is missing here, or agrad on a worker, and of kind `file` for a scheduler that
     cannot be reached.
     """
-    from multiprocessing import resource_tracker  # here, as elsewhere: few runs need a cluster
-
     dask = extra("distributed", "--on dask", "Dask", "dask")
     load_all()  # what is loaded when it is used cannot be loaded by two threads at once
     with ExitStack() as stack:
@@ -71,8 +74,6 @@ def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
 @contextmanager
 def _local(dask: Any, workers: int) -> Iterator[Any]:
     """A cluster of processes on this machine, and a folder for them that is removed with it."""
-    from tempfile import TemporaryDirectory
-
     from dask import config
 
     with (
@@ -124,8 +125,6 @@ def _require_scheduler(address: str) -> None:
 
     Raises AgradError of kind `file`.
     """
-    import asyncio
-
     from distributed.comm import connect as opened
     from distributed.comm import parse_address, parse_host_port
     from distributed.security import Security
@@ -184,8 +183,6 @@ def versions_of() -> Any:
     libraries = _LIBRARIES
 
     def versions(others: tuple[str, ...] = ()) -> dict[str, str]:
-        import sys
-        from importlib import import_module, metadata
 
         found = {"Python": ".".join(map(str, sys.version_info[:2]))}
         for name in (*others, *libraries):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, TypeVar
@@ -191,10 +192,9 @@ def ahead(function: Callable[[_S], _T], items: Iterable[_S], threads: int) -> It
     if threads < 2:
         yield from map(function, items)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor  # here, since --help needs no threads
 
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[_T]] = deque()
+    pool = futures.ThreadPoolExecutor(threads)
+    waiting: deque[futures.Future[_T]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(function, item))

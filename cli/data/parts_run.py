@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import agrad
 from agrad.cli import __version__
 from agrad.cli.arguments.options import On
 from agrad.cli.data.job import Reading, Tally
@@ -114,10 +115,8 @@ def _computed(
     if folder.on is None:
         bench.run(lambda: _one_after_the_other(bench, record, todo, line))
     else:
-        from agrad.cli.data.cluster import map_on_cluster as on_cluster  # here, since few runs need one
-
         on = folder.on
-        bench.run(lambda: on_cluster(work, record, todo, on, line))
+        bench.run(lambda: agrad.cli.data.cluster.map_on_cluster(work, record, todo, on, line))
     total = Tally()
     for part in parts:
         total.add(record.done[part.name][1])

@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherF
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.results import derivative_name
-from agrad.grammar.runtime.graph_fixes import leading
+from agrad.grammar.runtime.fixes import leading
 from agrad.grammar.session.inputs import open_names
 from agrad.grammar.session.rowwise import AlongRows, Evaluation, Rowwise, listed_items
 

@@ -16,10 +16,12 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
+import agrad
 from agrad.engine.data.tables import WIDE, Column, as_text, pyarrow, require_pyarrow
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import csv_lines
 from agrad.engine.values import format_number, np
+from agrad.lazy import rare
 
 _ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
 _ENDINGS |= {".arrow": "arrow", ".feather": "arrow"}
@@ -205,14 +207,12 @@ class JsonWriter(Writer):
 
     def encode(self, rows: Rows) -> bytes:
         """See Writer."""
-        from agrad.cli.output.structured import SCHEMA
-
         rows = _as_texts(rows, "JSON")
         columns = _listed(rows)
         lines = []
         for row in range(len(next(iter(columns.values())))):
             nonfinite: dict[str, str] = {}
-            fields: dict[str, Any] = {"schema": SCHEMA}
+            fields: dict[str, Any] = {"schema": agrad.cli.output.structured.SCHEMA}
             if rows.copied:
                 copied = {name: _entry(columns[name][row]) for name in rows.copied}
                 fields["columns"] = _plain(copied, "columns", nonfinite)
@@ -228,10 +228,10 @@ class JsonWriter(Writer):
 
 def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dict[str, object]:
     """Entries as JSON values, with nan and inf under their paths."""
-    from agrad.engine.inspect.json_values import plain
-
     return {
-        name: plain(entry, f"{path}.{name}".lstrip("."), nonfinite) if isinstance(entry, float) else entry
+        name: agrad.engine.inspect.json_values.plain(entry, f"{path}.{name}".lstrip("."), nonfinite)
+        if isinstance(entry, float)
+        else entry
         for name, entry in entries.items()
     }
 
@@ -298,11 +298,9 @@ class NpzWriter(Writer):
 
     def begin(self) -> None:
         """A file for each column, next to the output."""
-        from tempfile import TemporaryFile  # here, since it is needed for this kind alone
-
         folder = os.path.dirname(self.stream.name)
         for _ in self.names:
-            self.columns.append(TemporaryFile(dir=folder))  # noqa: SIM115 - `close` closes them
+            self.columns.append(rare.tempfile.TemporaryFile(dir=folder))
 
     def encode(self, rows: Rows) -> Any:
         """See Writer."""
@@ -316,16 +314,13 @@ class NpzWriter(Writer):
 
     def end(self) -> None:
         """See Writer."""
-        from shutil import copyfileobj
-        from zipfile import ZipFile
-
-        with ZipFile(self.stream, "w") as archive:
+        with rare.zipfile.ZipFile(self.stream, "w") as archive:
             for name, file in zip(self.names, self.columns, strict=True):
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                     header = {"descr": "<f8", "fortran_order": False, "shape": (self.rows,)}
                     np.lib.format.write_array_header_1_0(entry, header)
                     file.seek(0)
-                    copyfileobj(file, entry, 2**20)
+                    rare.shutil.copyfileobj(file, entry, 2**20)
         self.stream.flush()
 
     def close(self) -> None:

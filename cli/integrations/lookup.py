@@ -10,11 +10,8 @@ from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.help import help_on
 from agrad.grammar.results import Result
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed
-
-_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
-_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 
 
 def word_at(tokens: Sequence[Token], place: int) -> list[Token]:
@@ -44,9 +41,9 @@ def asked_about(text: str, place: int) -> list[str]:
     open_at: list[int] = []
     before = [token for token in tokens if token and token.end_pos <= place]
     for number, token in enumerate(before):
-        if token.type in _OPENERS:
+        if token.type in OPENERS:
             open_at.append(number)
-        elif token.type in _CLOSERS and open_at:
+        elif token.type in CLOSING and open_at:
             open_at.pop()
     for number in reversed(open_at):
         if number and before[number].type == "LPAR" and before[number - 1].type == "NAME":

@@ -21,3 +21,7 @@ A comment <!-- EXPRESSION --> is a claim of the prose, which the tests check whe
 `chapters` reads these files, `conditions` looks at a session, `teacher` goes through a chapter, `progress` keeps how
 far a learner came, `pages` makes text and Markdown of chapters. The prompt is that of `agrad repl`.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from agrad.cli.terminal.terminal import coloured
 from agrad.engine.errors import AgradError
+from agrad.engine.text import glued, wrap
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Result
 from agrad.grammar.session.session import Session
@@ -259,7 +259,6 @@ def _is_true(condition: str, session: Session) -> bool:
 
 WIDTH = 78  # columns of prose, at most
 _CODE = re.compile(r"`([^`]+)`")
-_BLANK = "\0"  # stands for a blank in code, where a line must not break
 
 
 def heading(text: str) -> None:
@@ -291,16 +290,8 @@ def echo(lines: Iterable[str]) -> None:
 
 def wrapped(text: str, width: int, mark: str = "") -> str:
     """A paragraph in lines of at most `width` columns, which break outside of code; `mark`: before the first line."""
-    whole = _CODE.sub(lambda found: found[0].replace(" ", _BLANK), text)
-    lines = textwrap.fill(
-        whole,
-        max(width, 20),
-        initial_indent=mark,
-        subsequent_indent=" " * len(mark),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return lines.replace(_BLANK, " ")
+    whole = _CODE.sub(lambda found: glued(found[0]), text)
+    return "\n".join(wrap(whole, max(width, 20), " " * len(mark), mark))
 
 
 def _columns() -> int:

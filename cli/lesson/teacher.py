@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from agrad.cli.settings_table import require_ordinary
 from agrad.cli.terminal.interrupt import ignored
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.registry import COMMANDS
-from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.results import Result
 from agrad.grammar.session.log import DEPTH, Entry, number_of, restore
 from agrad.grammar.session.session import Session
@@ -125,8 +124,7 @@ class Teacher:
         if problem.message != f"agrad has no command `{word}`" or self.resting:
             return
         asked = [code.partition(" ")[0] for code in _CODE.findall(self.step.task)]
-        for meant in get_close_matches(word, [name for name in asked if name in COMMANDS], 1):
-            problem.fixes = [f"{meant} {rest}"]
+        problem.fixes = [f"{meant} {rest}" for meant in suggest(word, set(asked) & {*COMMANDS}, 2)[:1]] or problem.fixes
 
     def taught(self, statements: Iterator[str]) -> Iterator[str]:
         """The statements that a learner types, without the words to the teacher, who answers after each."""

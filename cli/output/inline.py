@@ -10,6 +10,7 @@ from base64 import b64encode
 from itertools import count
 from typing import Any
 
+import agrad
 from agrad.grammar.results import Plot
 
 WIDEST = 100  # columns: a wider picture shows nothing more
@@ -42,11 +43,9 @@ def picture(plot: Plot, columns: int, rows: int, cell: tuple[int, int]) -> tuple
 
     `cell`: the pixels of a character. Raises AgradError of kind `extra` without matplotlib.
     """
-    from agrad.grammar.commands.plot.files import drawn  # here, since few plots are pictures
-
     resolution = dots(cell)
     size = columns * cell[0] / resolution, rows * cell[1] / resolution
-    made = drawn(plot, ".png", size, resolution, looks(cell))
+    made = agrad.grammar.commands.plot.files.drawn(plot, ".png", size, resolution, looks(cell))
     room = "\n" * rows + f"\x1b[{rows}A"  # so that nothing moves while the picture is shown
     number = next(_NUMBERS)
     return f"{room}{kitty(made, columns, rows, number)}\r\x1b[{rows}B", f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"

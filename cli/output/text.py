@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import click
 
+import agrad
 from agrad.cli.terminal.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
-from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
 from agrad.grammar.diagnostics import render
 from agrad.grammar.results import Answer, Checked, Curve, Graph, Noted, Plot, Printed, Result, Settings, Shown, Table
+from agrad.lazy import pattern, rare
 
 # By the kind of a token, named as in prompt_toolkit: those of the sixteen colours that are legible on both backgrounds.
 COLOURS = {
@@ -84,40 +86,35 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
 
     They are a picture where the terminal can show it, and `pictures`, or else the user's setting `plots`, allows it.
     """
-    import shutil  # here, like the plotting module, since few runs plot anything
-
-    from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
-
     plot = _named(plot)
-    width, height = WIDTH, HEIGHT
+    width, height = agrad.cli.output.plot_canvas.WIDTH, agrad.cli.output.plot_canvas.HEIGHT
     if sys.stdout.isatty():
-        columns, rows = shutil.get_terminal_size()
+        columns, rows = rare.shutil.get_terminal_size()
         # Not too tall on a tall terminal: what was typed above is to be seen too.
         width, height = columns - 1, min(rows - spare, columns * 3 // 10, max(rows * 2 // 3, _FULL))
         if _shown_as_picture(plot, width, height, pictures):
             return
     hues = coloured(sys.stdout)
-    drawn = draw(plot, width, height, not drawable(sys.stdout), hues)
+    drawn = agrad.cli.output.plot_canvas.draw(plot, width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
     DRAWN.rows, DRAWN.erasing = drawn.count("\n") + 1, ""
 
 
 def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
     """Show curves as a picture, if the terminal can, and there is what draws it."""
-    from importlib.util import find_spec  # here, as above
-
-    from agrad.cli.terminal.terminal import cell_of_pictures
-
     has_room = columns >= _LEAST[0] and rows >= _LEAST[1]
-    cell = cell_of_pictures(chosen) if has_room and find_spec("matplotlib") is not None else None
+    cell = (
+        agrad.cli.terminal.terminal.cell_of_pictures(chosen)
+        if has_room and find_spec("matplotlib") is not None
+        else None
+    )
     if cell is None:
         return False
-    from agrad.cli.output.inline import WIDEST, picture
 
-    width = min(columns, WIDEST)
+    width = min(columns, agrad.cli.output.inline.WIDEST)
     rows = min(rows, width * 3 // 10)
     try:
-        made, DRAWN.erasing = picture(plot, width, rows, cell)
+        made, DRAWN.erasing = agrad.cli.output.inline.picture(plot, width, rows, cell)
     except AgradError as problem:
         if problem.kind != "extra":
             raise
@@ -161,10 +158,13 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
         text = result.text(settings)
         text = text if isinstance(result, Printed | Shown) else shown(text)
         return states_in_colour(text) if in_colour and isinstance(result, Table) and result.states else text
-    from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw  # here, since few runs plot anything
 
-    width = WIDTH if settings.width is None else min(settings.width - 1, WIDTH)
-    return draw(result, width, HEIGHT, False, in_colour)
+    width = (
+        agrad.cli.output.plot_canvas.WIDTH
+        if settings.width is None
+        else min(settings.width - 1, agrad.cli.output.plot_canvas.WIDTH)
+    )
+    return agrad.cli.output.plot_canvas.draw(result, width, agrad.cli.output.plot_canvas.HEIGHT, False, in_colour)
 
 
 def states_in_colour(text: str) -> str:
@@ -176,9 +176,8 @@ def _columns() -> int | None:
     """The width of the terminal that shows errors; None where none does."""
     if not sys.stderr.isatty():
         return None
-    import shutil  # here, since most runs do not fail
 
-    return shutil.get_terminal_size().columns
+    return rare.shutil.get_terminal_size().columns
 
 
 def note(message: str) -> None:

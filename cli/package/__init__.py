@@ -8,13 +8,15 @@ repository, is what a package index shows.
 
 from typing import Any
 
+import agrad
 from agrad.cli import __version__
+from agrad.lazy import lazy
 
 __all__ = ["__version__", "load_ipython_extension"]
+
+__getattr__ = lazy(__name__)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext agrad` calls: cells of a notebook of Python that begin with `%%agrad`."""
-    from agrad.cli.integrations.jupyter.magic import register  # here, since only a notebook needs it
-
-    register(shell)
+    agrad.cli.integrations.jupyter.magic.register(shell)

@@ -4,3 +4,7 @@ The loop that runs statements is in `commands/repl`; statements come from `input
 `grammar` and never change it, except `crash_log`, which restores one. Only `commands/repl` and `input/` import from
 here: prompt_toolkit takes longer to load than everything else.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -23,12 +23,12 @@ from agrad.cli.output.text import note
 from agrad.cli.settings import make_folder, state_folder
 from agrad.cli.settings_table import require_ordinary
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import Incremental, kinds
+from agrad.lazy import pattern
 
 _USAGE = 34  # columns for the usage of a word; its description follows
 _MEANING = 16  # columns that it needs at least, to say anything

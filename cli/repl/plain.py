@@ -18,10 +18,10 @@ import click
 from agrad.cli import __version__
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import can_be_read, needs_more
+from agrad.lazy import pattern
 
 # The prompt on a terminal that only shows text, as in an editor's shell: the terminal itself edits the line.
 

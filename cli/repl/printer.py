@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import click
 
+import agrad
 from agrad.cli.base import advised, exit_code, write_text
 from agrad.cli.output.text import COLOURS, DRAWN, Printer, as_text, format_rows, report, states_in_colour
 from agrad.cli.repl.plain import statements
@@ -17,8 +18,7 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, option, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import pattern
-from agrad.engine.text import fit
+from agrad.engine.text import fit, glued, wrap
 from agrad.grammar.prompt import noise
 from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.graphs import with_newest
@@ -37,9 +37,9 @@ from agrad.grammar.results import (
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import tokens
+from agrad.lazy import pattern
 
 _OPENING = pattern(r"[^\[(]*[\[(]+")
-_JOINED = "\0"  # for a blank that a line is not broken at
 
 
 class PromptPrinter(Printer):
@@ -110,25 +110,12 @@ def folded(text: str, width: int | None) -> str:
     lines = text.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return text
-    import textwrap  # here, since few values are so long
-
-    filled = "\n".join(
-        textwrap.fill(
-            line.replace(" ± ", f"{_JOINED}±{_JOINED}"),
-            width,
-            subsequent_indent=" " * min(_margin(line), width // 4),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines
-    )
-    return filled.replace(_JOINED, " ")
-
-
-def _margin(line: str) -> int:
-    """The column that the entries of a line begin at."""
-    found = _OPENING.match(line)
-    return found.end() if found else 0
+    found = []
+    for line in lines:
+        opening = _OPENING.match(line)  # the entries begin behind it
+        margin = min(opening.end() if opening else 0, width // 4)
+        found += wrap(line.replace(" ± ", glued(" ± ")), width, " " * margin) or [""]
+    return "\n".join(found)
 
 
 # A script as a session shows it: a transcript, with each statement behind a prompt, and its answers below it.
@@ -162,9 +149,8 @@ def echo(
     code = transcript(session, text, write, in_colour)
     if not drawing:
         return code
-    from agrad.cli.output.pictures import html, svg  # here, since few transcripts are pictures
 
-    for path, draw in ((page, html), (picture, svg)):
+    for path, draw in ((page, agrad.cli.output.pictures.html), (picture, agrad.cli.output.pictures.svg)):
         if path is not None:
             write_text(path, draw("\n".join(lines), title, theme))
     return code if printing else 0

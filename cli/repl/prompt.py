@@ -45,12 +45,12 @@ from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
-from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
 from agrad.grammar.prompt.graphs import Stepping, with_newest
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
+from agrad.lazy import pattern
 
 _PARTS = {
     "unknown": "underline",

@@ -15,7 +15,6 @@ from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.cli.settings import find
 from agrad.engine.errors import AgradError, SyntaxMistake
-from agrad.engine.lazy import pattern
 from agrad.engine.text import display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
@@ -23,6 +22,7 @@ from agrad.grammar.prompt.graphs import Graphs, survey
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse
+from agrad.lazy import pattern
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
 _NO_GRAD = pattern(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")

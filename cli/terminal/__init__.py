@@ -2,3 +2,7 @@
 
 All of cli may import from here; these modules do not depend on commands.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -11,8 +11,10 @@ from time import perf_counter
 
 import click
 
+import agrad
 from agrad.cli.settings import find
 from agrad.cli.terminal.terminal import shown
+from agrad.lazy import rare
 
 
 class Pager:
@@ -51,9 +53,7 @@ _LESS = "-FRX -Ps?e(end) :.Space goes on, / finds, q leaves$"
 
 def explain(text: str) -> None:
     """Show a help text in the width of the terminal."""
-    from agrad.grammar.help.help import fitted  # here, so that the command line starts without the engine
-
-    PAGER.show(fitted(text, _size()[0]) if sys.stdout.isatty() else text)
+    PAGER.show(agrad.grammar.help.help.fitted(text, _size()[0]) if sys.stdout.isatty() else text)
 
 
 def _readable() -> bool:
@@ -74,21 +74,16 @@ def _longer(text: str) -> bool:
 
 def _is_there() -> bool:
     """Whether the program that PAGER names can be called: some versions of click call it in vain, and show nothing."""
-    import shlex  # here and below, since most output does not go to a terminal
-    import shutil
-
     try:
-        words = shlex.split(os.environ.get("PAGER", ""))
+        words = rare.shlex.split(os.environ.get("PAGER", ""))
     except ValueError:  # a quote that is not closed
         return False
-    return not words or os.name == "nt" or shutil.which(words[0]) is not None
+    return not words or os.name == "nt" or rare.shutil.which(words[0]) is not None
 
 
 def _size() -> tuple[int, int]:
     """The columns and rows of the terminal."""
-    import shutil
-
-    return shutil.get_terminal_size()
+    return rare.shutil.get_terminal_size()
 
 
 def _written(text: str) -> str:

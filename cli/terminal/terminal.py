@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 import os
+import struct
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 import click
 
+import agrad
 from agrad.cli.settings import find, skip
 from agrad.cli.settings_table import COLOURS
+from agrad.lazy import rare
 
 # The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
 _ASCII = str.maketrans(
@@ -46,17 +49,14 @@ def narrow() -> int | None:
     """The columns of the terminal that stdout is, if it has less than most tables need; else None."""
     if not sys.stdout.isatty():
         return None
-    import shutil  # here, as below
 
-    columns = shutil.get_terminal_size().columns
+    columns = rare.shutil.get_terminal_size().columns
     return columns if columns < _USUAL else None
 
 
 def folded(text: str) -> str:
     """A text for stdout, folded where the terminal is narrow."""
-    from agrad.engine.text import fit  # here, so that the command line starts without the engine
-
-    return fit(text, narrow())
+    return agrad.engine.text.fit(text, narrow())
 
 
 def shown(text: str) -> str:
@@ -66,9 +66,8 @@ def shown(text: str) -> str:
     """
     if not sys.stdout.isatty():
         return text
-    from agrad.engine.text import printable  # here, so that the command line starts without the engine
 
-    return printable(text)
+    return agrad.engine.text.printable(text)
 
 
 def stand_ins(streams: Iterable[Any]) -> None:
@@ -185,7 +184,6 @@ def _cell() -> tuple[int, int]:
     """The pixels of a character, as the system knows them."""
     try:
         import fcntl  # here, since few plots are pictures, and not every system has it
-        import struct
         import termios
 
         size = fcntl.ioctl(sys.stdout.fileno(), termios.TIOCGWINSZ, bytes(8))

@@ -15,9 +15,9 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op, Remedy
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.lazy import pattern
 from agrad.engine.text import divided, is_balanced, without_brackets
 from agrad.engine.values import Shape, format_number, has_nan, is_finite, np, shape_of, spread
+from agrad.lazy import pattern
 
 # A derivative as a value, or of a function: the steps in it have the same text, but other operations.
 _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
@@ -104,11 +104,16 @@ def _values(order: list[Node]) -> dict[Node, Any]:
     for node in reversed(order):
         value = node.value
         if value is None and node.op is not None:
-            operands: Any = tuple([values.get(x, x.value) if isinstance(x, Node) else x for x in node.inputs])
+            operands = _read(node, values)
             if all(x is not None for x in operands):
-                value = compute(node.op, operands, node.attrs or {})
+                value = compute(node.op, tuple(operands), node.attrs or {})
         values[node] = value
     return values
+
+
+def _read(node: Node, values: dict[Node, Any]) -> list[Any]:
+    """The operands of a node, as far as they are known."""
+    return [values.get(x, x.value) if isinstance(x, Node) else x for x in node.inputs]
 
 
 def _begun(node: Node, values: dict[Node, Any], is_nan: bool) -> Node | None:
@@ -133,8 +138,7 @@ def _first_of(node: Node, order: list[Node], values: dict[Node, Any]) -> tuple[N
     if len(same) < 2:
         return node, ""
     for count, one in enumerate(same, 1):
-        read = [values.get(x, x.value) if isinstance(x, Node) else x for x in one.inputs]
-        if not is_finite(values.get(one, one.value)) and all(map(is_finite, read)):
+        if not is_finite(values.get(one, one.value)) and all(map(is_finite, _read(one, values))):
             return one, f"number {count} of the {len(same)} times that it was computed"
     return node, ""
 
@@ -191,7 +195,7 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     here = ("" if is_value else "the derivative of ") + _named(node)
     index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
     first, factor = _entry(found, index), _entry(slope, index)
-    operands = [x if not isinstance(x, Node) else values.get(x, x.value) for x in node.inputs]
+    operands = _read(node, values)
     shown, product = [], ""
     if node.op.reach == "pointwise" or index is None:
         named = [_shown(x, value, found, index, node.spell()) for x, value in zip(node.inputs, operands, strict=True)]

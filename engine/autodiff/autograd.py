@@ -119,17 +119,12 @@ class _Call:
         """The name of the class."""
         return self.kind.__name__
 
-    def _filled(self, values: Sequence[Any]) -> list[Any]:
-        """The arguments, with the values among them."""
-        rest = iter(values)
-        return [next(rest) if x is _INPUT else x for x in self.args]
-
     def run(self, values: Sequence[Value]) -> Value:
         """The value of `forward`; what it saved is noted by where it comes from, so that it has its graph."""
         given = [tensor(value) for value in values]
-        self.found = None
+        self.found, rest = None, iter(given)
         with scope(recording=False):
-            made = self.kind.forward(self.context, *self._filled(given))
+            made = self.kind.forward(self.context, *[next(rest) if x is _INPUT else x for x in self.args])
         if isinstance(made, tuple | list) or made is None:
             raise AgradError("type", f"{self.name}.forward returns one value, not {describe(made)}")
         self.saved = tuple(_source(x, given, made) for x in self.context.saved_tensors)

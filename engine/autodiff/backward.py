@@ -11,9 +11,8 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
-from agrad.engine import autodiff
-from agrad.engine.autodiff.hooks import HOOKED
-from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
+from agrad.engine import autodiff, core
+from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, walk
 from agrad.engine.core.context import Context, current, next_stamp
 from agrad.engine.core.dispatch import on_arrays
 from agrad.engine.core.graph import (
@@ -32,7 +31,6 @@ from agrad.engine.core.graph import (
     together,
     touch,
 )
-from agrad.engine.core.graph_errors import MissingSeed, no_grad_error, unused_error
 from agrad.engine.core.guards import chain, look_behind, note_read, take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle, tensor
@@ -59,7 +57,7 @@ def backward(
     """
     node, context, began = root.node, current(), perf_counter()
     if not node.requires_grad:
-        raise no_grad_error(root.node)
+        raise core.graph_errors.no_grad_error(root.node)
     keeps = create_graph if retain_graph is None else retain_graph
     plain = gradient is None and not (create_graph or watch)
     if not create_graph:
@@ -125,7 +123,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     single = isinstance(inputs, Tensor)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not y.node.requires_grad:
-        raise no_grad_error(y.node)
+        raise core.graph_errors.no_grad_error(y.node)
     seed = seed_of(y, gradient, create_graph)
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
@@ -161,7 +159,7 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
     behind = reachable(y.node, since)
     for x in inputs:
         if x.node not in behind or not x.node.requires_grad:
-            raise unused_error(y.node, x.node)
+            raise core.graph_errors.unused_error(y.node, x.node)
     order = leading_to(collect([y.node], since), [x.node for x in inputs])
     check_walkable(order, y.node)
     return order
@@ -178,7 +176,7 @@ def seed_of(root: Tensor, gradient: object, create_graph: bool) -> Any:
                 "shape",
                 f"{name} has shape {format_shape(root.shape)}: backward starts from one number, or needs a seed",
                 fixes=[Hint(f"{root.name or 'y'}{form}") for form in (".sum().backward()", ".backward(seed)")],
-                facts=MissingSeed(root.node),
+                facts=core.graph_errors.MissingSeed(root.node),
             )
         return spread(1.0, root.shape)
     seed: Value | Tensor = gradient if isinstance(gradient, Tensor) else coerce(gradient)

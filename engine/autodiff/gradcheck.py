@@ -292,13 +292,9 @@ def _exactly(y: Tensor | float) -> _Exact:
     computed = [node for node in reversed(order) if node.op is not None]
     _replay(computed)
     rounding = EPSILON * sum(_moved(slopes[node], node.value) for node in computed)
-    finite = all(is_finite(node.value) and not _is_infinite(slopes[node]) for node in computed)
+    steep = (math.isinf(s) if isinstance(s, float) else np.isinf(s).any() for s in map(slopes.__getitem__, computed))
+    finite = all(is_finite(node.value) for node in computed) and not any(steep)
     return _Exact(slopes, largest, rounding, finite)
-
-
-def _is_infinite(slope: Any) -> bool:
-    """Whether any entry is; of one number, without numpy."""
-    return math.isinf(slope) if isinstance(slope, float) else bool(np.isinf(slope).any())
 
 
 def _moved(derivative: Any, value: Any) -> float:
@@ -363,11 +359,9 @@ class _Point(Struct, eq=False):
         """The verdict on one entry; the rule is that of `check`."""
         x = _entry(leaf.value, index)
         found = slope(lambda moved: self.at(leaf, index, moved), x, self.value, exact, self.exact.rounding)
-        kink = found.kink
-        if not (kink or math.isfinite(exact) or self.exact.finite):
-            kink = SINGULAR
-        if kink:
-            return Finding(entry, exact, found.value, found.doubt, claim, "kink", kink)
+        result = partial(Finding, entry, exact, found.value, found.doubt, claim)
+        if found.kink or not (math.isfinite(exact) or self.exact.finite):
+            return result("kink", found.kink or SINGULAR)
         own = _OWN * EPSILON * self.exact.largest.get(leaf.node, 0.0)
         bound = AGREE * max(abs(exact), abs(found.value)) + 4 * found.doubt + own
         wrong = [
@@ -376,13 +370,9 @@ class _Point(Struct, eq=False):
             if other is not None and not (math.isfinite(exact) and abs(other - exact) <= bound)
         ]
         if wrong:
-            remark = "" if claim is None else " and ".join(wrong)
-            return Finding(entry, exact, found.value, found.doubt, claim, "mismatch", remark)
-        result = Finding(entry, exact, found.value, found.doubt, claim, "ok")
-        if not result.relative > AGREE:  # or it is nan
-            return result
+            return result("mismatch", "" if claim is None else " and ".join(wrong))
         unsure = f"the difference is accurate to {format_number(found.doubt, 2)} only"
-        return Finding(entry, exact, found.value, found.doubt, claim, "ok", unsure)
+        return result("ok", unsure if result("ok").relative > AGREE else "")
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf shifted; nan if it is an error."""
@@ -487,9 +477,13 @@ def slope(f: Callable[[float], float], x: float, middle: float, expected: float,
     def window(exponent: int) -> Window | None:
         return _window(f, x, middle, exponent, rounding)
 
-    first, wide, all_there_are = _plan(x)
-    for exponents in (first, wide):
-        found = [window for window in map(window, first + exponents) if window is not None]
+    # The widths to try, as powers of 2: the likeliest; wide ones; all of them, narrowest first.
+    own = math.frexp(x)[1] if x else 0
+    widest = max(own, 1) + _WIDEST
+    narrowest = max(own + (_NARROWEST if x else _NARROWEST_AT_0), -1070)
+    wide, all_there_are = (_FIRST, widest), range(widest, narrowest, -_WINDOW)[::-1]
+    for exponents in ((own + _FIRST,), wide):
+        found = [window for window in map(window, (own + _FIRST, *exponents)) if window is not None]
         best = min(found, key=lambda window: window.doubt, default=None)
         if best is None or not best.confirms(expected):
             continue
@@ -500,14 +494,6 @@ def slope(f: Callable[[float], float], x: float, middle: float, expected: float,
             if narrow is not None and not narrow.contradicts(best):
                 return Slope(best.value, best.doubt)
     return _best([found for found in map(window, all_there_are) if found is not None])
-
-
-def _plan(x: float) -> tuple[tuple[int, ...], tuple[int, ...], range]:
-    """The widths to try, as powers of 2: the likeliest; wide ones; all of them, narrowest first."""
-    own = math.frexp(x)[1] if x else 0
-    widest = max(own, 1) + _WIDEST
-    narrowest = max(own + (_NARROWEST if x else _NARROWEST_AT_0), -1070)
-    return (own + _FIRST,), (_FIRST, widest), range(widest, narrowest, -_WINDOW)[::-1]
 
 
 def _window(f: Callable[[float], float], x: float, middle: float, exponent: int, rounding: float) -> Window | None:
@@ -547,7 +533,10 @@ def _best(windows: Sequence[Window]) -> Slope:
         if window.doubt <= windows[best].doubt:
             best = place
     found = windows[best]
-    if found.spread <= SETTLED * found.size + 8 * found.rounding or _shrinks(windows[best : best + 3]):
+    wider = windows[best : best + 3]
+    # Where the next derivative is not finite, the spread decreases with the width, but slowly.
+    shrinks = len(wider) == 3 and all(narrow.spread < wide.spread / 2 for narrow, wide in pairwise(wider))
+    if shrinks or found.spread <= SETTLED * found.size + 8 * found.rounding:
         return Slope(found.value, found.doubt)
     narrower = windows[max(best - 1, 0)]
     change = abs(narrower.gap - found.gap) + abs(narrower.value - found.value)
@@ -555,11 +544,6 @@ def _best(windows: Sequence[Window]) -> Slope:
         return Slope(math.nan, math.inf, "the differences do not converge")
     sides = f"slope {_rounded(found, -1)} on the left, {_rounded(found, 1)} on the right"
     return Slope(found.value, found.doubt, sides)
-
-
-def _shrinks(windows: Sequence[Window]) -> bool:
-    """Whether the spread decreases with the width: slowly, as at a point where the next derivative is not finite."""
-    return len(windows) == 3 and all(narrow.spread < wide.spread / 2 for narrow, wide in pairwise(windows))
 
 
 def _rounded(window: Window, side: int) -> str:

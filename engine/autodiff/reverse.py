@@ -20,21 +20,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from functools import partial
+from itertools import chain, count
 from typing import Any, TypeAlias
+from weakref import WeakSet
 
-from agrad.engine.autodiff.hooks import HOOKED, hooked
-from agrad.engine.core.graph import Node
+from agrad.engine.core.context import current, scope
+from agrad.engine.core.graph import Node, new_node
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, onward
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import rewritten
 from agrad.engine.errors import AgradError
-from agrad.engine.values import IEEE, Shape, np, settle, shape_of, spread, sum_to
+from agrad.engine.values import IEEE, Shape, coerce, describe, format_shape, np, settle, shape_of, spread, sum_to
 
 Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
 Contributions: TypeAlias = "Iterator[tuple[Node, Any, Any]]"  # the operand, what it gets, and the mask of that
 
+HOOKED: WeakSet[Node] = WeakSet()  # while there is one, no backward is computed by a program, which has no hooks
+
+_next_hook = count(1).__next__
 _LEAST = -(2**63)  # the bits of -0 as a whole number
 _WIDE = 100  # nodes that wait: of more, looking for the youngest takes longer than sorting all
 
@@ -114,7 +119,7 @@ class Flight:
         """The cotangent of a node, which is complete, after its hooks; None if none arrived."""
         g = self.cotangents.pop(node, None)
         if g is not None and node.extra is not None and node.extra.hooks and self.hooks:
-            changed = hooked(node, self.whole(node, g), create_graph)
+            changed = _hooked(node, self.whole(node, g), create_graph)
             if changed is not g:
                 self.owned.discard(node)
                 self.masks.pop(node, None)  # the hook gives every entry
@@ -339,11 +344,8 @@ def _fast(
             cotangents[node] = g
             return walked(False, _fast, chain([node], nodes), flight, found, wanted, True)
         if rules is None:
-            if op.straight:
-                _step_straight(op, node, g, flight)
-            else:
-                selects = True
-                _step_selecting(op, node, g, flight)
+            selects = selects or not op.straight
+            _step(op, node, g, flight)
             continue
         first = second = None
         try:
@@ -360,7 +362,7 @@ def _fast(
                 (x,) = node.inputs
                 first = by_x(g, out, x.value)
         except IEEE:
-            _step_straight(op, node, g, flight)
+            _step(op, node, g, flight)
             continue
         if shape:
             if first is not None:
@@ -375,21 +377,40 @@ def _fast(
     return selects
 
 
-def _step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
-    """The step on plain values where everything is selected, and only the rule of an operand is needed."""
+def _step(op: Op, node: Node, g: Any, flight: Flight) -> None:
+    """The step on plain values without masks."""
     shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
-    values = [x.value if type(x) is Node else x for x in node.inputs]
-    pointwise = op.reach == "pointwise"
+    pointwise, straight, mask = op.reach == "pointwise", op.straight, 1.0
     if shape and not pointwise:
         g = spread(g, shape)
+    if op.scatter is not None and node.inputs[0].shape:  # type: ignore[union-attr]
+        (operand,) = node.inputs
+        fresh = operand not in cotangents
+        op.scatter(flight.buffer(operand), g, fresh, **(attrs or {}))  # type: ignore[arg-type]
+        return
+    if op.parts is not None:
+        for operand, part in zip(node.inputs, op.parts(g, **(attrs or {})), strict=True):
+            if type(operand) is Node and operand.requires_grad:
+                flight.add(operand, part, None)
+        return
+    values = [x.value if type(x) is Node else x for x in node.inputs]
     for position, x in enumerate(node.inputs):
-        rule = op.rules[position]
+        rule = op.rules[position] if straight else op.rule(position)
         if type(x) is not Node or not x.requires_grad or rule is None:
             continue
+        if not straight:
+            if op.variadic:
+                attrs = {**(node.attrs or {}), "which": position}
+            selected = op.selects[position] if op.selects else None
+            mask = 1.0 if selected is None else selected(out, *values, **(attrs or {}))
+            if type(mask) is float and mask == 0.0:
+                continue  # nothing is selected: the nodes beyond are not visited
         try:
             c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
         except IEEE:
             c = applied(rule, g, out, values, attrs or {})
+        if type(mask) is not float:
+            c = np.where(mask, c, 0.0)
         if pointwise and shape:
             flight.arrive(x, c, shape)
         elif x in cotangents:
@@ -403,41 +424,6 @@ def _step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
 def _is_new(c: Any, g: Any, node: Node, values: list[Any]) -> bool:
     """Whether an array that a rule returns is none of those that it was given."""
     return not any(c is known for known in (g, node.value, *values, *(node.attrs or {}).values()))
-
-
-def _step_selecting(op: Op, node: Node, g: Any, flight: Flight) -> None:
-    """The step without masks of an operation that selects or scatters, or has many operands."""
-    attrs, out, shape = node.attrs or {}, node.value, node.shape
-    if shape and op.reach != "pointwise":
-        g = spread(g, shape)
-    if op.scatter is not None and node.inputs[0].shape:  # type: ignore[union-attr]
-        (operand,) = node.inputs
-        fresh = operand not in flight.cotangents
-        op.scatter(flight.buffer(operand), g, fresh, **attrs)  # type: ignore[arg-type]
-        return
-    if op.parts is not None:
-        for operand, part in zip(node.inputs, op.parts(g, **attrs), strict=True):
-            if type(operand) is Node and operand.requires_grad:
-                flight.add(operand, part, None)
-        return
-    values = [x.value if type(x) is Node else x for x in node.inputs]
-    for position, operand in enumerate(node.inputs):
-        rule = op.rule(position)
-        if type(operand) is not Node or not operand.requires_grad or rule is None:
-            continue
-        if op.variadic:
-            attrs = {**(node.attrs or {}), "which": position}
-        selected = op.selects[position] if op.selects else None
-        mask = 1.0 if selected is None else selected(out, *values, **attrs)
-        if type(mask) is float and mask == 0.0:
-            continue  # nothing is selected: the nodes beyond are not visited
-        c = applied(rule, g, out, values, attrs)
-        if type(mask) is not float:
-            c = np.where(mask, c, 0.0)
-        if shape and op.reach == "pointwise":
-            flight.arrive(operand, c, shape)
-        else:
-            flight.add(operand, c, None)
 
 
 def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
@@ -517,3 +503,90 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
                     return None
                 node = ahead.pop(max(ahead))
             g = cotangents.pop(node)
+
+
+# Hooks: functions that see, and may change, the gradient of a value while a backward passes it.
+#
+# A hook belongs to the node of its value. The pass calls it once, with the whole gradient of that pass: before it is
+# added to a leaf, and before it goes on to the operands of a computed value.
+
+
+class Handle:
+    """What `register_hook` returns: `remove()` takes the hook away."""
+
+    __slots__ = ("_hook", "_number")
+
+    is_object = True
+
+    def __init__(self, hook: Tensor, number: int) -> None:
+        self._hook = hook
+        self._number = number
+
+    def remove(self) -> None:
+        """Remove the hook. Does nothing if that was done before."""
+        node = self._hook.node
+        _set_hooks(node, tuple(hook for hook in node.hooks if hook[0] != self._number))
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return f"hook of {self._hook.node.spell()}"
+
+
+def register_hook(value: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+    """Call a function with the gradient of a value in each backward that reaches it.
+
+    What the function returns takes the place of the gradient; None leaves it as it is.
+    """
+    name = value.node.spell()
+    if not value.requires_grad:
+        raise AgradError("grad", f"{name} has no gradient to hook: it does not require grad")
+    if not callable(hook):
+        raise AgradError("type", f"a hook is a function of the gradient, not {describe(hook)}")
+    if current().tracing is not None:
+        raise AgradError("type", "a function with a hook cannot be compiled")
+    number = _next_hook()
+    _set_hooks(value.node, (*value.node.hooks, (number, hook)))
+    return Handle(value, number)
+
+
+def clear_hooks(value: Tensor) -> None:
+    """Remove all hooks of a value."""
+    _set_hooks(value.node, ())
+
+
+def _set_hooks(node: Node, hooks: tuple[tuple[int, Callable[[Tensor], Any]], ...]) -> None:
+    """Replace the hooks of a node; a statement that fails restores them."""
+    log = current().undo_log
+    if log is not None:
+        log.remember((node, "hooks"), partial(_put_hooks, node, node.hooks))
+    _put_hooks(node, hooks)
+
+
+def _put_hooks(node: Node, hooks: tuple[tuple[int, Callable[[Tensor], Any]], ...]) -> None:
+    node.hooks = hooks
+    if hooks:
+        HOOKED.add(node)
+    else:
+        HOOKED.discard(node)
+
+
+def _hooked(node: Node, g: Any, create_graph: bool) -> Any:
+    """The gradient of a node after its hooks; the same object if they did not change it.
+
+    Raises AgradError of kind `shape` or `type` for what does not fit the value.
+    """
+    for _, hook in node.hooks:
+        given = g if isinstance(g, Tensor) else bare(new_node(None, (), None, g, node.shape, False))
+        with scope(recording=create_graph):
+            found = hook(given)
+        if found is not None:
+            g = _fitting(node, found, create_graph)
+    return g
+
+
+def _fitting(node: Node, found: Any, create_graph: bool) -> Any:
+    value = found if isinstance(found, Tensor) else coerce(found)
+    shape = value.shape if isinstance(value, Tensor) else shape_of(value)
+    if shape != node.shape:
+        given, wanted = format_shape(shape), format_shape(node.shape)
+        raise AgradError("shape", f"the hook of {node.spell()} returned shape {given}: its gradient has {wanted}")
+    return value.value if isinstance(value, Tensor) and not create_graph else value

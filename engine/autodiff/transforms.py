@@ -80,20 +80,20 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     """
     if isinstance(y, Tensor):
         xs, single = _inputs("jvp", y, x)
-        result = _pushed(y, xs, _directions(v, single), [], create_graph)
+        result = _pushed(y, _directions(v, xs, single), [], create_graph)
         if not create_graph:
             note_read(y.node)
         return result
-    return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs, True),))
+    return _at("jvp", y, x, lambda y, xs: (_pushed(y, _directions(v, xs, not isinstance(x, tuple)), xs, True),))
 
 
 def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     """The Hessian of one number y by x, times v, without the Hessian itself. Of a function, at the point x."""
     if isinstance(y, Tensor):
         xs, single = _inputs("hvp", y, x)
-        results = _hessian_products(y, xs, _directions(v, single), create_graph)
+        results = _hessian_products(y, _directions(v, xs, single), create_graph)
         return results[0] if single else results
-    return _at("hvp", y, x, lambda y, xs: _hessian_products(y, xs, _directions(v, not isinstance(x, tuple)), True))
+    return _at("hvp", y, x, lambda y, xs: _hessian_products(y, _directions(v, xs, not isinstance(x, tuple)), True))
 
 
 # The computation
@@ -225,33 +225,28 @@ def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = Tr
     return or_zeros(y, xs, lambda used: gradients(y, used, create_graph, seed))
 
 
-def _directions(v: Any, single: bool) -> list[Any]:
-    """One direction for each value."""
-    if single:
-        return [v]
-    if not isinstance(v, Sequence) or isinstance(v, str):
+def _directions(v: Any, xs: Sequence[Tensor], single: bool) -> list[tuple[Tensor, Any]]:
+    """Each value with its direction."""
+    if not single and (not isinstance(v, Sequence) or isinstance(v, str)):
         raise AgradError("arity", f"each value needs a direction; this is {describe(v)}")
-    return list(v)
+    directions = [v] if single else list(v)
+    if len(directions) != len(xs):
+        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+    return [(x, _seed(direction)) for x, direction in zip(xs, directions, strict=True)]
 
 
-def _pushed(
-    y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor], create_graph: bool
-) -> Tensor:
+def _pushed(y: Tensor, directions: list[tuple[Tensor, Any]], own: Sequence[Tensor], create_graph: bool) -> Tensor:
     """The Jacobian times a direction for each x, in one forward pass.
 
     With `create_graph` the result has a graph if it depends on a leaf that is none of `own`, or on what a function
     being traced has computed. Where it has none, the pass computes plain values and records nothing.
     """
-    if len(directions) != len(xs):
-        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
-    given: dict[Node, Any] = {}
-    for x, direction in zip(xs, directions, strict=True):
-        v = _seed(direction)
+    for x, v in directions:
         if np.shape(v) != x.shape:
             raise AgradError(
                 "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
             )
-        given[x.node] = v
+    given = {x.node: v for x, v in directions}
     sources = [y.node, *(v.node for v in given.values() if isinstance(v, Tensor))]
     create_graph = create_graph and (_has_leaves(sources, own) or any(_is_traced(node, own) for node in sources))
     if not create_graph:
@@ -266,12 +261,11 @@ def _pushed(
     return result
 
 
-def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
-    if len(directions) != len(xs):
-        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+def _hessian_products(y: Tensor, directions: list[tuple[Tensor, Any]], create_graph: bool) -> list[Tensor]:
+    xs = [x for x, _ in directions]
     totals: list[Any] = [zeros(x.shape) for x in xs]
-    for pulled, direction in zip(_or_zero(y, xs, None), directions, strict=True):
-        parts = _or_zero(pulled, xs, _seed(direction), create_graph)
+    for pulled, (_, direction) in zip(_or_zero(y, xs, None), directions, strict=True):
+        parts = _or_zero(pulled, xs, direction, create_graph)
         totals = [a + b for a, b in zip(totals, parts, strict=True)]
     return totals
 
@@ -321,24 +315,19 @@ def _transform(
         moved = list(args)
         xs = [_entered(args[place]) for place in chosen]
         for place, x in zip(chosen, xs, strict=True):
-            moved[place] = _handle(x)
+            moved[place] = OPS["own"].call(x)  # which it may write to, while x stays the value to differentiate by
         y = _called(name, function, moved, xs, keywords)
-        if name in _OF_A_NUMBER and y.size != 1:
-            raise _not_one_number(name, function, y)
+        if name in _OF_A_NUMBER and y.size != 1:  # several numbers have a Jacobian
+            f = getattr(function, "__name__", "f")
+            fixes = [Hint(f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)")]
+            message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
+            raise AgradError("shape", message, fixes=fixes, facts=SeveralResults())
         results = _derived(y, xs, derive)
         shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
         return _closed(shaped, xs)
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
-
-
-def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
-    """Refuse the gradient of several numbers, which have a Jacobian."""
-    f = getattr(function, "__name__", "f")
-    fixes = [Hint(f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)")]
-    message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
-    return AgradError("shape", message, fixes=fixes, facts=SeveralResults())
 
 
 def _beyond(function: Any, place: int) -> str:
@@ -377,7 +366,7 @@ def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]
         raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
     single = not isinstance(x, tuple)
     xs = [_entered(one) for one in ((x,) if single else x)]
-    results = _closed(tuple(derive(_called(name, function, [*map(_handle, xs)], xs), xs)), xs)
+    results = _closed(tuple(derive(_called(name, function, [*map(OPS["own"].call, xs)], xs), xs)), xs)
     return results[0] if single or name == "jvp" else tuple(results)
 
 
@@ -393,12 +382,6 @@ def _entered(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         inherit(made.node, (value.node,))  # so that the result knows what it was computed from
     return made
-
-
-def _handle(x: Tensor) -> Tensor:
-    """The argument for a function: a copy that it may write to, while x stays the value to differentiate by."""
-    copy: Tensor = OPS["own"].call(x)
-    return copy
 
 
 def _called(

@@ -42,7 +42,6 @@ MOST = 40  # entries of sources: of more, the second order is computed only when
 _LONG = 4000  # nodes, for the same
 
 _UNLINKED: Mapping[Node, Any] = {}
-_used = [False]  # whether there is any uncertain leaf: if not, no graph is searched for them
 
 
 # Leaves
@@ -71,7 +70,7 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: str = "normal")
         u = np.broadcast_to(u, made.shape).copy() if made.shape else float(u)
     made.node.extra = known = Uncertainty()
     known.u, known.dof, known.distribution, known.linked = u, dof, distribution, _UNLINKED
-    _used[0] = True
+    Uncertainty.exists = True
     return made
 
 
@@ -217,7 +216,7 @@ def _is_possible(correlations: Any) -> bool:
 
 def lost(y: Tensor) -> str:
     """What is to be said of a value that was computed from uncertain ones without recording; empty for any other."""
-    roots = leaves_of(roots_of(y.node)) if _used[0] and not y.requires_grad else ()
+    roots = leaves_of(roots_of(y.node)) if Uncertainty.exists and not y.requires_grad else ()
     names = [node.spell() for node in roots if node.uncertainty is not None]
     return f"{y.node.spell()} has no uncertainty: it was computed from {names[0]} without its graph" if names else ""
 
@@ -231,7 +230,7 @@ def as_recorded(y: Any) -> Iterator[Sources | None]:
 
     Such a graph is marked as freed, and keeps what it saved: see `free`.
     """
-    behind = reachable(y.node) if _used[0] and isinstance(y, Tensor) and y.requires_grad else ()
+    behind = reachable(y.node) if Uncertainty.exists and isinstance(y, Tensor) and y.requires_grad else ()
     nodes = sorted([node for node in behind if node.uncertainty is not None], key=by_seq)
     order = leading_to(collect([y.node]), nodes) if nodes else []
     before = [(node, slot, getattr(node, slot)) for node in order for slot in _MARKS if getattr(node, slot)]
@@ -251,7 +250,7 @@ def uncertainty(y: Any) -> Value | None:
     Raises AgradError of kind `stale` where a source was set since, and of kind `freed` where a part of the graph that
     has no source is gone.
     """
-    if not isinstance(y, Tensor) or not _used[0] or not y.node.requires_grad:
+    if not isinstance(y, Tensor) or not Uncertainty.exists or not y.node.requires_grad:
         return None
     if y.node.uncertainty is not None:
         return y.node.uncertainty.u
@@ -314,7 +313,7 @@ def doubtful(y: Any) -> Second | None:
     Both are 0 where the uncertainty is 0 only because a function has no slope here, as `abs` at 0 and `round` have
     none. Also None where finding out would take long.
     """
-    if not _used[0] or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
+    if not Uncertainty.exists or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
         return None
     with as_recorded(y) as found, suppress(AgradError):
         if found is not None and len(reachable(y.node)) <= _LONG and len(found.u) <= MOST:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
+from operator import add
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.ir import spans
 from agrad.engine.program.trace import plain
 from agrad.engine.values import Array, Value, describe, format_shape, np, shape_of, whole
 
@@ -83,9 +85,9 @@ class Arguments:
     def __init__(self, f: Callable[..., Any], examples: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         self.function = f
         self.names = [*names_of(f, len(examples)), *keywords]
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise AgradError("arity", f"compile: there are two examples of {twice}")
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise AgradError("arity", f"compile: there are two examples of {name}")
         self.by_place = len(examples)
         given = [*examples, *keywords.values()]
         named = [list(parts_of(x, name)) for x, name in zip(given, self.names, strict=True)]
@@ -93,8 +95,7 @@ class Arguments:
         self.leaves = tuple([copied(plain(x)) for one in named for _, x in one])
         self.templates = [template(x) for x in given]
         self.shapes = [shape_of(x) for x in self.leaves]
-        ends = [sum(map(len, named[:place])) for place in range(len(named) + 1)]
-        self.places = [range(*ends[place : place + 2]) for place in range(len(named))]  # the leaves of each argument
+        self.places = spans(map(len, named))  # the leaves of each argument
         self.is_flat = not any(is_composed(x) for x in given)
 
     @property
@@ -109,9 +110,8 @@ class Arguments:
             return self.function(*leaves)
         parts = iter(leaves)
         args = [filled(x, parts) for x in self.templates]
-        return self.function(
-            *args[: self.by_place], **dict(zip(self.names[self.by_place :], args[self.by_place :], strict=True))
-        )
+        named = dict(zip(self.names[self.by_place :], args[self.by_place :], strict=True))
+        return self.function(*args[: self.by_place], **named)
 
     def listed(self, args: Sequence[Any], keywords: Mapping[str, Any], what: str = "arguments") -> Sequence[Any]:
         """The arguments of a call, in the order of their names."""
@@ -190,10 +190,8 @@ class Arguments:
         return tuple(places), single
 
     def __repr__(self) -> str:
-        given = ", ".join(
-            f"{name} of shape {format_shape(shape)}" if shape else name
-            for name, shape in zip(self.leaf_names, self.shapes, strict=True)
-        )
+        ends = [f" of shape {format_shape(shape)}" if shape else "" for shape in self.shapes]
+        given = ", ".join(map(add, self.leaf_names, ends))
         return f"<compiled {getattr(self.function, '__name__', 'function')} of {given}>"
 
 

@@ -11,7 +11,7 @@ import math
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import Shape, size_of
+from agrad.engine.values import format_shape, size_of
 
 _STEP = 60.0  # of Python, on floats
 _CALL = 1000.0  # of numpy, of an operation entry by entry
@@ -77,12 +77,9 @@ def of_numbers(program: Program, has_arrays: bool) -> float:
 
 def least_of_numbers(program: Program) -> float:
     """What a call of machine code for a program of numbers takes at least, unless entries of it are often the same."""
-    count = 0
-    for step in program.steps:
-        if step.op.reach == "pointwise":
-            count += size_of(step.shape)
-        elif step.op.reach == "mixed":
-            count += products(step.shape, [program.shape(x) for x in step.operands])
+    count = sum([size_of(step.shape) for step in program.steps if step.op.reach == "pointwise"])
+    mixed = [step for step in program.steps if step.op.reach == "mixed"]
+    count += sum([products(step.shape, [program.shape(x) for x in step.operands]) for step in mixed])
     return _ENTERED + (_INSTRUCTION + _COMPILED / _REPAID) * count / _ALIKE
 
 
@@ -109,39 +106,68 @@ def of_products(count: int, value: float) -> float:
 
 def of_loops(schedule: Schedule) -> float:
     """A call of loops in machine code, and of the library in between."""
-    return _LOOPED + sum([of_stage(schedule, stage) for stage in schedule.stages])
+    return _LOOPED + sum([of_stage(schedule, stage)[0] for stage in schedule.stages])
 
 
-def of_stage(schedule: Schedule, stage: stages.Stage) -> float:
-    """One loop, or one function of the library, in a call; nothing for steps on numbers."""
-    if isinstance(stage, stages.Library):
-        return _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
-    if isinstance(stage, stages.Product):
-        return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns
-    if isinstance(stage, stages.Scatter):
-        return _KERNEL + _FUNCTION * stage.count
-    if isinstance(stage, stages.Running):
-        return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape)
-    if isinstance(stage, stages.Repeat):
-        return _KERNEL + stage.count * _INSTRUCTION * len(stage.code.program.steps)
-    if isinstance(stage, stages.Factorise):
-        return _FACTORED + _PRODUCT * stage.size**3 / 3.0
-    if isinstance(stage, stages.Solve):
-        return _FACTORED + _PRODUCT * stage.system.size**2 * (stage.columns or 1)
-    if not isinstance(stage, stages.Kernel):
-        return 0.0
-    calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
-    simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums) + len(stage.joins)
-    return _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
+def of_stage(schedule: Schedule, stage: stages.Stage) -> tuple[float, str]:
+    """What one loop, or one function of the library, takes in a call, and what it is; nothing for steps on numbers."""
+    match stage:
+        case stages.Library():
+            step = schedule.step(stage.slot)
+            return _of_step(schedule.program, step, is_native=True), f"{step.op.name}, {_by_itself(step)}"
+        case stages.Product():
+            text = f"a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
+            return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns, text
+        case stages.Scatter():
+            return _KERNEL + _FUNCTION * stage.count, f"sums of {stage.count} entries by their places"
+        case stages.Running():
+            text = (
+                f"{schedule.step(stage.slot).op.name}, an entry from the one before, over {format_shape(stage.shape)}"
+            )
+            return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape), text
+        case stages.Repeat():
+            length = len(stage.code.program.steps)
+            what = f"{counted(stage.count, 'iteration')} of {counted(length, 'instruction')}"
+            return _KERNEL + stage.count * _INSTRUCTION * length, f"{schedule.step(stage.slot).op.name}, {what}"
+        case stages.Factorise():
+            return _FACTORED + _PRODUCT * stage.size**3 / 3.0, f"a matrix is factorised, {stage.size}x{stage.size}"
+        case stages.Solve():
+            size, right = stage.system.size, "a vector" if stage.columns is None else counted(stage.columns, "column")
+            text = f"a system of equations is solved, {size}x{size}, for {right}"
+            return _FACTORED + _PRODUCT * size**2 * (stage.columns or 1), text
+        case stages.Kernel():
+            calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
+            simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums) + len(stage.joins)
+            cost = (
+                _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
+            )
+            sums = f" and {counted(len(stage.sums), 'sum')}" if stage.sums else ""
+            what = f"{counted(len(stage.steps), 'operation')}{sums}"
+            return cost, f"a loop over {format_shape(stage.space)}, with {what}"
+    return 0.0, ""
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something, in words."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _by_itself(step: Step) -> str:
+    """Why an operation is no part of a loop over entries, or what a loop that it stands for consists of."""
+    if step.op.role == "loop":
+        body, count = step.attrs["body"].repeated, step.attrs["count"]
+        what = "instruction" if body.is_scalar else "operation on arrays"
+        reason = "" if body.is_scalar else f", which has no expansion into at most {_MOST_ITERATED} instructions"
+        return f"{counted(count, 'iteration')} of {counted(len(body.steps), what)}{reason}"
+    if step.op.reach == "pointwise":
+        return "which has no machine code"
+    return "which moves entries" if step.op.moves_entries and step.op.reach != "mixed" else "by the library"
 
 
 def instructions(program: Program) -> int:
     """About how many instructions there are in the program with a number for each entry."""
-    return sum([_expanded(step, [program.shape(x) for x in step.operands]) for step in program.steps])
-
-
-def _expanded(step: Step, shapes: list[Shape]) -> int:
-    return products(step.shape, shapes) if step.op.reach == "mixed" else max(map(size_of, (step.shape, *shapes)))
+    steps = [(step.op.reach, step.shape, [program.shape(x) for x in step.operands]) for step in program.steps]
+    return sum([products(x, of) if reach == "mixed" else max(map(size_of, (x, *of))) for reach, x, of in steps])
 
 
 def iterations_to_repay(program: Program) -> float:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.autodiff.backward import result_of
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.core.context import current, scope
+from agrad.engine.core.context import scope
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.program import trace
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import as_graph, checked, entered, extract, gradients, handle_of, recorded, recording
+from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, recorded, valued
 from agrad.engine.values import Shape, Value, np, size_of
 
 _MOST_ROWS = 20_000  # steps of a Jacobian row by row
@@ -65,20 +68,6 @@ class Derivation(NamedTuple):
             return [*self.made(results[:count], xs, groups, True), *results[count:]]
 
         return checked(of_graph(program, values, _all(groups), made), program.checks)
-
-
-def of_graph(
-    program: Program,
-    values: Sequence[Value],
-    places: Sequence[int],
-    made: Callable[[list[Tensor], list[Tensor]], list[Tensor]],
-) -> Program:
-    """The program of what is made of the results of another, and of its inputs, as a graph at some values.
-
-    It is differentiated by the inputs at some places.
-    """
-    with as_graph(program, values, places) as (results, xs):
-        return extract(made(results, xs), xs, [given.name for given in program.inputs], current().guard)
 
 
 def widened(program: Program, extras: Sequence[Input]) -> Program:
@@ -125,11 +114,7 @@ def row(y: Tensor, xs: list[Tensor], create_graph: bool = True) -> list[Tensor]:
     behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], jacobian(y, used, create_graph), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else _zeros(y.shape + x.shape) for x in xs]
-
-
-def _zeros(shape: Shape) -> Tensor:
-    return tensor(np.zeros(shape) if shape else 0.0)
+    return [found[x.node] if x.node in found else tensor(np.zeros(y.shape + x.shape)) for x in xs]
 
 
 def _pushed(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
@@ -152,11 +137,8 @@ def _hessian_product(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_
 
 def _product(ys: Sequence[Tensor], directions: Sequence[Tensor]) -> Tensor:
     """The sum of the products of all entries."""
-    total: Any = None
-    for y, v in zip(ys, directions, strict=True):
-        part = y * v if not y.shape else FUNCTIONS["sum"].call(y * v)
-        total = part if total is None else total + part
-    return total if total is not None else tensor(0.0)
+    parts = [y * v if not y.shape else FUNCTIONS["sum"].call(y * v) for y, v in zip(ys, directions, strict=True)]
+    return reduce(add, parts) if parts else tensor(0.0)
 
 
 VALUE = Derivation(_results, lambda results, given: results, 1)
@@ -181,11 +163,9 @@ def batched(program: Program, values: Sequence[Value], which: Collection[int], c
 
     `values` are those of its inputs at which it is traced. Raises NotBatched.
     """
-    with recording(), scope(listener=None, undefined=None), quiet():
-        xs = [entered(value, False) for value in values]
-        for x in xs:
-            x.node.value = x.value
-        slots: list[Any] = [x.node for x in xs] + list(program.constants)
+    with trace.recording(), scope(listener=None, undefined=None), quiet():
+        xs = [trace.entered(value, False) for value in values]
+        slots: list[Any] = [*map(valued, xs), *program.constants]
         batch = set(which)
         for slot, step in enumerate(program.steps, program.first):
             if batch.isdisjoint(step.operands):
@@ -195,15 +175,12 @@ def batched(program: Program, values: Sequence[Value], which: Collection[int], c
             found = _over(step, given, count)
             if not isinstance(found, Tensor) or found.shape != (count, *step.shape):
                 raise NotBatched(step.op.name)
-            found.node.value = found.value
-            slots.append(found.node)
+            slots.append(valued(found))
             batch.add(slot)
         if not batch.isdisjoint(check.slot for check in program.checks):
             raise NotBatched("a guard")
-        outputs = []
-        for slot in program.outputs:
-            y = handle_of(slots[slot])
-            outputs.append(y if slot in batch else OPS["expand"].call(y, (count, *y.shape)))
+        ys = [(handle_of(slots[slot]), slot in batch) for slot in program.outputs]
+        outputs = [y if is_batched else OPS["expand"].call(y, (count, *y.shape)) for y, is_batched in ys]
         names = [given.name for given in program.inputs]
         made = extract([*outputs, *[handle_of(slots[check.slot]) for check in program.checks]], xs, names, None)
     return optimised(checked(made, program.checks))
@@ -215,17 +192,15 @@ Given = tuple[Tensor, bool, Shape]  # an operand, whether it has the new axis, a
 def _over(step: Step, given: list[Given], count: int) -> Any:
     """An operation of which some operands have the new axis."""
     if step.op.reach == "pointwise" and step.op.scalar is not None:
-        return step.op.call(*[_aligned(*one, len(step.shape)) for one in given], **step.attrs)
+        axes = [len(step.shape) - len(shape) if is_batched else 0 for _, is_batched, shape in given]  # that it lacks
+        xs = [
+            x if not more else OPS["reshape"].call(x, (x.shape[0], *(1,) * more, *shape))
+            for (x, _, shape), more in zip(given, axes, strict=True)
+        ]
+        return step.op.call(*xs, **step.attrs)
     if step.op.batched is None:
         raise NotBatched(step.op.name)
     try:
         return step.op.batched(given, step.attrs, count)
     except AgradError as problem:
         raise NotBatched(step.op.name) from problem
-
-
-def _aligned(x: Tensor, is_batched: bool, shape: Shape, axes: int) -> Tensor:
-    """An operand with as many axes as the result, so that the new one is the first of both."""
-    if not is_batched or len(shape) == axes:
-        return x
-    return OPS["reshape"].call(x, (x.shape[0], *(1,) * (axes - len(shape)), *shape))  # type: ignore[no-any-return]

@@ -7,22 +7,14 @@ from functools import partial
 from os import urandom
 from typing import Any
 
+from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
-from agrad.engine.compile.dask_arrays import is_later, of_frame
-from agrad.engine.compile.dask_arrays import mapped as arrays_of_dask
 from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, batched, widened
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.plan import Lowered, Packed, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.rows import Columns, Layout
-from agrad.engine.compile.specializations import (
-    TRACING,
-    Eager,
-    Specialization,
-    Specializations,
-    is_of_data,
-    size_of_code,
-)
+from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
@@ -130,8 +122,7 @@ class Compiled:
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
-            one = lambda values, v: self._found(HVP, values, v)[1]  # noqa: E731
-            self._hessian = Hessian(self._called, *given, one, self._found_at_once)
+            self._hessian = Hessian(self._called, *given, partial(self._found, HVP), self._found_at_once)
             steps = self._program.steps
             self._hessian.largest = largest = max([size_of(step.shape) for step in steps], default=1)
             if largest > _SMALL and not any(step.op is OPS["matmul"] for step in steps):
@@ -157,7 +148,10 @@ class Compiled:
     def vjp(self, x: Any, u: Any) -> Any:
         """u, which has the structure of the result at x, times the Jacobian: the gradient of sum(u*result)."""
         values = self._entered(*self._at(x))
-        template, shapes = self._result_at(values)
+        template, shapes = self._template, self._shapes_of(self._program)
+        if self._trace.checks:
+            used, _ = self._value.found(values)
+            template, shapes = used.template, used.shapes
         try:
             given = [*matched(template, u)]
         except Unlike:
@@ -191,10 +185,8 @@ class Compiled:
         """
         listed = self.arguments.listed(columns, keywords, "columns")
         parts = self.arguments.split(listed, range(len(listed)))
-        if any(map(is_later, parts)):
-            values, gradients = arrays_of_dask(self, parts, out, threads)
-        else:
-            values, gradients = self.mapped(parts, out, threads)
+        mapped = partial(dask_arrays.mapped, self) if any(map(dask_arrays.is_later, parts)) else self.mapped
+        values, gradients = mapped(parts, out, threads)
         return filled(self._template, iter(values)), self.arguments.nested(gradients, self._wrt)
 
     def map_partitions(self, frame: Any, **keywords: object) -> Any:
@@ -205,7 +197,7 @@ class Compiled:
         each. Raises AgradError of kind `name` if a column is missing, and of kind `type` or `shape` if an argument or a
         part of the result is no number.
         """
-        return of_frame(self, frame, keywords)
+        return dask_arrays.of_frame(self, frame, keywords)
 
     def mapped(self, parts: Sequence[Any], out: Any, threads: int | None) -> tuple[list[Array], list[Array]]:
         """The parts of the value of each row, and a column for each gradient: see `map`."""
@@ -286,8 +278,8 @@ class Compiled:
         return found[0] if len(found) == 1 else found
 
     def _family(self, derived: Derivation, has_loops: bool = True) -> Specializations:
-        eager = partial(self._eagerly, derived)
-        return Specializations(lambda values: self._specialized(values, derived, has_loops), eager)
+        made = partial(self._specialized, derived=derived, has_loops=has_loops)
+        return Specializations(made, partial(self._eagerly, derived))
 
     def _eagerly(
         self, derived: Derivation, given: tuple[Value, ...], is_checked: bool = False
@@ -305,28 +297,41 @@ class Compiled:
             found = derived.made(ys, xs, [(place,) for place in places], False)
             return Eager(result.template, [y.shape for y in ys]), tuple([copied(one.value) for one in found])
 
-    def _specialized(self, given: tuple[Value, ...], derived: Derivation, has_loops: bool) -> Specialization:
-        """A specialisation of the value, or of what is derived of it; products with it take more than the arguments."""
+    def _specialized(
+        self, given: tuple[Value, ...], derived: Derivation, has_loops: bool = True, at_once: bool = False
+    ) -> Specialization:
+        """A specialisation of the value, or of what is derived of it; products with it take more than the arguments.
+
+        With `at_once`, these have a new first axis, for several products. Raises NotBatched.
+        """
         given = tuple(map(copied, given))
         count = len(self._examples)
-        values = given[:count]
+        values, more = given[:count], given[count:]
         places = () if derived is VALUE else self._places
         traced, template = self._trace_at(values) if has_loops else self._traced_at(values, _UNROLLED)
         check_kept(traced, self._called, values, places, self._leaf_names)
         if derived in (GRADIENT, HVP):
             sole(traced)  # a program of its entries has others
-        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(given[count:])]
+        if at_once:
+            more = row_of([np.asarray(x) for x in more], 0)
+        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(more)]
+        about = self.backend, is_of_data(traced), template, self._shapes_of(traced)
 
         def exact() -> Program:
-            made = derived.program(widened(traced, extras), given, [(place,) for place in places])
-            return guards_first(optimised(made))
+            made = derived.program(widened(traced, extras), (*values, *more), [(place,) for place in places])
+            if at_once:
+                made = batched(optimised(made), given, range(count, len(given)), shape_of(given[count])[0])
+            return guards_first(made if at_once else optimised(made))
 
         def shared() -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
             return lowered(widened(short, extras), given, places, derived)
 
-        size = size_of_code(self._program, derived.factor)
-        return Specialization(exact, shared, size, self.backend, is_of_data(traced), template, self._shapes_of(traced))
+        if at_once:
+            program = exact()
+            loops = partial(Lowered, program, name="loops")
+            return Specialization(lambda: program, loops, code_size(program), *about)
+        return Specialization(exact, shared, code_size(self._program, derived.factor), *about)
 
     def _derived(self, parts: Sequence[Any]) -> Any:
         """What there is for each part of what it is differentiated by, in its structure."""
@@ -361,40 +366,19 @@ class Compiled:
     def _found_at_once(self, values: tuple[Value, ...], directions: Sequence[Value]) -> Sequence[Value]:
         """Products of the Hessian with directions along a new first axis. Raises NotBatched."""
         key = HVP, "at once", tuple(map(shape_of, directions))
-        family = self._products.get(key) or self._products.setdefault(
-            key, Specializations(self._batched, self._eagerly_at_once)
-        )
+        made = partial(self._specialized, derived=HVP, at_once=True)
+        family = self._products.get(key) or self._products.setdefault(key, Specializations(made, self._eagerly_at_once))
         return family.found((*values, *directions))[1]
-
-    def _batched(self, given: tuple[Value, ...]) -> Specialization:
-        """A specialisation of such products: values, and directions along a first axis."""
-        given = tuple(map(copied, given))
-        count = len(self._examples)
-        values, directions = given[:count], given[count:]
-        traced, template = self._trace_at(values)
-        check_kept(traced, self._called, values, self._places, self._leaf_names)
-        sole(traced)
-        first = [x[0] if x.ndim > 1 else float(x[0]) for x in map(np.asarray, directions)]
-        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(first)]
-        groups = [(place,) for place in self._places]
-        single = optimised(HVP.program(widened(traced, extras), (*values, *first), groups))
-        made = batched(single, given, range(count, len(given)), len(np.asarray(directions[0])))
-        program, shapes = guards_first(made), self._shapes_of(traced)
-        size, of_data = size_of_code(program), is_of_data(traced)
-        shared = partial(Lowered, program, name="loops")
-        return Specialization(lambda: program, shared, size, self.backend, of_data, template, shapes)
 
     def _eagerly_at_once(self, given: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
         """The same products, one after the other, without a program."""
         count = len(self._examples)
-        products: list[tuple[Value, ...]] = []
-        for row in range(len(np.asarray(given[count]))):
-            one = self._eagerly(HVP, (*given[:count], *row_of([np.asarray(x) for x in given[count:]], row)))
-            if one is None:
-                return None
-            used, found = one
-            products.append(found)
-        return used, tuple([np.array(several) for several in zip(*products, strict=True)])
+        directions = [np.asarray(x) for x in given[count:]]
+        rows = [row_of(directions, row) for row in range(len(directions[0]))]
+        made = [one for row in rows if (one := self._eagerly(HVP, (*given[:count], *row))) is not None]
+        if len(made) < len(rows):
+            return None
+        return made[0][0], tuple([np.array(several) for several in zip(*[found for _, found in made], strict=True)])
 
     def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
         used, found = self._found(derived, values, more)
@@ -439,13 +423,6 @@ class Compiled:
                 return self._traced_at(values)
         return self._trace, self._template
 
-    def _result_at(self, values: tuple[Value, ...]) -> tuple[Any, list[Shape]]:
-        """The structure of the result, and the shapes of its parts."""
-        if not self._trace.checks:
-            return self._template, self._shapes_of(self._program)
-        used, _ = self._value.found(values)
-        return used.template, used.shapes
-
     def _shapes_of(self, program: Program) -> list[Shape]:
         return [program.shape(slot) for slot in program.outputs]
 
@@ -470,7 +447,7 @@ class Compiled:
         else:
             with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
                 expected = [y.value for y in ys]
-        same = _alike if self._is_rolled else _same
+        same = partial(_same, but_for_rounding=self._is_rolled)  # a loop may pass a matrix to BLAS in another layout
         if len(found) != len(expected) or not all(map(same, found, expected)):
             message = "the function cannot be compiled: its result depends on more than its arguments"
             notes = ["random numbers, counters and outside values would become constants"]
@@ -487,13 +464,11 @@ class Compiled:
         return values
 
 
-def _same(x: Value, y: Value) -> bool:
-    return shape_of(x) == shape_of(y) and bool(np.array_equal(x, y, equal_nan=True))
-
-
-def _alike(x: Value, y: Value) -> bool:
-    """Whether they are the same but for rounding: a loop may pass a matrix to BLAS in another layout."""
-    return _same(x, y) or (shape_of(x) == shape_of(y) and bool(np.allclose(x, y, 1e-8, 1e-12, equal_nan=True)))
+def _same(x: Value, y: Value, but_for_rounding: bool = False) -> bool:
+    if shape_of(x) != shape_of(y):
+        return False
+    is_close = but_for_rounding and np.allclose(x, y, 1e-8, 1e-12, equal_nan=True)
+    return is_close or bool(np.array_equal(x, y, equal_nan=True))
 
 
 def _is_example(x: Value, y: Value) -> bool:

@@ -22,11 +22,11 @@ from agrad.engine.compile.cost import of_products, of_second, second_steps
 from agrad.engine.compile.derive import NotBatched
 from agrad.engine.compile.plan import Lowered, ways
 from agrad.engine.compile.scalarise import scalarised
-from agrad.engine.compile.specializations import Eager, Specialization, Specializations, is_of_data, size_of_code
+from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.ir import Diverged, Program, Step
+from agrad.engine.program.ir import Diverged, Program, Step, spans
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
@@ -35,7 +35,7 @@ _MOST = 10_000  # instructions of a value whose second derivatives are made by e
 _SHORT = 8_000  # instructions of second derivatives, up to which they are not compared with products
 _FEW = 64  # products, up to which nothing is gained by fewer
 _SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
-Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]]"
+Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], tuple[Any, Sequence[Value]]]"
 _SMALL = 500  # rows, up to which all directions, and the places of all entries, are kept
 _AT_ONCE = 2**17  # entries of an intermediate result of several products
 
@@ -44,8 +44,8 @@ _AT_ONCE = 2**17  # entries of an intermediate result of several products
 class Hessian:
     """The Hessian of a function by some of its arguments, which have these shapes.
 
-    `product` gives the Hessian times a direction; `products`, which may raise NotBatched, times several with a new
-    first axis.
+    `product` gives, last, the Hessian times a direction; `products`, which may raise NotBatched, times several along a
+    new first axis.
     """
 
     function: Callable[..., Any]
@@ -54,7 +54,7 @@ class Hessian:
     wrt: Sequence[int]
     backend: str
     product: Product
-    products: Product | None  # None where these have no rules
+    products: Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]] | None  # None where these have no rules
     largest: int = 1  # entries of an intermediate result
     told: str = ""  # how it is computed, and what a call is estimated to take
     directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
@@ -83,7 +83,7 @@ class Hessian:
             except Diverged:  # a singular matrix, of which only the operation itself knows the result
                 return self._by_products(values, dense(self.size))
             except _ByProducts as plan:
-                self.directions = plan.directions
+                (self.directions,) = plan.args
             else:
                 if made is None:
                     return self._by_products(values, dense(self.size))
@@ -107,7 +107,7 @@ class Hessian:
             if found is not None:
                 product = found[number]
             else:
-                product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))])
+                product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))[1]])
             matrix[rows, columns] = matrix[columns, rows] = product[rows]
         return matrix
 
@@ -131,7 +131,11 @@ class Hessian:
             return self._kept[1]
         vectors = np.zeros((-(-len(directions) // count) * count, self.size))
         vectors[: len(directions)] = [vector for vector, _, _ in directions]
-        found = [_split_rows(vectors[begin : begin + count], shapes) for begin in range(0, len(vectors), count)]
+        parts = list(zip(spans(map(size_of, shapes)), shapes, strict=True))
+        found: list[list[Value]] = [
+            [np.ascontiguousarray(rows[:, x.start : x.stop]).reshape(count, *shape) for x, shape in parts]
+            for rows in vectors.reshape(-1, count, self.size)
+        ]
         if self.size <= _SMALL:
             self._kept = directions, found
         return found
@@ -139,8 +143,7 @@ class Hessian:
     def blocks(self, matrix: Array) -> list[list[Value]]:
         """The parts of the matrix, by each two of what it is differentiated by."""
         shapes = [self.shapes[place] for place in self.wrt]
-        ends = np.cumsum([0, *map(size_of, shapes)]).tolist()
-        parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
+        parts = [(slice(one.start, one.stop), x) for one, x in zip(spans(map(size_of, shapes)), shapes, strict=True)]
         return [
             [matrix[i, j].copy().reshape(a + b) if a + b else float(matrix[i, j][0, 0]) for j, b in parts]
             for i, a in parts
@@ -149,14 +152,11 @@ class Hessian:
     def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array] | None:
         """The specialisation that holds, and the second derivatives that vary; None where it is made without one."""
         used = next(iter(self.specializations.known), None)
-        found: Any
         if isinstance(used, _Specialization) and used.native is not None and not used.checks:
             code: Any = used.native  # that of numbers
-            return used, np.frombuffer(code.packed(*flat))
-        used, found = self.specializations.found(flat)  # type: ignore[assignment]
-        if not isinstance(used, _Specialization):
-            return None
-        return used, np.fromiter(found, np.float64, len(found))
+            return used, np.frombuffer(code.raw(code.pack(*flat)))
+        taken, found = self.specializations.found(flat)
+        return (taken, np.array(found, np.float64)) if isinstance(taken, _Specialization) else None
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
@@ -165,10 +165,9 @@ class Hessian:
             by_products += f", about {cost / 1000:.3g} µs"
         if entries is None or math.isinf(entries):
             self.told = f"{by_products}; by entries it would have too many instructions"
-        elif cost is None:
-            self.told = f"by entries, about {entries / 1000:.3g} µs"
-        else:
-            one = f"by entries, about {entries / 1000:.3g} µs"
+            return
+        self.told = one = f"by entries, about {entries / 1000:.3g} µs"
+        if cost is not None:
             self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
 
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
@@ -201,12 +200,8 @@ class Hessian:
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
         sole(program)
-        starts = [sum(map(size_of, self.shapes[:place])) for place in self.wrt]
-        places = [
-            start + entry
-            for start, place in zip(starts, self.wrt, strict=True)
-            for entry in range(size_of(self.shapes[place]))
-        ]
+        entries = spans(map(size_of, self.shapes))
+        places = [entry for place in self.wrt for entry in entries[place]]
         numbers = self._numbers(program, places)
         gradient = optimised(gradient_of(numbers, flat, places), again=True)
         with as_graph(gradient, flat, places) as (results, xs):
@@ -219,10 +214,6 @@ class Hessian:
 
 class _ByProducts(Exception):
     """Raised if the Hessian is not computed by entries; with the directions that it is multiplied with."""
-
-    def __init__(self, directions: list[Direction]) -> None:
-        super().__init__()
-        self.directions = directions
 
 
 class _Specialization(Specialization):
@@ -250,7 +241,7 @@ class _Specialization(Specialization):
 
     def settle(self, program: Any) -> None:
         """Set the program of the second derivatives that vary."""
-        size = size_of_code(program)
+        size = code_size(program)
         super().__init__(lambda: program, lambda: Lowered(program), size, self.wanted, is_of_data(program))
 
     def matrix(self, found: Array) -> Array:
@@ -274,20 +265,8 @@ def _second(entry: Node, row: int, order: dict[Node, int]) -> Iterator[tuple[int
 
 def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
     """Numbers and arrays of some shapes, of all their entries."""
-    values: list[Value] = []
-    taken = 0
-    for shape in shapes:
-        part = flat[taken : taken + size_of(shape)]
-        values.append(part.reshape(shape) if shape else float(part[0]))
-        taken += len(part)
-    return values
-
-
-def _split_rows(rows: Array, shapes: Sequence[Shape]) -> list[Value]:
-    """The same of several at once, along the first axis."""
-    ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
-    parts = np.split(rows, ends, axis=1)
-    return [np.ascontiguousarray(x).reshape(len(rows), *shape) for x, shape in zip(parts, shapes, strict=True)]
+    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
+    return [flat[one.start : one.stop].reshape(shape) if shape else float(flat[one.start]) for one, shape in parts]
 
 
 class Direction(NamedTuple):
@@ -360,15 +339,14 @@ def directions(rows: Sequence[int]) -> list[Direction]:
         if number == len(classes):
             classes.append(0)
         classes[number] |= 1 << column
-    return [_direction(one, rows) for one in classes]
-
-
-def _direction(members: int, rows: Sequence[int]) -> Direction:
-    vector = np.zeros(len(rows))
-    entries = [(row, column) for column in places(members) for row in places(rows[column] >> column << column)]
-    vector[[*places(members)]] = 1.0
-    pairs: Any = np.array(entries, dtype=int).reshape(-1, 2)
-    return Direction(vector, pairs[:, 0], pairs[:, 1])
+    found = []
+    for members in map(list, map(places, classes)):
+        vector = np.zeros(len(rows))
+        vector[members] = 1.0
+        entries = [(row, column) for column in members for row in places(rows[column] >> column << column)]
+        pairs: Any = np.array(entries, dtype=int).reshape(-1, 2)
+        found.append(Direction(vector, pairs[:, 0], pairs[:, 1]))
+    return found
 
 
 def entries(directions: Sequence[Direction]) -> tuple[Any, Any, Any]:

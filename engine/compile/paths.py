@@ -65,36 +65,24 @@ class Paths:
         while node is not None:
             if taken == len(program.checks) or node.guard is None:
                 return False
-            check = program.checks[taken]
-            if (node.read, node.guard.read) != (slots[check.slot], check.read):
+            taking = program.checks[taken]
+            if (node.read, node.guard.read) != (slots[taking.slot], taking.read):
                 return False
             known.update(node.own)
-            before = node, frozen(check.outcome)
+            before = node, frozen(taking.outcome)
             node, taken = node.after.get(before[1]), taken + 1
-        return self._extend(number, program, slots, program.checks[taken:], known, before)
-
-    def _extend(
-        self,
-        number: int,
-        program: Program,
-        slots: Sequence[int],
-        checks: Sequence[GuardCheck],
-        known: set[int],
-        before: tuple[Branch, object] | None,
-    ) -> bool:
-        """Add the branches of a program from one on, after another one with an outcome."""
         made: list[Branch] = []
-        for check in (*checks, None):
-            one = Branch()
+        more: list[GuardCheck | None] = [*program.checks[taken:], None]
+        for check in more:  # the branches that are new
             wanted = [slots[x] for x in program.outputs] if check is None else [slots[check.slot]]
-            one.own = self._missing(wanted, known)
+            one = Branch(self._missing(wanted, known), guard=check)
             known.update(one.own)
             if check is None:
                 one.outputs, one.number = wanted, number
             else:
-                one.read, one.guard = wanted[0], check
+                one.read = wanted[0]
             if made:
-                made[-1].after[frozen(checks[len(made) - 1].outcome)] = one
+                made[-1].after[frozen(program.checks[taken + len(made) - 1].outcome)] = one
             made.append(one)
         count = sum([isinstance(self.values[x], Step) for one in made for x in one.own])
         if self.length + count > self.most:

@@ -7,20 +7,20 @@ A program of small arrays is scalarised before it is differentiated, and its mac
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
+from agrad.engine.compile.cost import counted, interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.stages import Factorise, Kernel, Library, Product, Repeat, Running, Scatter, Solve
+from agrad.engine.compile.llvm.stages import Kernel, Library
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.registry import NativeCode
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import Program, Step, unchecked
+from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, Value, format_shape, mask_type, np, size_of
@@ -59,7 +59,7 @@ def ways(program: Program, numbers: Program | None) -> list[Way]:
         native = [Way(name, None, f"{NEEDED} is not installed") for name in ("numbers", "loops")]
     else:
         native = [_as_numbers(numbers, not program.is_scalar), _as_loops(program)]
-    return [*native, Way("python", interpreted(program), _counted(len(program.steps), "operation"))]
+    return [*native, Way("python", interpreted(program), counted(len(program.steps), "operation"))]
 
 
 def _as_numbers(numbers: Program | None, has_arrays: bool) -> Way:
@@ -69,11 +69,7 @@ def _as_numbers(numbers: Program | None, has_arrays: bool) -> Way:
     reason = supports(unchecked(numbers))
     if reason:
         return Way("numbers", None, reason)
-    return Way("numbers", of_numbers(numbers, has_arrays), _counted(len(numbers.steps), "instruction"))
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+    return Way("numbers", of_numbers(numbers, has_arrays), counted(len(numbers.steps), "instruction"))
 
 
 def _as_loops(program: Program) -> Way:
@@ -101,53 +97,14 @@ def explained(program: Program) -> str:
     for name, cost, text in found:
         lines.append(f"  {name:8} {f'{_about(cost)} a call: ' if cost is not None else 'no: '}{text}")
         if name == best.name == "loops":
-            lines += [f"    {part}" for part in _parts(Schedule(program))]
+            schedule = Schedule(program)
+            parts = [of_stage(schedule, stage) for stage in schedule.stages]
+            lines += [f"    {_about(each)}: {what}" for each, what in parts if what]
     return "\n".join(lines)
 
 
 def _about(cost: float) -> str:
     return f"about {cost / 1000:.3g} µs"
-
-
-def _parts(schedule: Schedule) -> Iterator[str]:
-    """The loops and functions that a schedule consists of, what each takes, and why it is none of the others."""
-    for stage in schedule.stages:
-        cost = _about(of_stage(schedule, stage))
-        if isinstance(stage, Kernel):
-            sums = f" and {_counted(len(stage.sums), 'sum')}" if stage.sums else ""
-            steps = _counted(len(stage.steps), "operation")
-            yield f"{cost}: a loop over {format_shape(stage.space)}, with {steps}{sums}"
-        elif isinstance(stage, Product):
-            yield f"{cost}: a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
-        elif isinstance(stage, Scatter):
-            yield f"{cost}: sums of {stage.count} entries by their places"
-        elif isinstance(stage, Factorise):
-            yield f"{cost}: a matrix is factorised, {stage.size}x{stage.size}"
-        elif isinstance(stage, Solve):
-            size = f"{stage.system.size}x{stage.system.size}"
-            right = "a vector" if stage.columns is None else _counted(stage.columns, "column")
-            yield f"{cost}: a system of equations is solved, {size}, for {right}"
-        elif isinstance(stage, Running):
-            name = schedule.step(stage.slot).op.name
-            yield f"{cost}: {name}, an entry from the one before, over {format_shape(stage.shape)}"
-        elif isinstance(stage, Repeat):
-            what = _counted(len(stage.code.program.steps), "instruction")
-            yield f"{cost}: {schedule.step(stage.slot).op.name}, {_counted(stage.count, 'iteration')} of {what}"
-        elif isinstance(stage, Library):
-            step = schedule.step(stage.slot)
-            yield f"{cost}: {step.op.name}, {_by_itself(schedule.program, step)}"
-
-
-def _by_itself(program: Program, step: Step) -> str:
-    """Why an operation is no part of a loop over entries, or what a loop that it stands for consists of."""
-    if step.op.role == "loop":
-        body, count = step.attrs["body"].repeated, step.attrs["count"]
-        what = "instruction" if body.is_scalar else "operation on arrays"
-        reason = "" if body.is_scalar else f", which has no expansion into at most {_MOST} instructions"
-        return f"{_counted(count, 'iteration')} of {_counted(len(body.steps), what)}{reason}"
-    if step.op.reach == "pointwise":
-        return "which has no machine code"
-    return "which moves entries" if step.op.moves_entries and step.op.reach != "mixed" else "by the library"
 
 
 def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation) -> Lowered:
@@ -183,10 +140,9 @@ def without_outer(program: Program) -> Program:
 def _of_entries(
     program: Program, numbers: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation
 ) -> Lowered | None:
-    starts = np.cumsum([0, *[size_of(x.shape) for x in program.inputs]]).tolist()
+    entries = spans([size_of(x.shape) for x in program.inputs])
     try:
-        groups = [range(starts[place], starts[place + 1]) for place in places]
-        made = optimised(derive.program(numbers, flat(values), groups))
+        made = optimised(derive.program(numbers, flat(values), [entries[place] for place in places]))
     except TooLong:
         return None
     if len(made.steps) > _MOST_DERIVED:
@@ -204,12 +160,10 @@ class Unpacking:
     """From entries, as machine code writes them, to numbers and arrays of some shapes."""
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
-        ends = [0]
-        for shape in shapes:
-            ends.append(ends[-1] + 8 * size_of(shape))
-        self._parts = list(zip(ends, shapes, strict=False))
+        places = spans([8 * size_of(shape) for shape in shapes])
+        self._parts = [(one.start, shape) for one, shape in zip(places, shapes, strict=True)]
         self._numbers = None if any(shapes) else struct.Struct(f"{len(shapes)}d").unpack_from
-        self.size = ends[-1]  # in bytes
+        self.size = sum(map(len, places))  # in bytes
 
     def parts(self, found: bytearray) -> list[Value]:
         """The parts, of which the arrays share their memory with what they are read from."""

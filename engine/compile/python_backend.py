@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
 from agrad.engine.compile.registry import Backend
-from agrad.engine.core.dispatch import ieee
+from agrad.engine.core.dispatch import compute
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
-from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed, own
-from agrad.engine.values import IEEE, Shape, Value, np, settle, size_of
+from agrad.engine.program.ir import Diverged, Program, Step, called, checks_of
+from agrad.engine.values import IEEE, Shape, Value, np, size_of
 
 NAME = "compiled"
 _DEEP = 8  # how deep formulas are nested
@@ -86,13 +86,8 @@ class Compiled:
             return self._careful(*values)
 
     def source(self) -> str:
-        """The source of `call`."""
-        return source(self.program)
-
-
-def source(program: Program) -> str:
-    """The source for a program, once its arrays have buffers."""
-    return _Writer(program, layouts=dict.fromkeys(_writable(program), ())).source
+        """The source of `call`, once its arrays have buffers."""
+        return _Writer(self.program, layouts=dict.fromkeys(_writable(self.program), ())).source
 
 
 class PythonBackend(Backend):
@@ -142,9 +137,9 @@ class _Writer:
         if self.seen is not None and (made := _writable(self.program)):
             lines.append(f"    seen({', '.join([self.texts[slot] for slot in made])})")
         result = f"({', '.join(outputs)},)" if outputs else "()"
-        lines += (
-            [f"    found = {result}", f"    give(({taken}))", "    return found"] if taken else [f"    return {result}"]
-        )
+        if taken:
+            result, lines = "found", [*lines, f"    found = {result}", f"    give(({taken}))"]
+        lines.append(f"    return {result}")
         return "\n".join(lines) + "\n"
 
     def function(self) -> Callable[..., tuple[Value, ...]]:
@@ -154,7 +149,13 @@ class _Writer:
             names["take"], names["give"] = self.buffers.lent()
         if self.seen is not None:
             layouts, made = self.seen, _writable(self.program)
-            names["seen"] = lambda *arrays: layouts.update(zip(made, map(_layout, arrays), strict=True))
+
+            def seen(*arrays: Any) -> None:
+                """Note the axes of each array, the one with the widest steps first."""
+                for slot, x in zip(made, arrays, strict=True):
+                    layouts[slot] = tuple(sorted(range(x.ndim), key=lambda axis: (-x.strides[axis], axis)))
+
+            names["seen"] = seen
         exec(compile(self.source, f"<{NAME}>", "exec"), names)
         found: Callable[..., tuple[Value, ...]] = names[NAME]
         return found
@@ -168,11 +169,16 @@ class _Writer:
         for slot in range(program.first):
             yield from self._checked(slot)
         for slot, step in enumerate(program.steps, program.first):
-            formula = self._formula(slot, step)
+            formula = self._formula(step)
             if formula is None:
                 self.texts.append(f"t{slot}")
                 yield f"t{slot} = {self._array(slot, step)}"
-            elif self._is_inlined(slot, formula):
+            elif (
+                self.uses[slot] == 1
+                and slot not in self.checks
+                and len(formula) <= _LONG
+                and all(self.depths.get(x, 0) < _DEEP for x in step.operands)
+            ):
                 self.texts.append(formula if _is_call(formula) else f"({formula})")
                 self.depths[slot] = 1 + max((self.depths.get(x, 0) for x in step.operands), default=0)
             else:
@@ -181,12 +187,11 @@ class _Writer:
             yield from self._checked(slot)
 
     def _input(self, name: str) -> str:
-        usable = name.isidentifier() and name.isascii() and not iskeyword(name) and name not in OPS
-        clashes = (
-            name in self.names or name in ("take", "give", "seen", "found", NAME) or name.startswith(("np_", "holds"))
-        )
+        usable = name.isidentifier() and name.isascii() and not iskeyword(name) and name[-1] != "_"
+        clashes = name in OPS or name in self.names or name in ("take", "give", "seen", "found", NAME)
         numbered = name[:1] in "tcbk" and name[1:].isdigit()
-        return name if usable and not clashes and not numbered and name[-1] != "_" else f"x{len(self.texts)}_"
+        is_free = not (clashes or numbered or name.startswith(("np_", "holds")))
+        return name if usable and is_free else f"x{len(self.texts)}_"
 
     def _constant(self, value: Value) -> str:
         if isinstance(value, float):
@@ -196,77 +201,60 @@ class _Writer:
         self.names[name] = value
         return name
 
-    def _is_inlined(self, slot: int, formula: str) -> bool:
-        if self.uses[slot] != 1 or slot in self.checks or len(formula) > _LONG:
-            return False
-        step = self.program.steps[slot - self.program.first]
-        return all(self.depths.get(x, 0) < _DEEP for x in step.operands)
-
-    def _formula(self, slot: int, step: Step) -> str | None:
+    def _formula(self, step: Step) -> str | None:
         """The source of an operation on floats; None if it is not one."""
         op = step.op
         if step.shape or op.scalar is None or any(self.program.shape(x) for x in step.operands):
             return None
-        given = [self.texts[x] for x in step.operands]
         if op.python and not step.attrs and not (self.is_careful and op.python_raises):
-            return op.python.format(*given)
-        return self._call(op, given, step.attrs)
-
-    def _call(self, op: Op, given: list[str], attrs: dict[str, Any]) -> str:
-        name = op.name
+            return op.python.format(*[self.texts[x] for x in step.operands])
         if self.is_careful:
-            self.names[name] = _careful(op)
-        else:
-            self.names[name] = op.scalar
-            if getattr(op.scalar, "__module__", "") != "math":
-                self.notes[name] = f"# {name} is a function on floats, called directly"
-        return f"{name}({', '.join([*given, *self._keywords(attrs)])})"
+            return self._call(op.name, lambda *values, **attrs: compute(op, values, attrs), step)
+        is_known = getattr(op.scalar, "__module__", "") == "math"
+        return self._call(op.name, op.scalar, step, "" if is_known else "is a function on floats, called directly")
 
-    def _keywords(self, attrs: dict[str, Any]) -> Iterator[str]:
-        for key, value in attrs.items():
-            if type(value) in _LITERALS:
-                yield f"{key}={value!r}"
-            else:
-                name = f"k{len(self.names)}"
-                self.names[name] = value
-                yield f"{key}={name}"
+    def _call(self, name: str, function: Callable[..., Any], step: Step, note: str = "") -> str:
+        """The source of a call of a function, of which there may be a note."""
+        self.names[name] = function
+        if note:
+            self.notes[name] = f"# {name} {note}"
+        given = [self.texts[x] for x in step.operands]
+        for key, value in step.attrs.items():
+            text = repr(value)
+            if type(value) not in _LITERALS:
+                text = f"k{len(self.names)}"
+                self.names[text] = value
+            given.append(f"{key}={text}")
+        return f"{name}({', '.join(given)})"
 
     def _array(self, slot: int, step: Step) -> str:
         """The source of an operation with arrays."""
-        given = [self.texts[x] for x in step.operands]
         found = _ufunc(self.program, step)
         if found is not None:
             ufunc, arguments = found
             name = f"np_{ufunc.__name__}"
             self.names[name] = ufunc
-            constants = [_number_in(self.program, step.operands[x]) if isinstance(x, int) else x for x in arguments]
-            texts = [self._narrowed(step, x) if isinstance(x, int) else "" for x in arguments]
-            places = [
-                text if constant is None else self._boxed(constant, step.shape)
-                for text, constant in zip(texts, constants, strict=True)
-            ]
-            buffer = self.buffers.of.get(slot)
-            return f"{name}({', '.join([*places, *([f'out=b{buffer}'] if buffer is not None else [])])})"
+            given = [self._argument(step, x) for x in arguments]
+            given += [f"out=b{self.buffers.of[slot]}"] if slot in self.buffers.of else []
+            return f"{name}({', '.join(given)})"
         have = self.program.shape(step.operands[0]) if step.operands else ()
         text = step.op.python_arrays and step.op.python_arrays(have, step.shape, step.attrs)
         if text:
             self.names["np_sum"] = np.add.reduce
-            return text.format(*given)
-        name = f"{step.op.name}_"
-        self.names[name] = _whole(step.op)
-        self.notes[name] = f"# {name} is computed as without compilation"
-        return f"{name}({', '.join([*given, *self._keywords(step.attrs)])})"
+            return text.format(*[self.texts[x] for x in step.operands])
+        return self._call(f"{step.op.name}_", partial(called, step.op), step, "is computed as without compilation")
 
-    def _narrowed(self, step: Step, place: int) -> str:
-        """An operand of a ufunc: broadcasting one entry takes half the time if it has no axes."""
-        shapes = [self.program.shape(x) for x in step.operands]
-        text = self.texts[step.operands[place]]
-        alone = shapes[place] and size_of(shapes[place]) == 1 < size_of(step.shape)
-        return f"{text}.reshape(())" if alone and step.shape in shapes else text
-
-    def _boxed(self, number: float, shape: Shape) -> str:
-        """A constant for a ufunc, which takes two thirds longer if it has to make an array of it each time."""
-        shape = shape if size_of(shape) == 1 else ()  # and twice as long to broadcast it to one entry
+    def _argument(self, step: Step, place: int | float) -> str:
+        """What a ufunc is given: the operand at a place, or a number."""
+        number = _number_in(self.program, step.operands[place]) if isinstance(place, int) else place
+        if number is None:  # to broadcast one entry takes half the time if it has no axes
+            shapes = [self.program.shape(x) for x in step.operands]
+            text, shape = self.texts[step.operands[int(place)]], shapes[int(place)]
+            alone = shape and size_of(shape) == 1 < size_of(step.shape)
+            return f"{text}.reshape(())" if alone and step.shape in shapes else text
+        # A ufunc takes two thirds longer if it has to make an array of a constant each time, and twice as long to
+        # broadcast it to one entry.
+        shape = step.shape if size_of(step.shape) == 1 else ()
         name = f"n{number!r}_{len(shape)}_".replace(".", "_").replace("-", "m").replace("+", "")
         self.names[name] = np.full(shape, number)
         self.notes[name] = f"# {name} is {number!r} as numpy takes it"
@@ -318,33 +306,6 @@ def _is_call(formula: str) -> bool:
         if not depth:
             return place == len(rest) - 1
     return False
-
-
-def _careful(op: Op) -> Callable[..., float]:
-    """The function on floats, with numpy's answer where it raises."""
-    scalar = op.scalar
-    assert scalar is not None
-
-    def call(*values: float, **attrs: Any) -> float:
-        try:
-            return scalar(*values, **attrs)  # type: ignore[no-any-return]
-        except IEEE:
-            return ieee(op, values, attrs)
-
-    return call
-
-
-def _whole(op: Op) -> Callable[..., Value]:
-    array, view = op.array, op.role == "view"
-
-    def call(*values: Value, **attrs: Any) -> Value:
-        try:
-            value = settle(array(*values, **attrs))
-            return value if view else own(value)
-        except (ValueError, IndexError, MemoryError):
-            return computed(op, values, attrs)  # which raises the error
-
-    return call
 
 
 def _number_in(program: Program, slot: int) -> float | None:
@@ -410,11 +371,6 @@ def _writable(program: Program) -> list[int]:
     ]
 
 
-def _layout(array: Any) -> Layout:
-    """The axes of an array, the one with the widest steps first."""
-    return tuple(sorted(range(array.ndim), key=lambda axis: (-array.strides[axis], axis)))
-
-
 class _Buffers:
     """Which results are written into which buffers: one is free again after the last step that reads it."""
 
@@ -457,10 +413,7 @@ class _Buffers:
             try:
                 return pool.pop()
             except IndexError:
-                return tuple([_empty(*kind) for kind in kinds])
+                made = [(np.empty([shape[axis] for axis in layout]), layout) for shape, layout in kinds]
+                return tuple([one.transpose([layout.index(axis) for axis in range(one.ndim)]) for one, layout in made])
 
         return take, pool.append
-
-
-def _empty(shape: Shape, layout: Layout) -> Any:
-    return np.empty([shape[axis] for axis in layout]).transpose([layout.index(axis) for axis in range(len(shape))])

@@ -80,7 +80,8 @@ class Columns:
             return
         if not self.is_planned:
             self.done += rows
-        first = self._first(columns)
+        known = self.specializations.known
+        first = known[0] if known else self.specializations.at(row_of(columns, 0))
         threads = threads if rows * first.size > _SPLIT else 1
         native = first.promote() if self._pays(first) else None
         if native is not None and not first.checks:
@@ -100,10 +101,6 @@ class Columns:
         if self.of_numbers and self.done * used.size > _WORK:
             return True
         return not (self.of_numbers and is_batchable(used.exact)) and self.done > used.most_calls
-
-    def _first(self, columns: Sequence[Array]) -> Specialization:
-        known = self.specializations.known
-        return known[0] if known else self.specializations.at(row_of(columns, 0))
 
     def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
         """One piece: by the specialisations known, then by those that its rows need."""
@@ -191,12 +188,10 @@ class Columns:
         for check, column in zip(checks, found[count:], strict=True):
             if check.read is regular:
                 doubtful |= column != 0.0
+            elif check.read is truth:
+                good &= (np.asarray(column) != 0.0) == check.outcome
             else:
-                column = np.broadcast_to(column, (rows,))
-                if check.read is truth:
-                    good &= (column != 0.0) if check.outcome else (column == 0.0)
-                else:
-                    good &= np.fromiter((check.holds(x) for x in column.tolist()), dtype=bool, count=rows)
+                good &= np.array([check.holds(x) for x in np.broadcast_to(column, (rows,)).tolist()])
         _compute(
             used, columns, np.flatnonzero(doubtful & good).tolist(), found[:count], good
         )  # these say what is wrong
@@ -310,7 +305,7 @@ def _results(out: Any, rows: int, shapes: Sequence[Shape], by: Sequence[Shape]) 
         raise AgradError("arity", f"there are {count} gradients, and {len(arrays) - 1} arrays for them", fixes=fixes)
     for one, shape in zip(arrays, [*shapes, *by], strict=True):
         fits = isinstance(one, np.ndarray) and one.dtype == np.float64 and one.shape == (rows, *shape)
-        if not fits or not (one.flags.writeable and one.flags.c_contiguous):
+        if not (fits and one.flags.carray):
             raise AgradError("shape", f"results of {rows} rows cannot be written into {describe(one)}", fixes=fixes)
     if any(np.may_share_memory(one, other) for place, one in enumerate(arrays) for other in arrays[:place]):
         raise AgradError("type", "two arrays for results share their memory", fixes=fixes)

@@ -13,7 +13,7 @@ from operator import add
 from typing import Any
 
 from agrad.engine.core.op import OPS
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, spans
 from agrad.engine.program.passes import Rewriting, optimised
 from agrad.engine.values import Value, format_shape, np, size_of
 
@@ -112,8 +112,8 @@ def scalarised(program: Program, most: int = _MANY) -> Program | None:
     if any(program.shape(check.slot) for check in program.checks):
         return None
     try:
-        return _scalarised(program, most, False)
-    except Unexpanded:
+        return _expansion(program, most, False)
+    except (Unexpanded, _TooLong):
         return None
 
 
@@ -122,32 +122,24 @@ def unrolled(program: Program, most: int) -> Program | None:
 
     None where there would be more instructions than `most`. Raises Unexpanded.
     """
-    return _scalarised(program, most, True)
-
-
-def _scalarised(program: Program, most: int, is_final: bool) -> Program | None:
-    shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
-    if sum(map(size_of, shapes)) > 4 * most:
-        return None
     try:
-        return _expansion(program, most, is_final)
+        return _expansion(program, most, True)
     except _TooLong:
         return None
 
 
-def _expansion(program: Program, most: int, is_final: bool) -> Program | None:
+def _expansion(program: Program, most: int, is_final: bool) -> Program:
+    shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
+    if sum(map(size_of, shapes)) > 4 * most:
+        raise _TooLong
     new = _Expansion(program, most, is_final)
     new.inputs = tuple([Input(name, ()) for name in entry_names(program.inputs)])
-    slots: list[Any] = []
-    taken = 0
-    for given in program.inputs:
-        count = size_of(given.shape)
-        slots.append(_boxed([_Scalar(new, taken + place) for place in range(count)], given.shape))
-        taken += count
+    parts = zip(spans([size_of(given.shape) for given in program.inputs]), program.inputs, strict=True)
+    slots: list[Any] = [_boxed([_Scalar(new, place) for place in places], given.shape) for places, given in parts]
     for constant in program.constants:
         numbers: list[float] = np.ravel(constant).tolist()
         if len(numbers) > 4 * most:
-            return None
+            raise _TooLong
         slots.append(_boxed([_Scalar(new, new.constant(x)) for x in numbers], np.shape(constant)))
     for step in program.steps:
         found = _expanded(new, step, [slots[x] for x in step.operands])
@@ -176,21 +168,16 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     if found is None and expand is not None:
         found = expand(*operands, **step.attrs)
     if found is None and new.is_final and op.unrolled is not None:
-        found = _symbols(new, op.unrolled(*operands, **step.attrs))
+        found = op.unrolled(*operands, **step.attrs)
+        if found is not None and not isinstance(found, _Scalar):  # another expansion may compute with its numbers
+            made = [_Scalar(new, reference_of(new, x)) for x in np.ravel(found).tolist()]
+            found = _boxed(made, np.shape(found))
     if found is None:
         return None
     entries = _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)
     if not (op.moves_entries or op.total or (new.is_final and op.domain is None)):
         new.doubt(entries)
     return entries
-
-
-def _symbols(new: _Expansion, found: Any) -> Any:
-    """Entries of which none is a number: another expansion may compute with them."""
-    if found is None or isinstance(found, _Scalar):
-        return found
-    entries = [x if isinstance(x, _Scalar) else _Scalar(new, new.constant(float(x))) for x in np.ravel(found).tolist()]
-    return _boxed(entries, np.shape(found))
 
 
 def _sum(step: Step, x: Any) -> Any:

@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
-from agrad.engine.compile.cost import (
-    calls_before_machine_code,
-    interpreted,
-    length_of_code,
-    native,
-    repaid_by_one_function,
-)
+from agrad.engine.compile import cost
 from agrad.engine.compile.llvm.decisions import MOST as MOST_STEPS
 from agrad.engine.compile.llvm.decisions import Branches, Decisions, joined
 from agrad.engine.compile.plan import Lowered
@@ -49,35 +42,19 @@ _OTHER = "the backend is {}"
 _BY_DATA = "a number was read, as by float(x): every new number is traced again"
 
 
-class _Kept:
-    """The code of programs, by their structure: of the latest ones."""
-
-    def __init__(self) -> None:
-        self.codes: OrderedDict[object, tuple[Any, int]] = OrderedDict()
-        self.size = 0  # of all of them, in steps
-
-    def code(self, name: object, program: Program, make: Callable[[Program], Any]) -> Any:
-        """The code of a program, which is made if it is not there."""
-        if name in self.codes:
-            self.codes.move_to_end(name)
-            return self.codes[name][0]
-        made, size = make(program), _EACH + len(program.steps)
-        self.codes[name] = made, size
-        self.size += size
-        while self.size > _KEPT:
-            _, (_, freed) = self.codes.popitem(last=False)
-            self.size -= freed
-        return made
-
-
-_COMPILED = _Kept()
+_COMPILED: dict[object, tuple[Any, int]] = {}  # the code of programs, the latest last, and their sizes
 
 
 def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
     """The code of a program, or of an earlier one with the same structure."""
     name = backend, key(program)
     with TRACING:
-        return _COMPILED.code(name, program, make)
+        found = _COMPILED.pop(name, None) or (make(program), _EACH + len(program.steps))
+        _COMPILED[name] = found
+        excess = sum([size for _, size in _COMPILED.values()]) - _KEPT
+        while excess > 0:
+            excess -= _COMPILED.pop(next(iter(_COMPILED)))[1]
+    return found[0]
 
 
 def names_of(backend: str) -> tuple[str, str | None]:
@@ -103,10 +80,10 @@ def is_of_data(program: Program) -> bool:
 Size: TypeAlias = "tuple[int, int, float, float]"
 
 
-def size_of_code(program: Program, factor: int = 1) -> Size:
+def code_size(program: Program, factor: int = 1) -> Size:
     """The size of what is derived of a program, which is so many times as long."""
-    steps, called = factor * len(program.steps), factor * interpreted(program)
-    return steps, factor * length_of_code(program), called, factor * native(program)
+    steps, length = factor * len(program.steps), factor * cost.length_of_code(program)
+    return steps, length, factor * cost.interpreted(program), factor * cost.native(program)
 
 
 class Specialization:
@@ -146,7 +123,7 @@ class Specialization:
     @cached_property
     def most_calls(self) -> float:
         """How many calls Python computes before machine code is tried."""
-        return calls_before_machine_code(self.exact)
+        return cost.calls_before_machine_code(self.exact)
 
     @property
     def exact(self) -> Program:
@@ -163,11 +140,6 @@ class Specialization:
             with TRACING:
                 self._lowered = self._lowered or self._make_shared()
         return self._lowered
-
-    @property
-    def path(self) -> Lowered:
-        """What is a part of one function of several: its own program, if that is one of numbers."""
-        return self.lowered if self._exact is None or not self._exact.is_scalar else Lowered(self._exact)
 
     @property
     def code(self) -> Code:
@@ -244,25 +216,21 @@ class Specialization:
 
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""
-        if self.native is None and not self.reason:
-            with TRACING:
-                self._promote()
-        return self.native
-
-    def _promote(self) -> None:
-        if self.native is not None or self.reason:  # by another thread
-            return
+        if self.native is not None or self.reason:
+            return self.native
         name = self.native_backend
         assert name is not None  # or a reason was found
         backend = load(name)  # imported here: it needs an extra, and only long computations use it
-        lowered = self.lowered
-        program = unchecked(lowered.program)
-        self.reason = lowered.reason or backend.supports(program) or ""
-        if not self.reason:
-            native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
-            self.checks = lowered.program.checks
-            self.lowering = lowered.name
-            self.native = native  # last: from here on other threads call it, and read the checks
+        with TRACING:
+            lowered = self.lowered
+            program = unchecked(lowered.program)
+            self.reason = lowered.reason or backend.supports(program) or ""
+            if not self.reason and self.native is None:  # which another thread may have made
+                native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
+                self.checks = lowered.program.checks
+                self.lowering = lowered.name
+                self.native = native  # last: from here on other threads call it, and read the checks
+        return self.native
 
 
 class Tree:
@@ -273,9 +241,12 @@ class Tree:
 
     __slots__ = ("children", "latest")
 
-    def __init__(self) -> None:
+    def __init__(self, known: Sequence[Specialization] = ()) -> None:
+        """`known`: the one added last first."""
         self.children: dict[object, Tree] = {}
         self.latest: Specialization | None = None
+        for one in reversed(known):
+            self.add(one)
 
     def add(self, one: Specialization) -> None:
         """Add a specialisation."""
@@ -322,10 +293,9 @@ class Specializations:
     def __init__(
         self,
         trace: Callable[[tuple[Value, ...]], Specialization],
-        eager: Callable[[tuple[Value, ...]], tuple[Eager, tuple[Value, ...]] | None] | None = None,
+        eager: Callable[[tuple[Value, ...]], tuple[Eager, tuple[Value, ...]] | None],
     ) -> None:
-        self.trace = trace
-        self.eager = eager
+        self.trace, self.eager = trace, eager
         self.calls = self.missed = 0  # calls, and those that no specialisation held for
         self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
@@ -339,7 +309,7 @@ class Specializations:
     @property
     def is_retracing(self) -> bool:
         """Whether most calls would be traced."""
-        return self.eager is not None and self.missed > _FEW and self.calls < _RARE * self.missed
+        return self.missed > _FEW and self.calls < _RARE * self.missed
 
     def restart(self) -> None:
         """Keep the first specialisation alone, as if nothing had been called since it was traced."""
@@ -347,13 +317,7 @@ class Specializations:
             self.known = self.fresh = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
             self.together, self.outside, self.left_out = None, 0.0, set()
-            self.tree = Tree()
-            for one in self.known:
-                self.tree.add(one)
-
-    def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The outputs at some values."""
-        return self.found(values)[1]
+            self.tree = Tree(self.known)
 
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
@@ -373,15 +337,22 @@ class Specializations:
         if found is not None:
             return found
         self.missed += 1
-        if retracing and self.since < _EAGER and self.eager is not None:
+        if retracing and self.since < _EAGER:
             self.since += 1
             computed = self.eager(values)
             if computed is not None:
                 return computed
         with TRACING:
             seen = {*known} if self.together is None else {*known, *self.together.members}
-            new = [one for one in self.known if one not in seen]  # traced by another thread meanwhile
-            return self._among(new, values) or self._traced(values)
+            found = self._among([one for one in self.known if one not in seen], values)  # traced by another thread
+            if found is not None:
+                return found
+            self.since = 0
+            new = self.at(values)
+            try:
+                return new, new.call(values)
+            except Diverged:  # machine code may round differently: then the exact program decides
+                return new, new.code.call(*values)
 
     def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
         """The same by the tree: a guard that does not hold leads to a specialisation with the other outcome of it."""
@@ -391,7 +362,7 @@ class Specializations:
             try:
                 outputs = one.call(values)
             except Diverged as diverged:
-                number = diverged.number
+                (number,) = diverged.args
                 one, last = self.tree.after(one.outcomes, number) if number > last else None, number
                 continue
             if last >= 0:
@@ -420,14 +391,6 @@ class Specializations:
             return one, outputs
         return None
 
-    def _traced(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]]:
-        self.since = 0
-        new = self.at(values)
-        try:
-            return new, new.call(values)
-        except Diverged:  # machine code may round differently: then the exact program decides
-            return new, new.code.call(*values)
-
     def at(self, values: tuple[Value, ...]) -> Specialization:
         """A new specialisation, traced at some values."""
         with TRACING:
@@ -440,12 +403,12 @@ class Specializations:
             self._drop()
         return new
 
-    def note(self, cost: float) -> None:
+    def note(self, took: float) -> None:
         """Note what a call outside of the one function takes, in ns, and make that, or make it anew, where it pays."""
         if len(self.known) < 2 or self.left_out.issuperset(self.fresh):
             return
-        self.outside += cost
-        if self.outside > repaid_by_one_function(sum([one.length for one in self.known])):
+        self.outside += took
+        if self.outside > cost.repaid_by_one_function(sum([one.length for one in self.known])):
             with TRACING:
                 self._put_together()
 
@@ -455,7 +418,9 @@ class Specializations:
         sizes = itertools.accumulate([max(one.size, one.length // _SHARED) for one in self.known])
         short = [one for one, size in zip(self.known, sizes, strict=True) if size <= MOST_STEPS]
         chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
-        made = joined([one.path for one in chosen])
+        # the own program of each that is one of numbers
+        own = [one._exact if one._exact is not None and one._exact.is_scalar else None for one in chosen]
+        made = joined([x.lowered if one is None else Lowered(one) for x, one in zip(chosen, own, strict=True)])
         if made is not None:
             code, members = made
             inside = {chosen[members[number]] for number in code.members}
@@ -474,6 +439,4 @@ class Specializations:
             self.known = self.known[:count]
             kept_ones = {*self.known}
             self.fresh = tuple([one for one in self.fresh if one in kept_ones])
-            self.tree = Tree()
-            for one in reversed(self.known):
-                self.tree.add(one)
+            self.tree = Tree(self.known)

@@ -460,3 +460,18 @@ def remember_random(numbers: RandomNumbers) -> None:
             generator.bit_generator.state = state
 
     log.remember("random", undo)
+
+
+def require_files(what: str) -> None:
+    """Refuse `what` if access to files is off. Raises AgradError of kind `file`."""
+    if not current().files.on:
+        raise AgradError("file", f"{what}: file access is switched off")
+
+
+def note_read(path: str) -> None:
+    """Record that a file is about to be read, if such records are kept."""
+    seen = current().files.seen
+    if seen is not None:
+        with suppress(OSError, ValueError):  # a file that cannot be read is reported where it is read
+            found = os.stat(path)
+            seen[path] = [found.st_size, found.st_mtime_ns]

@@ -32,6 +32,7 @@ from agrad.engine.core.tensor import Tensor, bare, handle, inherit
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
+    Shape,
     Value,
     broadcast,
     coerce,
@@ -590,6 +591,11 @@ def operand(x: Any) -> Any:
     return coerce(x, copy=False)
 
 
+def shape_of_any(x: Any) -> Shape:
+    """The shape of a value, a Tensor, or nested lists of numbers."""
+    return shape_of(x if isinstance(x, float) or hasattr(x, "shape") else operand(x))
+
+
 def _is_of_objects(x: Any) -> bool:
     """Whether this is an array of Python objects, which may be Tensors."""
     if type(x) is float or isinstance(x, Tensor):  # asking a Tensor for its dtype would load numpy
@@ -716,16 +722,20 @@ def row(
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
-    The family `internal` is for operations that only rules use. An operation is pure. `total` says whether it never
-    raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754.
+    Without an example it is for rules only: of the family `internal`. An operation is pure. `total` says whether it
+    never raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754, and it
+    is computed entry by entry then, by the same function on arrays. Without a rule it has no derivative.
     """
-    called = Signature(name, signature)
+    called, scalar = Signature(name, signature), facts.get("scalar")
     stated = {
         "title": "".join(part.capitalize() for part in name.split("_")),
-        "total": facts.get("scalar") is not None,
+        "total": scalar is not None,
+        "array": scalar,
+        "reach": "mixed" if scalar is None else "pointwise",
         **dict.fromkeys(("scalar", "prepare", "scatter")),
-        "reach": "pointwise",
+        **({} if rules else {"derivative": "none: the result does not require grad"}),
         **facts,
+        **({} if "example" in facts else {"family": "internal"}),
     }
     OPS[name] = op = Op(
         name=name,
@@ -749,16 +759,19 @@ def row(
 def composed(
     name: str, signature: str, *, data: tuple[str, ...] = (), alone: Function | None = None, **facts: Any
 ) -> Callable[[Function], Function]:
-    """Decorator: a function made of operations (or one that makes values) as an entry of the table.
+    """Decorator: a function made of operations (or one that makes values) as an entry of the table, with its docstring.
 
     It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
     unchanged, unless it is among the `data`: these are computed with like operands. `alone`: an operation that the
     function is where there are operands alone. Only a `pure` function may be
-    staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise.
+    staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise, and
+    that it is pure.
     """
+    facts = {"pure": facts.get("total", False), **facts}
 
     def register(function: Function) -> Function:
         called = Signature(name, signature)
+        doc = facts.pop("doc", None) or " ".join((function.__doc__ or "").split())
 
         def call(*args: Any, **keywords: Any) -> Any:
             if alone is not None and len(args) == len(called.operands) and not keywords:
@@ -771,8 +784,8 @@ def composed(
             except MemoryError as error:
                 raise exhausted(name, error) from None
 
-        FUNCTIONS[name] = Entry(name=name, signature=called, call=call, **facts)
-        call.__name__, call.__doc__ = name, facts["doc"]
+        FUNCTIONS[name] = Entry(name=name, signature=called, call=call, doc=doc, **facts)
+        call.__name__, call.__doc__ = name, doc
         if alone is not None:
             call.alone = alone  # type: ignore[attr-defined]
         if FUNCTIONS[name].shares:
@@ -780,3 +793,8 @@ def composed(
         return call
 
     return register
+
+
+def in_family(family: str) -> tuple[Callable[..., Function], Callable[..., Callable[[Function], Function]]]:
+    """`row` and `composed` for rows of one family, which need not name it."""
+    return partial(row, family=family), partial(composed, family=family)

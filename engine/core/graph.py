@@ -72,7 +72,7 @@ class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
     cache_slot: Any = None  # see the property of a node
-    hooks: tuple[tuple[int, Any], ...] = ()  # see `autodiff.hooks`
+    hooks: tuple[tuple[int, Any], ...] = ()  # see `autodiff.reverse`
     is_parameter = False  # a leaf that modules list
     keeps = False  # a computed value whose gradient is retained
     recorded = False  # a leaf that represents a computed value, though it requires no gradient
@@ -83,6 +83,7 @@ class Uncertainty(Extra):
     """What is known of a leaf that was measured: its standard uncertainty, and how it is distributed."""
 
     __slots__ = ("distribution", "dof", "linked", "u")  # which take less time to set
+    exists = False  # whether there is any uncertain leaf: if not, no graph is searched for them
 
     u: Value  # in the shape of the value
     dof: float  # degrees of freedom
@@ -185,7 +186,8 @@ def _of_few(name: str) -> Any:
     default = getattr(Extra, name)
 
     def put(node: Node, value: Any) -> None:
-        setattr(node._more(), name, value)
+        if node.extra is not None or value is not default:
+            setattr(node._more(), name, value)
 
     return property(lambda node: default if node.extra is None else getattr(node.extra, name), put)
 
@@ -252,6 +254,7 @@ class Node:
     cache_slot = _of_few("cache_slot")
     hooks = _of_few("hooks")  # the functions that a backward calls with the gradient, each with its number
     is_parameter = _of_few("is_parameter")  # whether it is a leaf that a module lists among its parameters
+    storage = _of_few("storage")  # the versions of its data, if they are shared or were written
 
     def _more(self) -> Extra:
         if self.extra is None:
@@ -282,16 +285,6 @@ class Node:
     def keeps_grad(self, on: bool) -> None:
         if on is not self.keeps_grad:
             self._more().keeps = on
-
-    @property
-    def storage(self) -> Storage | None:
-        """The versions of its data, if they are shared or were written."""
-        return self.extra.storage if self.extra is not None else None
-
-    @storage.setter
-    def storage(self, storage: Storage | None) -> None:
-        if storage is not None or self.extra is not None:
-            self._more().storage = storage
 
     @property
     def title(self) -> str:
@@ -388,7 +381,8 @@ def leaves_of(roots: Roots) -> set[Node]:
 def roots_of(node: Node) -> Roots:
     """The leaves that a value was computed from, recorded or not."""
     if node.storage is not None and node.storage.roots:
-        return node.storage.roots
+        known: Roots = node.storage.roots
+        return known
     if node.op is None:
         return (weakref.ref(node),) if node.recorded else ()
     roots = _roots_behind(node)

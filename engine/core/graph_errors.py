@@ -198,11 +198,9 @@ def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
 def no_grad_error(node: Node) -> AgradError:
     """A backward from a value that does not depend on a leaf: with what cut the path, if something did."""
     name = node.spell()
-    cut = cut_behind(node)
-    if cut is not None:
-        return _cut_error(f"{name} has no derivative", cut, node)
-    apart = unrecorded_behind(node)
-    if apart is not None:
+    if (cut := cut_behind(node)) is not None:
+        return _cut_error(f"{name} has no derivative", cut)
+    if (apart := unrecorded_behind(node)) is not None:
         return _apart_error(f"{_called(node, apart[1])} does not require grad", *apart, node)
     return AgradError(
         "grad",
@@ -218,11 +216,9 @@ def unused_error(y: Node, x: Node) -> AgradError:
     a, b = y.spell(), x.spell()
     if not x.requires_grad:
         return AgradError("grad", f"{b} does not require grad, so no derivative is taken with respect to it")
-    cut = cut_behind(y, x)
-    if cut is not None:
-        return _cut_error(f"{a} has no derivative with respect to {b}", cut, y)
-    apart = unrecorded_behind(y, x)
-    if apart is not None:
+    if (cut := cut_behind(y, x)) is not None:
+        return _cut_error(f"{a} has no derivative with respect to {b}", cut)
+    if (apart := unrecorded_behind(y, x)) is not None:
         return _apart_error(f"{a} does not depend on {b}", *apart, y)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
     message = f"{a} does not depend on {b}: no path of the graph connects them"
@@ -252,17 +248,13 @@ def _called(node: Node, leaf: Node | None) -> str:
     return node.origin.text if node.origin is not None else f"{leaf.spell()}.detach()"
 
 
-def _cut_error(what: str, path: list[Node], root: Node) -> AgradError:
+def _cut_error(what: str, path: list[Node]) -> AgradError:
     """A path that ends at an operation without a derivative."""
     cut = path[-1]
     assert cut.op is not None
     labels = [Label(cut.origin)] if cut.origin is not None else []
-    return AgradError(
-        "grad",
-        f"{what}: {cut.op.name} has none",
-        labels=labels,
-        notes=_chain([node.spell() for node in path]),
-    )
+    notes = _chain([node.spell() for node in path])
+    return AgradError("grad", f"{what}: {cut.op.name} has none", labels=labels, notes=notes)
 
 
 def _chain(names: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ Without a language above, it is not known where the effect of a guard ends: a re
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
@@ -65,8 +66,6 @@ class Place:
     @property
     def text(self) -> str:
         """The line, as far as its file can be read."""
-        import linecache  # an error is rare
-
         return linecache.getline(self.file, self.line).strip()
 
     @property

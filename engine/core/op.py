@@ -21,10 +21,10 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import Rows
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, describe
+from agrad.lazy import Rows
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
@@ -308,17 +308,12 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
 
     def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
         """Which operands, and whether the result, are read by the rules for the `live` operands."""
-        found = self.known.get(live)
-        if found is None:
-            self.known[live] = found = self._read_by(live)
-        return found
-
-    def _read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
-        if self.variadic:
-            *operands, out = self.keeps[0]
-            return (operands[0] and any(live),) * len(live), out and any(live)
-        keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
-        return tuple(any(keep[position] for keep in keeps) for position in range(len(live))), any(k[-1] for k in keeps)
+        if live not in self.known:
+            rules = [self.keeps[0][:1] * len(live) + self.keeps[0][-1:]] * len(live) if self.variadic else self.keeps
+            keeps = [keep for keep, on in zip(rules, live, strict=True) if on]
+            read = [any(keep[position] for keep in keeps) for position in range(len(live))]
+            self.known[live] = tuple(read), any(keep[-1] for keep in keeps)
+        return self.known[live]
 
 
 OPS: Rows[Op] = Rows()  # every operation

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine import core
 from agrad.engine.core.context import CURRENT, Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, roots_of, sharers, together, touch
-from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, note_read, number, take_out, truth
 from agrad.engine.core.versions import mark_written, share_storage, supersede
 from agrad.engine.errors import AgradError, Hint
@@ -320,7 +320,7 @@ class Tensor:
         """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
         if isinstance(value, Tensor) and value.node.recorded and current().recording and self.node.op is None:
             if self.node.requires_grad:
-                raise leaf_error(self.node)
+                raise core.graph_errors.leaf_error(self.node)
             if not fits(value.shape, self.shape):
                 shapes = f"{format_shape(self.shape)}, not {format_shape(value.shape)}"
                 raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
@@ -340,7 +340,7 @@ class Tensor:
         node = self.node
         if node.requires_grad and current().recording:
             if node.op is None:
-                raise leaf_error(self.node)
+                raise core.graph_errors.leaf_error(self.node)
             name = node.name or "x"
             call = f"{name}.detach().{what}({'' if what == 'zero_' else '…'})"
             raise AgradError(

@@ -9,9 +9,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 
+from agrad.engine import core
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import UNWRITTEN, Node, Roots, Storage, by_seq, collect, roots_of, sharers, together, touch
-from agrad.engine.core.graph_errors import changed_error, freed_error, stale_error
 
 
 def share_storage(node: Node, alias: Node) -> None:
@@ -106,20 +106,22 @@ def check_walkable(order: list[Node], root: Node) -> None:
     """Refuse a graph of which a part was freed, or was computed from data that have changed since."""
     for node in order:
         if node.freed is not None:
-            raise freed_error(order, root)
+            raise core.graph_errors.freed_error(order, root)
         if node.storage is not None and rewritten(node) and node.op is not None and node.reads()[1]:
-            raise changed_error(node, node, root)
+            raise core.graph_errors.changed_error(node, node, root)
         stamp = node.stamp
         for operand in node.inputs:
             if type(operand) is not Node:
                 continue
             if operand.stamp > stamp:
                 if changed_since(operand, node):
-                    raise stale_error(node, operand, root)
+                    raise core.graph_errors.stale_error(node, operand, root)
                 if reads(node, operand):
-                    raise changed_error(node, operand, root)
+                    raise core.graph_errors.changed_error(node, operand, root)
             if operand.freed is not None and operand.value is None and reads(node, operand):
-                raise freed_error([operand], root)  # it is not in the order itself, which leads to some leaves only
+                raise core.graph_errors.freed_error(
+                    [operand], root
+                )  # it is not in the order itself, which leads to some leaves only
 
 
 def rewritten(node: Node) -> bool:

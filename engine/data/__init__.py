@@ -8,14 +8,13 @@ or writes something.
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.engine.data import arrow as arrow
     from agrad.engine.data import csv_tables as csv_tables
-    from agrad.engine.data import formats as formats
     from agrad.engine.data import json_lines as json_lines
     from agrad.engine.data import numpy_files as numpy_files
     from agrad.engine.data import tables as tables
-else:
-    __getattr__ = lazy(__name__, "arrow", "csv_tables", "formats", "json_lines", "numpy_files", "tables")
+
+__getattr__ = lazy(__name__)

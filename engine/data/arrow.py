@@ -47,9 +47,11 @@ class BatchTable(Table):
         """See Table: those of a type that is not read as numbers."""
         return {field.name for field in self.schema if not _is_number(field.type)}
 
-    def _parts_of(self, batches: Iterable[Any], wanted: Wanted) -> Iterator[tuple[int, Any]]:
-        """The first row of each piece of some batches, and its rows. Raises AgradError of kind `file`."""
-        start = 0
+    def _parts_of(self, batches: Iterable[Any], wanted: Wanted, start: int = 0) -> Iterator[tuple[int, Any]]:
+        """The first row of each piece of some batches, the first of which begins at the row `start`, and its rows.
+
+        Raises AgradError of kind `file`.
+        """
         names = wanted.names or self.names[:1]
         try:
             for batch in batches:
@@ -150,13 +152,8 @@ class ParquetTable(BatchTable):
         first, last = self.groups or (0, metadata.num_row_groups)
         start = sum(metadata.row_group(place).num_rows for place in range(first))
         names, groups = wanted.names or self.names[:1], list(range(first, last))
-        try:
-            for batch in self.file.iter_batches(ROWS, row_groups=groups, columns=names, use_threads=False):
-                yield start, self._flat(batch)
-                start += batch.num_rows
-        except (pyarrow().ArrowException, OSError, ValueError) as problem:
-            reason = str(problem).splitlines()[0]
-            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
+        batches = self.file.iter_batches(ROWS, row_groups=groups, columns=names, use_threads=False)
+        yield from self._parts_of(batches, wanted, start)
 
 
 class ArrowTable(BatchTable):

@@ -37,7 +37,6 @@ from itertools import islice
 from math import nan
 from typing import Any, BinaryIO, TypeAlias
 
-from agrad.engine.data.source import Span
 from agrad.engine.data.tables import (
     BYTES,
     FILL_IN,
@@ -52,7 +51,7 @@ from agrad.engine.data.tables import (
     pyarrow,
 )
 from agrad.engine.data.text_tables import LONGEST, OFTEN, Block, TextTable, lines_of
-from agrad.engine.errors import AgradError, BadEntry, Label, OtherForm
+from agrad.engine.errors import AgradError, BadEntry, Label, OtherForm, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import Array, np
 

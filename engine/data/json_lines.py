@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from agrad.engine.data.csv_tables import TextForm
-from agrad.engine.data.source import Span
 from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted, pyarrow
 from agrad.engine.data.text_tables import Block, TextTable
-from agrad.engine.errors import AgradError, BadEntry, Hint, Label
+from agrad.engine.errors import AgradError, BadEntry, Hint, Label, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import np
 

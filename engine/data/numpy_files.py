@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from zipfile import ZipFile
 
@@ -16,20 +17,29 @@ def load_array(path: str, mapped: bool = False) -> Any:
 
     Raises AgradError of kind `file`.
     """
-    array = None
-    try:
+    with _or_refused(f"{path} is not an array saved by numpy, or is incomplete"):
         if mapped:
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         else:
             with open(path, "rb") as stream:
                 array = np.load(stream, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError
+        return array
+
+
+@contextmanager
+def _or_refused(message: str) -> Iterator[None]:
+    """Raise AgradError of kind `file` for whatever a reader raises.
+
+    zipfile, zlib, bz2, lzma and numpy each have errors of their own, and raise others for damaged files.
+    """
+    try:
+        yield
     except (MemoryError, AgradError):  # such as a limit of time
         raise
-    except Exception:  # numpy does not document what its reader raises for a damaged file
-        pass
-    if not isinstance(array, np.ndarray):
-        raise AgradError("file", f"{path} is not an array saved by numpy, or is incomplete")
-    return array
+    except Exception:
+        raise AgradError("file", message) from None
 
 
 class NpyTable(Table):
@@ -99,12 +109,8 @@ class NpzTable(Table):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        try:
+        with _or_refused(f"{path} is not an archive saved by numpy"):
             self.zip = ZipFile(path)
-        except (MemoryError, AgradError):
-            raise
-        except Exception:  # zipfile, zlib, bz2 and lzma each raise their own errors, and others for damaged files
-            raise AgradError("file", f"{path} is not an archive saved by numpy") from None
         self.names = [name.removesuffix(".npy") for name in self.zip.namelist() if name.endswith(".npy")]
 
     def close(self) -> None:
@@ -123,14 +129,10 @@ class NpzTable(Table):
             stop = min(start + ROWS, rows)
             data = {}
             for name, (stream, kind, _) in columns.items():
-                try:
+                with _or_refused(f"{self.path} is damaged: {name} ends before its {rows} rows"):
                     found = stream.read((stop - start) * kind.itemsize)
-                except (MemoryError, AgradError):
-                    raise
-                except Exception:  # as above
-                    found = b""
-                if len(found) != (stop - start) * kind.itemsize:
-                    raise AgradError("file", f"{self.path} is damaged: {name} ends before its {rows} rows")
+                    if len(found) != (stop - start) * kind.itemsize:
+                        raise EOFError
                 data[name] = np.frombuffer(found, kind)
             yield start, stop, data
 
@@ -139,20 +141,16 @@ class NpzTable(Table):
         entry = self.zip.getinfo(f"{name}.npy")
         if entry.flag_bits & 1:
             raise AgradError("file", f"{self.path}: {name} is encrypted, and agrad does not read encrypted archives")
-        try:
-            stream = self.zip.open(entry)
+        with _or_refused(f"{self.path}: {name} is not an array saved by numpy"):
+            try:
+                stream = self.zip.open(entry)
+            except NotImplementedError:
+                message = f"{self.path}: {name} is compressed in a way that Python does not know"
+                fixes = [Hint("save it with numpy.savez or numpy.savez_compressed")]
+                raise AgradError("file", message, fixes=fixes) from None
             version = np.lib.format.read_magic(stream)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, kind = read(stream)
-        except NotImplementedError:
-            message = f"{self.path}: {name} is compressed in a way that Python does not know"
-            raise AgradError(
-                "file", message, fixes=[Hint("save it with numpy.savez or numpy.savez_compressed")]
-            ) from None
-        except (MemoryError, AgradError):
-            raise
-        except Exception:  # as above, and what numpy raises for a damaged header
-            raise AgradError("file", f"{self.path}: {name} is not an array saved by numpy") from None
         if len(shape) != 1:
             raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is not a column")
         if kind.kind not in "biuf":

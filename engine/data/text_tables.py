@@ -15,9 +15,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from agrad.engine.data.source import Source, Span
 from agrad.engine.data.tables import BYTES, Table, Wanted, require_pyarrow, unreadable
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Source, Span
 from agrad.engine.values import np
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}

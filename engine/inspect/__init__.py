@@ -7,7 +7,7 @@ pass as a table; `memory` counts what a graph holds; `dump` draws it, and `page`
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.engine.inspect import as_pytorch as as_pytorch
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from agrad.engine.inspect import explain as explain
     from agrad.engine.inspect import memory as memory
     from agrad.engine.inspect import nodes as nodes
-    from agrad.engine.inspect import page as page
     from agrad.engine.inspect import undefined as undefined
-else:
-    __getattr__ = lazy(__name__, *"as_pytorch backward_trace compare dump explain memory nodes page undefined".split())
+
+__getattr__ = lazy(__name__)

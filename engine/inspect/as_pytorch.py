@@ -13,7 +13,6 @@ PyTorch also goes on with the zeros of what was not selected, where agrad's rule
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from copy import copy
 from typing import Any
 
@@ -180,16 +179,12 @@ class _Copies:
             storage = leaf.storage
             if storage is None or storage.way in ("", "set", "data"):
                 continue
-            older = [node for node in self.made if node.op is not None and node.stamp < storage.stamp]
-            if any(leaf in self._bases(node) for node in older):
-                return leaf
+            for node in self.made:
+                if node.op is not None and node.stamp < storage.stamp:
+                    operands: Any = zip(node.inputs, node.reads()[0], strict=True)
+                    if any(on and self.base.get(x) is leaf for x, on in operands if type(x) is Node):
+                        return leaf
         return None
-
-    def _bases(self, node: Node) -> Collection[Node]:
-        """The leaves whose data the rules of a node read."""
-        assert node.op is not None
-        reads, _ = node.reads()
-        return {self.base[x] for x, on in zip(node.inputs, reads, strict=True) if on and x in self.base}  # type: ignore[index]
 
 
 def _is_view(node: Node) -> bool:

@@ -13,12 +13,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from agrad.engine import inspect
 from agrad.engine.core.graph import Node, by_seq, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump import Dump
+from agrad.engine.inspect.dump import Dump, page_of
 from agrad.engine.inspect.nodes import listed, operands, selected, through
 from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, RowBuilder
 from agrad.engine.text import one_line
@@ -325,7 +324,7 @@ class Comparison(Dump):
             node: change for both, change in zip(self.merged, self.changes, strict=True) for node in both
         }
         whole.facts_of, whole.function_of, whole.explain = self.facts_of, self.function_of, self.explain
-        return inspect.page.as_page(whole, precision, self.heading)
+        return page_of(whole, precision, self.heading)
 
     def program(self, precision: int | None = 10) -> str:
         """Two computations are not one: raises AgradError of kind `name`."""

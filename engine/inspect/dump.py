@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agrad.engine import inspect, interop
+from agrad.engine import interop
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
@@ -26,14 +26,22 @@ class Dump(GraphRows):
 
     def page(self, precision: int | None = 10) -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
-        return inspect.page.as_page(self, precision)
+        return page_of(self, precision)
 
     def __str__(self) -> str:
         return self.text()
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """For a notebook: the text and, where the extra `plot` is installed, the picture."""
-        return interop.notebook.bundle_of_graph(self)
+        picture = interop.notebook.optional(self.svg)
+        return {"text/plain": self.text()} | ({"image/svg+xml": picture} if picture is not None else {})
+
+
+def page_of(graph: GraphRows, precision: int | None, heading: str = "") -> str:
+    """The page of a graph: see `inspect.page`, which is imported here, since few graphs are shown as pages."""
+    from agrad.engine.inspect.page import as_page
+
+    return as_page(graph, precision, heading)
 
 
 FORMATS: dict[str, Callable[[Dump, int | None], str]] = {

@@ -26,15 +26,10 @@ def plain(value: Any, path: str, nonfinite: dict[str, str]) -> object:
     return None
 
 
-def finite(value: Any) -> Any:
-    """The same, without the paths."""
-    return plain(value, "", {})
-
-
 def objects(value: Any) -> Any:
-    """The same for anything: a named tuple is an object, and what is neither that, a list nor a float stays."""
+    """The same, without the paths, for anything: a named tuple is an object; what is no list and no float stays."""
     if hasattr(value, "_asdict"):
         return {name: objects(part) for name, part in value._asdict().items()}
     if isinstance(value, list):
         return [objects(part) for part in value]
-    return finite(value) if isinstance(value, float) else value
+    return plain(value, "", {}) if isinstance(value, float) else value

@@ -8,6 +8,7 @@ A number counts 8 bytes. Freed values do not count, nor do the nodes themselves 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from agrad.engine.core.graph import Node, behind, by_seq, collect
@@ -91,24 +92,15 @@ class Survey(NamedTuple):
 
 def survey(values: Iterable[Any], most: int) -> Survey:
     """The memory of the graphs behind the values together; of large ones about `most` nodes are visited."""
-    found = {value.node for value in values if isinstance(value, Tensor)}
-    stack, saved = list(found), _Tally()
-    nodes = freed = 0
-    leaves = sum(node.op is None and node.requires_grad for node in found)
-    while stack and len(found) <= most:
-        node = stack.pop()
-        if node.op is None:
-            continue
-        nodes += 1
-        freed += node.freed is not None
+    saved = _Tally()
+    found = list(islice(behind((x.node for x in values if isinstance(x, Tensor)), links=_links), most + 1))
+    computed = [node for node in found[:most] if node.op is not None]
+    for node in computed:
         if node.freed is None or node.shape:
             saved.add(node.value)
-        for operand in _links(node):
-            if operand not in found:
-                found.add(operand)
-                stack.append(operand)
-                leaves += operand.op is None and operand.requires_grad
-    return Survey(leaves, nodes, freed, saved.bytes, bool(stack))
+    leaves = sum(node.op is None and node.requires_grad for node in found[:most])
+    freed = sum(node.freed is not None for node in computed)
+    return Survey(leaves, len(computed), freed, saved.bytes, len(found) > most)
 
 
 def holders(names: Mapping[str, Any], node: Node) -> list[str]:
@@ -116,7 +108,7 @@ def holders(names: Mapping[str, Any], node: Node) -> list[str]:
 
     A name refers to a value, a node, or several in a tuple.
     """
-    roots = {name: list(_roots(value)) for name, value in names.items()}
+    roots = {name: _roots(value) for name, value in names.items()}
     leading = {node}  # the nodes that were computed from it, and itself: nothing older is visited
     every = (root for own in roots.values() for root in own)
     for one in sorted(behind(every, lambda one: one.seq > node.seq, _links), key=by_seq):
@@ -125,17 +117,11 @@ def holders(names: Mapping[str, Any], node: Node) -> list[str]:
     return [name for name, own in roots.items() if any(root in leading for root in own)]
 
 
-def _roots(value: Any) -> Iterator[Node]:
+def _roots(value: Any) -> list[Node]:
     """The nodes that a name refers to directly."""
-    stack = [value]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Tensor):
-            yield part.node
-        elif isinstance(part, Node):
-            yield part
-        elif isinstance(part, tuple | list):
-            stack.extend(part)
+    if isinstance(value, tuple | list):
+        return [node for part in value for node in _roots(part)]
+    return [value.node] if isinstance(value, Tensor) else [value] if isinstance(value, Node) else []
 
 
 # The graphs that live

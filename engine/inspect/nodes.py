@@ -117,7 +117,8 @@ def saved(node: Node, name: str) -> Tensor:
         raise NotSaved("name", f"{node!r} has no attribute .{name}")
     known = _names(node)
     if name not in known:
-        there = [f".{one}" for one in known if one in _listed(node)]
+        usual = [f"{_PREFIX}{one}" for one in (FIRST[0], SECOND[0], "result")]  # PyTorch's names
+        there = [f".{one}" for one in known if one in usual]
         message = f"{node!r} saved nothing of that name" if there else f"{node!r} saved nothing"
         raise NotSaved("name", message, fixes=[Hint(one) for one in there])
     if node.freed is not None:
@@ -126,11 +127,6 @@ def saved(node: Node, name: str) -> Tensor:
     if isinstance(found, Node):
         return bare(found, found.value)
     return tensor(found)
-
-
-def _listed(node: Node) -> set[str]:
-    """PyTorch's usual names of what a node saved."""
-    return {f"{_PREFIX}{name}" for name in (FIRST[0], SECOND[0], "result")}
 
 
 def _names(node: Node) -> dict[str, Any]:

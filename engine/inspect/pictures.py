@@ -13,7 +13,7 @@ from io import BytesIO
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from agrad.engine.extras import extra
+from agrad.engine.extras import extra, look_of, matplotlib
 from agrad.engine.inspect.boxes import Joint, Layout, middles
 from agrad.engine.inspect.rows import FILLS, GraphRows, NodeRow, box_lines
 from agrad.engine.text import display_width, one_line
@@ -455,15 +455,16 @@ _POINTS = 72 / _INCH
 _LARGEST = 30_000  # pixels of a PNG in a direction; matplotlib draws no more than 65,535
 # Without the date, so that the same graph is the same file; `parse_math`: a dollar is a dollar.
 _METADATA: dict[str, dict[str, None]] = {"png": {}, "pdf": {"CreationDate": None}}
-_SETTINGS = {"text.parse_math": False, "text.usetex": False, "pdf.fonttype": 42}
+_SETTINGS = {"text.parse_math": False, "pdf.fonttype": 42}
+_WHAT = "a graph as png or pdf"
 
 
 def as_file(graph: GraphRows, form: str, precision: int | None = 10) -> bytes:
     """The same picture as a file of `png` or `pdf`. Raises AgradError of kind `extra` if a library is not installed."""
     picture = drawing(graph, precision)
     dots = min(_INCH * _SHARPER, _LARGEST * _INCH / max(picture.width, picture.height))  # an inch
-    with _matplotlib("").rc_context(_SETTINGS):
-        figure = _matplotlib("figure").Figure((picture.width / _INCH, picture.height / _INCH), facecolor=PAPER)
+    with look_of(_WHAT, _SETTINGS):
+        figure = matplotlib("figure", _WHAT).Figure((picture.width / _INCH, picture.height / _INCH), facecolor=PAPER)
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_xlim(0, picture.width)
@@ -493,7 +494,7 @@ def _look(marks: tuple[str, ...], face: str) -> dict[str, Any]:
 
 
 def _draw_box(axes: Any, box: Box) -> None:
-    patches = _matplotlib("patches")
+    patches = matplotlib("patches", _WHAT)
     rounding = {"rounding_size": INSIDE} if box.is_round else {}
     corner = patches.BoxStyle("Round" if box.is_round else "Square", pad=0, **rounding)
     look = _look(box.marks, PAPER)
@@ -503,7 +504,7 @@ def _draw_box(axes: Any, box: Box) -> None:
 
 
 def _draw_line(axes: Any, line: Line) -> None:
-    path, patches = _matplotlib("path").Path, _matplotlib("patches")
+    path, patches = matplotlib("path", _WHAT).Path, matplotlib("patches", _WHAT)
     points, codes = [line.start], [path.MOVETO]
     for piece in line.pieces:
         points += piece
@@ -512,8 +513,3 @@ def _draw_line(axes: Any, line: Line) -> None:
     x, y = line.tip
     tip = [(x, y), (x - TIP // 2 - 1, y - TIP), (x + TIP // 2 + 1, y - TIP)]
     axes.add_patch(patches.Polygon(tip, closed=True, facecolor=line.stroke, linewidth=0, zorder=1))
-
-
-def _matplotlib(part: str) -> Any:
-    """A part of matplotlib. Raises AgradError of kind `extra`, which says what to install, without it."""
-    return extra(f"matplotlib.{part}" if part else "matplotlib", "a graph as png or pdf", "matplotlib", "plot")

@@ -5,10 +5,10 @@ called.
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.engine.interop import notebook as notebook
     from agrad.engine.interop import numpy_functions as numpy_functions
 else:
-    __getattr__ = lazy(__name__, "notebook", "numpy_functions")
+    __getattr__ = lazy(__name__)

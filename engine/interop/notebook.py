@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.core.graph import leaf
 from agrad.engine.core.tensor import Tensor, handle
@@ -12,23 +12,8 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.tables import Table, described, shown
 from agrad.engine.values import coerce, format_number, format_shape, np
 
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump import Dump
-
 _ROWS, _COLUMNS = 20, 12  # of an array that is shown whole; of a larger one, the first and the last
 _FRAME = 560  # the height of a page, in pixels
-
-
-def bundle_of_tensor(tensor: Tensor | Table) -> dict[str, str]:
-    """A Tensor, or a table, by MIME type: its text, and for an array a table of its entries."""
-    html = html_of(tensor, 6)
-    return {"text/plain": repr(tensor)} | ({"text/html": html} if html else {})
-
-
-def bundle_of_graph(dump: Dump) -> dict[str, str]:
-    """A graph by MIME type: its text and, where the extra `plot` is installed, its picture."""
-    picture = optional(dump.svg)
-    return {"text/plain": dump.text()} | ({"image/svg+xml": picture} if picture is not None else {})
 
 
 def optional(draw: Callable[[], str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import accumulate
 from typing import Any
 
@@ -54,9 +54,12 @@ def transpose(a: Any, axes: Any = None) -> Any:
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """Two axes exchanged."""
     shape = shape_of(a)
-    order = list(range(len(shape)))
-    first, second = axis_of("swapaxes", shape, axis1), axis_of("swapaxes", shape, axis2)
-    order[first], order[second] = second, first
+    return _exchanged(a, axis_of("swapaxes", shape, axis1), axis_of("swapaxes", shape, axis2))
+
+
+def _exchanged(a: Any, first: int, second: int) -> Any:
+    order = list(range(len(shape_of(a))))
+    order[first], order[second] = order[second], order[first]
     return ag.permute(a, order)
 
 
@@ -351,9 +354,9 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         return ag.flip(ag.flip(m, first), second)
     if not turns:
         return ag.clone(m)
-    order = list(range(len(shape_of(m))))
-    order[first], order[second] = order[second], order[first]
-    return ag.permute(ag.flip(m, second), order) if turns == 1 else ag.flip(ag.permute(m, order), second)
+    return (
+        _exchanged(ag.flip(m, second), first, second) if turns == 1 else ag.flip(_exchanged(m, first, second), second)
+    )
 
 
 def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
@@ -411,16 +414,8 @@ def _fitted(x: Any, place: int, length: int) -> Any:
     return pad(x, widths) if have < length else x
 
 
-def _irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    return _from_half("irfft", a, n, axis, norm, {"backward": 0.0, "ortho": 0.5, "forward": 1.0})
-
-
-def _hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The same without the division by n, also for a spectrum in time: its imaginary parts are 0."""
-    return _from_half("hfft", a, n, axis, norm, {"backward": 1.0, "ortho": 0.5, "forward": 0.0})
-
-
-def _from_half(name: str, a: Any, n: Any, axis: Any, norm: Any, powers: dict[str, float]) -> Any:
+def _from_half(name: str, powers: dict[str, float], a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
+    """The inverse of a transform from half of the spectrum, times a power of n; hfft is that without the division."""
     a = operand(a)
     place = axis_of(name, shape_of(a), axis)
     count = 2 * (shape_of(a)[place] - 1) if n is None else small(name, "n", n)
@@ -447,8 +442,8 @@ def _shifted(towards: int) -> Function:
 
 
 TRANSFORMS: dict[str, Function] = {
-    "fft.irfft": _irfft,
-    "fft.hfft": _hfft,
+    "fft.irfft": partial(_from_half, "irfft", {"backward": 0.0, "ortho": 0.5, "forward": 1.0}),
+    "fft.hfft": partial(_from_half, "hfft", {"backward": 1.0, "ortho": 0.5, "forward": 0.0}),
     "fft.fftshift": _shifted(1),
     "fft.ifftshift": _shifted(-1),
 }

@@ -32,28 +32,19 @@ from agrad.engine.values import broadcast, format_shape, np, shape_of
 
 # What an entry that is left out counts as.
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": 0.0, "all": 1.0, "max": -math.inf, "min": math.inf}
-_WITH_INITIAL = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+_WITH_INITIAL = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
+}  # fmt: skip
 
 
-def _reduced(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
-    if where is not True and initial is None and name in ("max", "min"):
-        fixes = [Hint("initial=-np.inf") if name == "max" else Hint("initial=np.inf")]
-        raise AgradError("type", f"np.{name} with where= needs initial=, since there may be no entry", fixes=fixes)
-    chosen = operand(a) if where is True else ag.where(where, a, _NEUTRAL[name])
-    found = getattr(ag, name)(chosen, axis=axis, keepdims=keepdims)
-    return found if initial is None else getattr(ag, _WITH_INITIAL[name])(found, initial)
-
-
-def _with_initial(name: str) -> Function:
+def _reduction(name: str) -> Function:
     def function(a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
-        return _reduced(name, a, axis, keepdims, initial, where)
-
-    return function
-
-
-def _truths(name: str) -> Function:
-    def function(a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        return _reduced(name, a, axis, keepdims, None, where)
+        if where is not True and initial is None and name in ("max", "min"):
+            fixes = [Hint("initial=-np.inf") if name == "max" else Hint("initial=np.inf")]
+            raise AgradError("type", f"np.{name} with where= needs initial=, since there may be no entry", fixes=fixes)
+        chosen = operand(a) if where is True else ag.where(where, a, _NEUTRAL[name])
+        found = getattr(ag, name)(chosen, axis=axis, keepdims=keepdims)
+        return found if initial is None else getattr(np, _WITH_INITIAL[name])(found, initial)
 
     return function
 
@@ -103,18 +94,10 @@ def _places_without_nan(name: str, beyond: float) -> Function:
     return function
 
 
-def _nanquantile(name: str, whole: float) -> Function:
-    def function(a: Any, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
-        return quantiles(name, whole, True, a, q, axis, keepdims)
-
-    return function
-
-
 REDUCTIONS: dict[str, Function] = {
-    **{name: _with_initial(name) for name in _WITH_INITIAL},
-    "amax": _with_initial("max"),
-    "amin": _with_initial("min"),
-    **{name: _truths(name) for name in ("any", "all")},
+    **{name: _reduction(name) for name in _WITH_INITIAL},
+    "amax": _reduction("max"),
+    "amin": _reduction("min"),
     "mean": _mean,
     **{name: _moment(name) for name in ("var", "std")},
     "nanprod": _without_nan("prod", 1.0),
@@ -123,8 +106,10 @@ REDUCTIONS: dict[str, Function] = {
     "nanargmax": _places_without_nan("argmax", -math.inf),
     "nanargmin": _places_without_nan("argmin", math.inf),
     "nanmedian": lambda a, axis=None, keepdims=False: quantiles("nanmedian", 1.0, True, a, 0.5, axis, keepdims),
-    "nanquantile": _nanquantile("nanquantile", 1.0),
-    "nanpercentile": _nanquantile("nanpercentile", 100.0),
+    "nanquantile": lambda a, q, axis=None, keepdims=False: quantiles("nanquantile", 1.0, True, a, q, axis, keepdims),
+    "nanpercentile": lambda a, q, axis=None, keepdims=False: quantiles(
+        "nanpercentile", 100.0, True, a, q, axis, keepdims
+    ),
 }
 
 
@@ -252,19 +237,11 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     return ag.sum(ag.mul(ag.mul(dx, ag.add(*arrays.neighbours(y, place))), 0.5), place)
 
 
-def _polyval(p: Any, x: Any) -> Any:
-    return reduce(lambda value, c: ag.add(ag.mul(value, x), c), operand(p), ag.mul(x, 0.0))
-
-
 def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
     start, stop = operand(start), operand(stop)
     axes = (1,) * len(broadcast(shape_of(start), shape_of(stop)))
     share = np.linspace(0.0, 1.0, num, endpoint).reshape(-1, *axes)
     return ag.add(ag.mul(start, 1.0 - share), ag.mul(stop, share))
-
-
-def _full_like(a: Any, fill_value: Any, shape: Any = None) -> Any:
-    return ag.mul(ag.ones(shape_of(operand(a)) if shape is None else shape), fill_value)
 
 
 # Linear algebra
@@ -289,10 +266,6 @@ def _of_triangle(name: str, function: Function) -> Function:
         return function(ag.add(lower, arrays.swapaxes(ag.tril(lower, -1), -1, -2)), upper)
 
     return call
-
-
-def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
-    return ag.norm(x, ord, (-2, -1), keepdims)
 
 
 def _vector_norm(x: Any, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:
@@ -368,12 +341,14 @@ MADE: dict[str, Function] = {
     "linalg.cross": lambda x1, x2, axis=-1: arrays.cross(x1, x2, axis=axis),
     "trapezoid": _trapezoid,
     "trapz": _trapezoid,
-    "polyval": _polyval,
+    "polyval": lambda p, x: reduce(lambda value, c: ag.add(ag.mul(value, x), c), operand(p), ag.mul(x, 0.0)),
     "linspace": _linspace,
     "zeros_like": lambda a, shape=None: ag.zeros(shape_of(a) if shape is None else shape),
     "empty_like": lambda prototype, *, shape=None: ag.zeros(shape_of(prototype) if shape is None else shape),
     "ones_like": lambda a, shape=None: ag.ones(shape_of(a) if shape is None else shape),
-    "full_like": _full_like,
+    "full_like": lambda a, fill_value, shape=None: ag.mul(
+        ag.ones(shape_of(operand(a)) if shape is None else shape), fill_value
+    ),
     "matrix_transpose": lambda x: arrays.swapaxes(x, -1, -2),
     "atleast_1d": arrays.each_at_least(1),
     "atleast_2d": arrays.each_at_least(2),
@@ -397,7 +372,7 @@ MADE: dict[str, Function] = {
     "linalg.vecdot": lambda x1, x2, axis=-1: ag.sum(ag.mul(x1, x2), axis),
     "linalg.tensordot": lambda x1, x2, axes=2: arrays.tensordot(x1, x2, axes),
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
-    "linalg.matrix_norm": _matrix_norm,
+    "linalg.matrix_norm": lambda x, keepdims=False, ord="fro": ag.norm(x, ord, (-2, -1), keepdims),  # noqa: A006
     "linalg.vector_norm": _vector_norm,
     "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a, upper: ag.cholesky(a))(a),
     "linalg.eigh": _of_triangle(

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, is_sequence, number_of
+from agrad.engine.core.dispatch import shape_of_any
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.nn import init
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
-from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.nn.layers import rate_of
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.values import format_number, format_shape, np, size_of, whole
+from agrad.engine.values import format_shape, np, size_of, whole
 
 
 def _count(what: str, value: Any) -> int:
@@ -86,9 +87,7 @@ class Dropout(Module):
     def __init__(self, p: Any = 0.5, inplace: Any = False) -> None:
         super().__init__()
         self.inplace = bool(inplace)
-        self.p = number_of("Dropout", "p", p)
-        if not 0.0 <= self.p <= 1.0:
-            raise AgradError("domain", f"Dropout: p is a probability from 0 to 1, not {format_number(self.p)}")
+        self.p = rate_of("Dropout", p)
 
     def forward(self, input: Any) -> Any:
         """The value."""
@@ -304,9 +303,7 @@ class _BatchNorm(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_features = count = whole(num_features, f"{name}: num_features")
-        if count < 0:
-            raise AgradError("shape", f"{name}: num_features must not be negative")
+        self.num_features = count = _count(f"{name}: num_features", num_features)
         self.eps = number_of(name, "eps", eps)
         self.momentum = None if momentum is None else number_of(name, "momentum", momentum)
         self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)

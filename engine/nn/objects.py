@@ -80,6 +80,9 @@ class Entries(dict[Any, Any]):
 
     is_object = True
 
+    update = MutableMapping.update  # which writes entry by entry, unlike that of dict
+    setdefault = MutableMapping.setdefault
+
     def __setitem__(self, key: Any, value: Any) -> None:
         remember(self, key)
         super().__setitem__(key, value)
@@ -89,11 +92,6 @@ class Entries(dict[Any, Any]):
             raise AgradError("name", f"there is no entry {describe(key)}")
         remember(self, key)
         super().__delitem__(key)
-
-    def update(self, *others: Any, **named: Any) -> None:
-        """As of a dict."""
-        for key, value in dict(*others, **named).items():
-            self[key] = value
 
     def pop(self, key: Any, *default: Any) -> Any:
         """As of a dict. Raises AgradError where there is no such entry, and no default."""
@@ -109,12 +107,6 @@ class Entries(dict[Any, Any]):
         """As of a dict."""
         for key in list(self):
             del self[key]
-
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        """As of a dict."""
-        if key not in self:
-            self[key] = default
-        return self[key]
 
     def _parts(self) -> list[Any]:
         """Its keys and values."""

@@ -8,9 +8,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
 
-__all__ = [
-    "Parameter",
-]
+__all__ = ["Parameter"]
 
 
 def parameter(data: Any, requires_grad: bool = True) -> Tensor:

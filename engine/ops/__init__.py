@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Operator
-from agrad.engine.lazy import lazy
 from agrad.engine.ops import index, tables, tensor_methods
+from agrad.lazy import lazy
 
 
 def _index() -> list[str]:
@@ -40,5 +40,5 @@ tables.install()
 
 if TYPE_CHECKING:
     from agrad.engine.ops import creation as creation
-else:
-    __getattr__ = lazy(__name__, "creation")
+
+__getattr__ = lazy(__name__)

@@ -6,25 +6,22 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import as_leaf
+from agrad.engine import autodiff
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import current, remember_random
-from agrad.engine.core.dispatch import composed
-from agrad.engine.core.op import Function
+from agrad.engine.core.dispatch import in_family, shape_of_any
+from agrad.engine.core.graph import Uncertainty
+from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.arrays.shaping import expand, shape_of_any
 from agrad.engine.ops.scalar.arithmetic import mul
-from agrad.engine.ops.scalar.comparison import not_equal
 from agrad.engine.values import LOADING, Shape, format_number, np, whole
 
-FAMILY = "creation"
+_, composed = in_family("creation")
 NONE = "none: the result is a leaf"
 
 
-def maker(
-    name: str, signature: str, *, doc: str, example: str, pure: bool = False, total: bool = False
-) -> Callable[[Function], Function]:
+def maker(name: str, signature: str, **words: Any) -> Callable[[Function], Function]:
     """Decorator: an entry whose result is a new leaf.
 
     It takes `requires_grad`, and a `dtype` and a `device`, which are ignored, but for `dtype=bool`: that is a mask.
@@ -32,7 +29,9 @@ def maker(
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
     def register(function: Function) -> Function:
-        @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example, pure=pure, total=total)
+        words.setdefault("doc", " ".join((function.__doc__ or "").split()))
+
+        @composed(name, text, derivative=NONE, **words)
         def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
             made = made if dtype is None else of_type(made, dtype)
@@ -62,7 +61,7 @@ def of_type(x: Tensor, dtype: Any) -> Tensor:
         return x
     if name == "bool" and is_mask and not is_mixed:
         return x
-    made: Tensor = not_equal(x, 0.0) if name == "bool" else mul(x, 1.0)
+    made: Tensor = FUNCTIONS["not_equal"].call(x, 0.0) if name == "bool" else mul(x, 1.0)
     return made
 
 
@@ -73,17 +72,9 @@ def _require_whole(x: Tensor) -> None:
     entries = np.asarray(x.value)
     fractions = entries[entries != np.floor(entries)]
     if fractions.size:
-        message = (
-            f"{format_number(float(fractions[0]))} is not whole: every number is a float64, and keeps its fraction"
-        )
-        raise AgradError(
-            "type", message, fixes=[Hint("trunc(x)   cuts fractions off, as a type of whole numbers does")]
-        )
-
-
-def _in_kind(made: Tensor, x: Any) -> Tensor:
-    """A mask, if it was made like a mask."""
-    return of_type(made, "bool") if type(getattr(x, "value", x)).__name__ == "Mask" else made
+        why = "every number is a float64, and keeps its fraction"
+        fixes = [Hint("trunc(x)   cuts fractions off, as a type of whole numbers does")]
+        raise AgradError("type", f"{format_number(float(fractions[0]))} is not whole: {why}", fixes=fixes)
 
 
 def _sizes(name: str, shape: Any) -> Shape:
@@ -99,126 +90,67 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
 
 
 @composed(
-    "tensor",
-    "data; requires_grad=False, dtype=None, device=None",
-    family=FAMILY,
-    doc="A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask.",
-    derivative=NONE,
-    example="tensor([1, 2]) == [1, 2]",
+    "tensor", "data; requires_grad=False, dtype=None, device=None", derivative=NONE, example="tensor([1, 2]) == [1, 2]"
 )
 def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
-    """See the entry."""
-    made = as_leaf(data) if truth_of("tensor", "requires_grad", requires_grad) else tensor(data)
+    """A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask."""
+    is_leaf = truth_of("tensor", "requires_grad", requires_grad)
+    made = autodiff.uncertainty.as_leaf(data) if is_leaf and Uncertainty.exists else tensor(data, is_leaf)
     return made if dtype is None else of_type(made, dtype)
 
 
-@composed(
-    "Variable",
-    "data; requires_grad=False",
-    family=FAMILY,
-    doc="An older name of tensor.",
-    derivative=NONE,
-    example="Variable(2) == 2",
-)
+@composed("Variable", "data; requires_grad=False", derivative=NONE, example="Variable(2) == 2")
 def variable(data: Any, requires_grad: Any) -> Tensor:
-    """See the entry."""
+    """An older name of tensor."""
     made: Tensor = make_tensor(data, requires_grad, None, None)
     return made
 
 
-@maker(
-    "zeros",
-    "; *shape=()",
-    pure=True,
-    total=True,
-    doc="An array of zeros.",
-    example="zeros(2) == [0, 0]",
-)
-def zeros(shape: Any) -> Tensor:
-    """See the entry."""
-    return _filled("zeros", shape, 0.0)
+def _of_shape(name: str, value: float) -> None:
+    doc, example = f"An array of {name}.", f"{name}(2) == [{value:g}, {value:g}]"
+
+    @maker(name, "; *shape=()", total=True, doc=doc, example=example)
+    def of_shape(shape: Any) -> Tensor:
+        return _filled(name, shape, value)
 
 
-@maker(
-    "ones",
-    "; *shape=()",
-    pure=True,
-    total=True,
-    doc="An array of ones.",
-    example="ones(2) == [1, 1]",
-)
-def ones(shape: Any) -> Tensor:
-    """See the entry."""
-    return _filled("ones", shape, 1.0)
+_of_shape("zeros", 0.0)
+_of_shape("ones", 1.0)
 
 
-@maker(
-    "full",
-    "; shape, value",
-    pure=True,
-    total=True,
-    doc="An array of a shape, with one value everywhere.",
-    example="full((2,), 7) == [7, 7]",
-)
+@maker("full", "; shape, value", total=True, example="full((2,), 7) == [7, 7]")
 def full(shape: Any, value: Any) -> Tensor:
-    """See the entry."""
+    """An array of a shape, with one value everywhere."""
     if isinstance(value, Tensor) and value.requires_grad and not value.shape:
-        result: Tensor = expand(value, _sizes("full", shape))
+        result: Tensor = FUNCTIONS["expand"].call(value, _sizes("full", shape))
         return result
     made = _filled("full", shape, number_of("full", "the value", value))
     return of_type(made, "bool") if type(value) is bool else made
 
 
-@maker(
-    "zeros_like",
-    "x",
-    pure=True,
-    total=True,
-    doc="Zeros in the shape of x.",
-    example="zeros_like([1, 2]) == [0, 0]",
-)
-def zeros_like(x: Any) -> Tensor:
-    """See the entry."""
-    return _in_kind(_filled("zeros_like", shape_of_any(x), 0.0), x)
+def _like(name: str, value: float) -> None:
+    doc, example = f"{name.capitalize()} in the shape of x.", f"{name}_like([1, 2]) == [{value:g}, {value:g}]"
+
+    @maker(f"{name}_like", "x", total=True, doc=doc, example=example)
+    def like(x: Any) -> Tensor:
+        made = _filled(f"{name}_like", shape_of_any(x), value)
+        return of_type(made, "bool") if type(getattr(x, "value", x)).__name__ == "Mask" else made  # like a mask
 
 
-@maker(
-    "ones_like",
-    "x",
-    pure=True,
-    total=True,
-    doc="Ones in the shape of x.",
-    example="ones_like([1, 2]) == [1, 1]",
-)
-def ones_like(x: Any) -> Tensor:
-    """See the entry."""
-    return _in_kind(_filled("ones_like", shape_of_any(x), 1.0), x)
+_like("zeros", 0.0)
+_like("ones", 1.0)
 
 
-@maker(
-    "eye",
-    "; n, m=None",
-    pure=True,
-    total=True,
-    doc="The unit matrix of n rows (and m columns).",
-    example="eye(2) == [[1, 0], [0, 1]]",
-)
+@maker("eye", "; n, m=None", total=True, example="eye(2) == [[1, 0], [0, 1]]")
 def eye(n: Any, m: Any) -> Tensor:
-    """See the entry."""
+    """The unit matrix of n rows (and m columns)."""
     rows, columns = _sizes("eye", (n, n if m is None else m))
     return tensor(np.eye(rows, columns))
 
 
-@maker(
-    "arange",
-    "; start, stop=None, step=1",
-    pure=True,
-    total=True,
-    doc="The numbers from start (0 if only one is given) up to but not including stop, in steps.",
-    example="arange(3) == [0, 1, 2]",
-)
+@maker("arange", "; start, stop=None, step=1", total=True, example="arange(3) == [0, 1, 2]")
 def arange(start: Any, stop: Any, step: Any) -> Tensor:
-    """See the entry."""
+    """The numbers from start (0 if only one is given) up to but not including stop, in steps."""
     first, last = (0.0, start) if stop is None else (start, stop)
     ends = [number_of("arange", what, x) for what, x in (("start", first), ("stop", last), ("step", step))]
     if ends[2] == 0.0 or not np.isfinite(ends).all():
@@ -228,16 +160,9 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     return tensor(np.arange(*ends) if count else np.zeros(0))
 
 
-@maker(
-    "linspace",
-    "; start, stop, num=50",
-    pure=True,
-    total=True,
-    doc="num evenly spaced numbers from start to stop, both included.",
-    example="linspace(0, 1, 3) == [0, 0.5, 1]",
-)
+@maker("linspace", "; start, stop, num=50", total=True, example="linspace(0, 1, 3) == [0, 0.5, 1]")
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
-    """See the entry."""
+    """num evenly spaced numbers from start to stop, both included."""
     (count,) = _sizes("linspace", (num,))
     return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
 
@@ -262,45 +187,24 @@ def generator() -> Any:
     return numbers.generator
 
 
-def _draw(name: str, shape: Any, method: str) -> Tensor:
-    """Random numbers of one distribution."""
-    sizes = _sizes(name, shape)
-    return tensor(getattr(generator(), method)(sizes or None))
+def _drawn(name: str, method: str, doc: str, example: str) -> None:
+    """A function that makes random numbers of one distribution."""
+
+    @maker(name, "; *shape=()", doc=doc, example=example)
+    def draw(shape: Any) -> Tensor:
+        sizes = _sizes(name, shape)
+        return tensor(getattr(generator(), method)(sizes or None))
 
 
-@maker(
-    "rand",
-    "; *shape=()",
-    doc="Random numbers, uniformly distributed from 0 to 1.",
-    example="rand(3) < 1",
-)
-def rand(shape: Any) -> Tensor:
-    """See the entry."""
-    return _draw("rand", shape, "random")
+_drawn("rand", "random", "Random numbers, uniformly distributed from 0 to 1.", "rand(3) < 1")
+_drawn("randn", "standard_normal", "Random numbers from the standard normal distribution.", "all(isfinite(randn(3)))")
 
 
-@maker(
-    "randn",
-    "; *shape=()",
-    doc="Random numbers from the standard normal distribution.",
-    example="all(isfinite(randn(3)))",
-)
-def randn(shape: Any) -> Tensor:
-    """See the entry."""
-    return _draw("randn", shape, "standard_normal")
-
-
-@composed(
-    "manual_seed",
-    "; seed",
-    family=FAMILY,
-    doc="Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each "
-    "time. They have the distributions of PyTorch's, but are not the same numbers.",
-    derivative="none: it returns nothing",
-    example="manual_seed(1) is None",
-)
+@composed("manual_seed", "; seed", derivative="none: it returns nothing", example="manual_seed(1) is None")
 def manual_seed(seed: Any) -> None:
-    """See the entry."""
+    """Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each
+    time. They have the distributions of PyTorch's, but are not the same numbers.
+    """
     number = whole(seed, "manual_seed: the seed")
     if number < 0:
         raise AgradError("domain", "manual_seed: the seed must not be negative")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine import data
 from agrad.engine.core.arguments import is_sequence, small, truth_of
-from agrad.engine.core.context import afford, current
-from agrad.engine.core.dispatch import composed
+from agrad.engine.core.context import afford, current, note_read, require_files
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.graph import collecting_later, leaf
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile, OtherForm
@@ -25,25 +25,10 @@ if TYPE_CHECKING:
 
 Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
 
-FAMILY = "files"
+_, composed = in_family("files")
 NONE = "none: the result is a leaf"
 _SMALL, _LEAST = 2**14, 2**16  # bytes to read at once: at least, and for pyarrow
 _BYTES_OF_ROW = 16  # about as many as a short row has
-
-
-def require_files(what: str) -> None:
-    """Refuse `what` if access to files is off. Raises AgradError of kind `file`."""
-    if not current().files.on:
-        raise AgradError("file", f"{what}: file access is switched off")
-
-
-def note_read(path: str) -> None:
-    """Record that a file is about to be read, if such records are kept."""
-    seen = current().files.seen
-    if seen is not None:
-        with suppress(OSError, ValueError):  # a file that cannot be read is reported where it is read
-            found = os.stat(path)
-            seen[path] = [found.st_size, found.st_mtime_ns]
 
 
 class Chunks:
@@ -67,6 +52,18 @@ class Chunks:
         return f'chunks("{self.path}", {self.rows}{_columns_typed(self.columns)}{_form_typed(self.form)})'
 
 
+def unreadable(path: str | Path) -> str:
+    """Why what is there is no file that a script reads, links followed; empty for a file, and where nothing is.
+
+    The files in which the system tells of itself have the environment, with all that is secret in it.
+    """
+    if os.path.isdir(path):
+        return "it is a folder"
+    if os.path.realpath(path).startswith(("/proc/", "/sys/", "/dev/")) and os.path.isfile(path):
+        return "it belongs to the system"
+    return "" if os.path.isfile(path) or not os.path.exists(path) else "it is not a regular file"
+
+
 def existing(name: str, path: Any, folders: bool = False) -> Path:
     """The path of a file, or a folder of them, that can be read, for the function `name`.
 
@@ -81,15 +78,17 @@ def existing(name: str, path: Any, folders: bool = False) -> Path:
         raise AgradError("file", f"{name}: that is not the name of a file")
     try:
         there = Path(path).expanduser()
-        if there.is_file() or (folders and there.is_dir()):
-            note_read(str(there))
-            return there
-        found, is_folder = there.exists(), there.is_dir()
+        why, found = unreadable(there), there.exists()
+        if folders and there.is_dir():
+            links = filter(os.path.islink, data.formats.files_of(str(there)))
+            why = next(filter(None, map(unreadable, links)), "")
     except (OSError, ValueError, RuntimeError):  # no file can have such a name, or there is no such home
-        found = is_folder = False
+        found, why = False, ""
+    if why:
+        raise AgradError("file", f"{name}: {path} cannot be read: {why}")
     if found:
-        what = "a folder" if is_folder else "not a regular file"
-        raise AgradError("file", f"{name}: {path} cannot be read: it is {what}")
+        note_read(str(there))
+        return there
     raise AgradError("file", f"{name}: there is no file {path}", facts=MissingFile(str(path)))
 
 
@@ -173,12 +172,7 @@ def _is_simple(text: str) -> bool:
 
 
 def _matrices(
-    name: str,
-    path: Path,
-    columns: Columns | None,
-    form: TextForm | None = None,
-    rest: str = "",
-    block: int = 0,
+    name: str, path: Path, columns: Columns | None, form: TextForm | None = None, rest: str = "", block: int = 0
 ) -> Iterator[Array]:
     """The numbers of a table, some rows at a time, of text read from so many bytes. Raises AgradError of kind `file`.
 
@@ -302,20 +296,19 @@ def _is_npy(path: Path) -> bool:
 @composed(
     "load_csv",
     "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, encoding=None",
-    family=FAMILY,
-    doc='The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and '
-    "t[0] is not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; "
-    "t.columns are the names, tensor(t) is the matrix of all columns. A column whose first entry is no number "
-    "holds texts. columns: the name of a column, or its number from 0, or several of these. delimiter, "
-    'decimal: found in the file, if not given; comments: "none" if lines that begin with # are rows; skip: '
-    "lines to skip; header: whether the first row has the names, which must be said where it has numbers too; "
-    'na: "NA", or several such texts, for missing numbers, which become nan; encoding: of a text that is not '
-    "UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
     derivative=NONE,
     example="",
 )
 def load_csv(path: Any, columns: Any, **form_of: Any) -> tables.Table:
-    """See the entry."""
+    """The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and t[0] is
+    not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; t.columns are the
+    names, tensor(t) is the matrix of all columns. A column whose first entry is no number holds texts. columns: the
+    name of a column, or its number from 0, or several of these. delimiter, decimal: found in the file, if not given;
+    comments: "none" if lines that begin with # are rows; skip: lines to skip; header: whether the first row has the
+    names, which must be said where it has numbers too; na: "NA", or several such texts, for missing numbers, which
+    become nan; encoding: of a text that is not UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet files, and
+    folders of them, too.
+    """
     form = _form("load_csv", **form_of)
     return _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
 
@@ -399,9 +392,9 @@ def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
     return tensor(found)
 
 
-@composed("load_npy", "path", family=FAMILY, doc="The array in a file saved by numpy.", derivative=NONE, example="")
+@composed("load_npy", "path", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
-    """See the entry."""
+    """The array in a file saved by numpy."""
     array = _array("load_npy", existing("load_npy", path))
     afford("load_npy", array.shape)
     return tensor(array)
@@ -411,14 +404,13 @@ def load_npy(path: Any) -> Tensor:
     "chunks",
     "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, "
     "encoding=None",
-    family=FAMILY,
-    doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
-    "memory. The last array may have fewer rows. The others: as for load_csv.",
     derivative="none: the arrays are leaves",
     example="",
 )
 def chunks(path: Any, rows: Any, columns: Any, **form_of: Any) -> Chunks:
-    """See the entry."""
+    """The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in
+    memory. The last array may have fewer rows. The others: as for load_csv.
+    """
     form = _form("chunks", **form_of)
     file, count = existing("chunks", path, folders=True), whole(rows, "chunks: the number of rows")
     if count < 1:

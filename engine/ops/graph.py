@@ -4,56 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import coerce
 
-FAMILY = "graph"
+row, composed = in_family("graph")
 
-clone: Function = row(
+
+def _copy(name: str, doc: str, derivative: str, **facts: Any) -> Function:
+    copied = {"scalar": float, "array": lambda x: x.copy(), "role": "copy", **facts}
+    return row(name, "x", doc=doc, derivative=derivative, **copied)
+
+
+_ONWARD = {"x": ("", onward)}
+clone: Function = _copy(
     "clone",
-    "x",
-    family=FAMILY,
-    scalar=float,
-    array=lambda x: x.copy(),
-    rules={"x": ("", onward)},
+    "A copy; the gradient passes through it.",
+    "1",
+    rules=_ONWARD,
     samples=((1.5,), ([1.0, -2.0],)),
-    role="copy",
-    doc="A copy; the gradient passes through it.",
-    derivative="1",
     example="clone(3) == 3",
 )
-
-own: Function = row(
+own: Function = _copy(
     "own",
-    "x",
-    family="internal",
-    title="Gradient",
-    scalar=float,
-    array=lambda x: x.copy(),
-    rules={"x": ("", onward)},
-    role="copy",
+    "A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
+    "1",
+    rules=_ONWARD,
     samples=((0.5,), ([-1.3, 2.1],)),
-    doc="A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
-    derivative="1",
+    title="Gradient",
 )
-
-stop: Function = row(
-    "stop",
-    "x",
-    family="internal",
-    scalar=float,
-    array=lambda x: x.copy(),
-    role="copy",
-    doc="x itself, recorded, with no derivative by what it was computed from.",
-    derivative="none",
-)
-
+stop: Function = _copy("stop", "x itself, recorded, with no derivative by what it was computed from.", "none")
 depends: Function = row(
     "depends",
     "x; on",
-    family="internal",
     title="Gradient",
     scalar=lambda x, on: x,
     array=lambda x, on: x.copy(),
@@ -67,10 +51,8 @@ depends: Function = row(
 custom: Function = row(
     "custom",
     "*xs; applied",
-    family="internal",
     array=lambda *xs, applied: applied.run(xs),
     rules={"xs": ("xs out", lambda g, out, *xs, applied, which: applied.gradient(g, out, xs, which))},
-    reach="mixed",
     role="opaque",
     doc="What a Function of the user computes: see `autodiff.function`.",
     derivative="what its backward returns",
@@ -80,12 +62,10 @@ custom: Function = row(
 @composed(
     "detach",
     "x",
-    family=FAMILY,
     samples=((1.5,), ([1.0, -2.0],)),
-    doc="The value without its graph: a constant, which shares its data and version.",
     derivative="none: the result does not require grad",
     example="detach(3) == 3",
 )
 def detach(x: Any) -> Any:
-    """See the entry."""
+    """The value without its graph: a constant, which shares its data and version."""
     return x.detach() if isinstance(x, Tensor) else coerce(x)

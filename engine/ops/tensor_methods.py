@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from agrad.engine import core
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand, operator_of
-from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, Function, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.lazy import Rows
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
+from agrad.lazy import Rows
 
 
 class _Later:
@@ -105,7 +105,7 @@ def _writes_data(target: Tensor, operand: Any) -> bool:
     if not current().recording:
         return True
     if node.op is None and node.requires_grad:
-        raise leaf_error(target.node)
+        raise core.graph_errors.leaf_error(target.node)
     return not node.recorded and not (isinstance(operand, Tensor) and operand.node.recorded)
 
 

@@ -4,3 +4,7 @@
 graph again in place, and remembers how; `scan` makes a loop one operation, and `rolled` finds such loops. Passes do not
 know operations by name: the row of an operation says what may be done with it.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

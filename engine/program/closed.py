@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Guard, Node, behind
+from agrad.engine.core.graph import Node, behind
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import Program
+from agrad.engine.program.ir import Program, spans
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import entered, extract, inlined, recording
 from agrad.engine.values import Array, Shape, np, shape_of
+
+_CHOOSES = "where(c, x, y)   chooses between two values"
 
 
 class Closed(NamedTuple):
@@ -54,9 +56,18 @@ def closed_over(
                 log.roll_back_surely()
                 raise _has_effect(what, draws, elsewhere)
             guard = current().guard
-            if guard is not None:
-                raise _decides(what, guard, elsewhere)
-        same = _from_outside(y.node, {x.node for x in xs}, began)
+            if guard is not None:  # a program is the same for all values
+                message = f"the function of {what} reads {guard.name}, and might do something else {elsewhere}"
+                labels = [Label(guard.origin)] if guard.origin is not None else []
+                raise AgradError("guard", message, labels=labels, fixes=[Hint(_CHOOSES)])
+        inside = {x.node for x in xs}
+
+        def links(node: Node) -> Iterable[object]:
+            return () if node.seq <= began or node in inside else node.inputs
+
+        outside = [node for node in behind([y.node], links=links) if node.seq <= began and node not in inside]
+        handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
+        same = [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)
@@ -69,7 +80,7 @@ def settled(what: str, program: Program) -> Program:
     """The program, optimised. AgradError of kind `guard` where it holds only for some values."""
     if program.checks:
         message = f"{what}: {program.checks[0].text} decides what is computed, and may have another outcome elsewhere"
-        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
+        raise AgradError("guard", message, fixes=[Hint(_CHOOSES)])
     return optimised(program, again=True)
 
 
@@ -91,31 +102,6 @@ def _has_effect(what: str, draws: bool, elsewhere: str) -> AgradError:
     return AgradError("grad", message, fixes=[Hint("return it with the state")] if what == "scan" else [])
 
 
-def _decides(what: str, guard: Guard, elsewhere: str) -> AgradError:
-    """A program is the same for all values."""
-    return AgradError(
-        "guard",
-        f"the function of {what} reads {guard.name}, and might do something else {elsewhere}",
-        labels=[Label(guard.origin)] if guard.origin is not None else [],
-        fixes=[Hint("where(c, x, y)   chooses between two values")],
-    )
-
-
-def _from_outside(root: Node, inside: set[Node], began: int) -> list[Tensor]:
-    """The values behind a node that were there before its function was called."""
-
-    def links(node: Node) -> Iterable[object]:
-        return () if node.seq <= began or node in inside else node.inputs
-
-    return [_handle(node) for node in behind([root], links=links) if node.seq <= began and node not in inside]
-
-
-def _handle(node: Node) -> Tensor:
-    """The handle of a node, through which a replay renews its array; one that it does not know if it has none."""
-    known: Tensor | None = node.known_handle()
-    return known if known is not None else bare(node, node.value if node.shape else None)
-
-
 # Values made of numbers and arrays, in tuples and dicts of each other, as one vector and back.
 
 
@@ -126,18 +112,17 @@ def joined(parts: Sequence[Any]) -> Any:
 
 def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
     """The values with these shapes whose entries a vector has, one after the other."""
-    found, end = [], 0
-    for shape in shapes:
-        begin, end = end, end + prod(shape)
-        found.append(FUNCTIONS["reshape"].call(vector[begin:end], shape) if shape else vector[begin])
-    return found
+    parts = zip(spans(map(prod, shapes)), shapes, strict=True)
+    return [
+        FUNCTIONS["reshape"].call(vector[one.start : one.stop], shape) if shape else vector[one.start]
+        for one, shape in parts
+    ]
 
 
 class Parts:
     """The numbers and arrays in a value, in tuples and dicts of each other; as one vector and back."""
 
-    def __init__(self, what: str, value: Any, is_rows: bool = False) -> None:
-        self.what = what
+    def __init__(self, value: Any, is_rows: bool = False) -> None:
         self.value = value
         self.leaves = [operand(x) for x in _leaves(value)]
         self.whole = [shape_of(x) if not isinstance(x, Tensor) else x.shape for x in self.leaves]
@@ -149,25 +134,22 @@ class Parts:
 
     def packed(self) -> Any:
         """The vector."""
-        if not self.is_rows:
-            return joined([flat(x) for x in self.leaves]) if self.leaves else np.zeros(0)
         if not self.leaves:
             return np.zeros(0)
+        if not self.is_rows:
+            return joined([flat(x) for x in self.leaves])
         count = self.whole[0][0]
         tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(self.leaves, self.shapes, strict=True)]
         return flat(FUNCTIONS["concat"].call(tuple(tables), axis=1))
 
     def unpacked(self, vector: Any, count: int | None = None) -> Any:
         """The value of which this is the vector; with a count, of which these are the rows."""
-        parts = []
-        ends = np.cumsum([0, *map(prod, self.shapes)]).tolist()
-        for begin, end, shape in zip(ends, ends[1:], self.shapes, strict=False):
-            if count is not None:
-                parts.append(FUNCTIONS["reshape"].call(vector[:, begin:end], (count, *shape)))
-            elif shape:
-                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape))
-            else:
-                parts.append(vector[begin] if isinstance(vector, Tensor) else float(vector[begin]))
+        if count is None:
+            parts = [x if isinstance(x, Tensor) or np.ndim(x) else float(x) for x in split(vector, self.shapes)]
+        else:
+            pairs = zip(spans(map(prod, self.shapes)), self.shapes, strict=True)
+            rows = [(vector[:, one.start : one.stop], (count, *shape)) for one, shape in pairs]
+            parts = [FUNCTIONS["reshape"].call(x, shape) for x, shape in rows]
         return _filled(self.value, iter(parts))
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import Op
-from agrad.engine.values import Shape, Value, shape_of
+from agrad.engine.values import Shape, Value, settle, shape_of
 
 # Dataclasses, since programs are long: a Struct takes twice as long to make.
 
@@ -51,13 +52,7 @@ class GuardCheck:
 
 
 class Diverged(Exception):
-    """A guard has another outcome than where the program was traced; holds the number of the check."""
-
-    @property
-    def number(self) -> int:
-        """The number of the check."""
-        found: int = self.args[0]
-        return found
+    """A guard has another outcome than where the program was traced; its argument is the number of the check."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +73,7 @@ class Program:
     @property
     def is_scalar(self) -> bool:
         """Whether all of its values are numbers, and none an array."""
-        shapes = [*map(shape_of, self.constants), *[x.shape for x in self.inputs], *[x.shape for x in self.steps]]
+        shapes = [*[x.shape for x in self.inputs], *map(shape_of, self.constants), *[x.shape for x in self.steps]]
         return not any(shapes)
 
     def shape(self, slot: int) -> Shape:
@@ -113,6 +108,15 @@ def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     return value if op.role == "view" else own(value)
 
 
+def called(op: Op, *values: Value, **attrs: Any) -> Value:
+    """The same where a value is an array: its array function, unless that raises an error that says less."""
+    try:
+        value = settle(op.array(*values, **attrs))
+        return value if op.role == "view" else own(value)
+    except (ValueError, IndexError, MemoryError):
+        return computed(op, values, attrs)
+
+
 def own(value: Value) -> Value:
     """The value, copied if it is a view of another array."""
     if type(value) is float or value.base is None:  # type: ignore[union-attr]
@@ -126,6 +130,11 @@ def checks_of(program: Program) -> dict[int, list[int]]:
     for number, check in enumerate(program.checks):
         found.setdefault(check.slot, []).append(number)
     return found
+
+
+def spans(lengths: Iterable[int]) -> list[range]:
+    """Where parts of these lengths are that lie one after the other."""
+    return [range(begin, end) for begin, end in pairwise(accumulate(lengths, initial=0))]
 
 
 def unchecked(program: Program) -> Program:

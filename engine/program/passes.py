@@ -161,25 +161,17 @@ def simplify(program: Program, again: bool = False) -> Program:
                 made = new.made_by(operands[0])
                 return made[1][0] if made is not None and made[0].op is op else None
             return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
-        found = _identity(new, step, operands)
-        if found is None:
-            return None
-        becomes, other = found
-        if becomes:
-            return new.step(replace(step, op=OPS[becomes]), (other,))
-        return other if new.shape(other) == step.shape else None
+        for identity in op.identities:
+            place = op.signature.operands.index(identity.operand)
+            number, other = new.number(operands[place]), operands[1 - place]
+            if number is None or frozen(number) != frozen(identity.number):
+                continue
+            if identity.becomes:
+                return new.step(replace(step, op=OPS[identity.becomes]), (other,))
+            return other if new.shape(other) == step.shape else None
+        return None
 
     return rewritten(program, visit)
-
-
-def _identity(new: Rewriting, step: Step, operands: tuple[int, ...]) -> tuple[str, int] | None:
-    """The operation of one operand that a step of two is equal to, and that operand; the operand itself for ""."""
-    for identity in step.op.identities:
-        place = step.op.signature.operands.index(identity.operand)
-        number = new.number(operands[place])
-        if number is not None and frozen(number) == frozen(identity.number):
-            return identity.becomes, operands[1 - place]
-    return None
 
 
 def share(program: Program) -> Program:
@@ -199,16 +191,11 @@ def share(program: Program) -> Program:
 
 def prune(program: Program) -> Program:
     """Drop steps, and constants, that lead to no output and no check."""
-    first = program.first
-    asked = bytearray(first + len(program.steps))
-    for slot in (*program.outputs, *[check.slot for check in program.checks]):
-        asked[slot] = 1
-    for slot in range(len(asked) - 1, first - 1, -1):
-        if asked[slot]:
-            for operand in program.steps[slot - first].operands:
-                asked[operand] = 1
-    inputs = len(program.inputs)
-    return _of_slots(program, [slot for slot, wanted in enumerate(asked) if wanted or slot < inputs])
+    asked = {*range(len(program.inputs)), *program.outputs, *[check.slot for check in program.checks]}
+    for slot in range(program.first + len(program.steps) - 1, program.first - 1, -1):
+        if slot in asked:
+            asked.update(program.steps[slot - program.first].operands)
+    return _of_slots(program, sorted(asked))
 
 
 def arranged(program: Program) -> Program:

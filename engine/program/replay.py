@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.backward import grad
-from agrad.engine.core.context import Context, UndoLog, current, next_stamp, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Guard, Input, Node, collect, remembered, sharers, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
@@ -26,12 +26,7 @@ from agrad.engine.values import Value, shape_of
 
 
 def forward(*roots: Tensor) -> None:
-    """Compute again the roots, and all nodes behind them that are out of date: each node once.
-
-    A graph that a backward freed is ready for another backward then. Raises AgradError of kind `grad` for a value
-    without a graph, `freed` if a constant was freed with the graph and is gone, `guard` if a guard of the graph has
-    another outcome; then nothing has changed.
-    """
+    """See `agrad.engine.forward`."""
     if not roots:
         return
     nodes = [root.node for root in roots]
@@ -54,7 +49,8 @@ def forward(*roots: Tensor) -> None:
         raise
     if rebuilt.before:
         return
-    if len(nodes) == 1 and nodes[0] in replay.late and replay.is_straight:
+    is_straight = not (replay.guards or replay.sources or any(x.storage is not None for x in replay.constants))
+    if len(nodes) == 1 and nodes[0] in replay.late and is_straight:
         seen(nodes[0], replay.order, replay.late, stamp)
 
 
@@ -67,7 +63,7 @@ class _Replay:
         self.graph = collect(roots)
         self.sources: dict[Node, Node] = {}  # of constants: the computed value that they are an alias of
         self.constants = self._scanned()
-        while found := self._new_sources():
+        while found := {x: one for x in self.constants if x not in self.sources and (one := _source(x)) is not None}:
             self.sources.update(found)
             self.graph = collect([*self.graph, *found.values()])
             self.constants = self._scanned()
@@ -77,11 +73,6 @@ class _Replay:
         self.late = out_of_date(self.order, self.sources)
         self.found: dict[Node, Value] = {}
 
-    @property
-    def is_straight(self) -> bool:
-        """Whether it involved no guard and no alias."""
-        return not (self.guards or self.sources or any(x.storage is not None for x in self.constants))
-
     def _scanned(self) -> list[Node]:
         """The constants of the graph; what was freed is rebuilt. AgradError if a part of it is gone."""
         for node in self.graph:
@@ -89,45 +80,34 @@ class _Replay:
                 self.rebuilt.add(node, self.root)
         return [x for node in self.graph for x in node.inputs if type(x) is Node and not x.recorded]
 
-    def _new_sources(self) -> dict[Node, Node]:
-        """Those constants that are aliases of computed values, with these values."""
-        aliases = [x for x in self.constants if x.storage is not None and x not in self.sources]
-        return {x: source for x in aliases if (source := _source(x)) is not None}
-
     def run(self) -> None:
         """Compute the nodes out of date, the oldest first, and each guard as soon as its value is known."""
-        self._check_constants()
-        context = current()
-        before = context.origin
-        try:
-            self._run(context)
-        finally:
-            context.origin = before
-
-    def _run(self, context: Context) -> None:
+        for one in self.constants:  # what was cut off from a leaf that has changed since cannot be computed here
+            for root in one.storage.roots if one.storage is not None and one not in self.sources else ():
+                if (leaf := root()) is not None and leaf.stamp > one.stamp:
+                    raise cut_off_error(one, leaf, self.root)
         needed = self._needed()
         last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
         guards = self.guards[::-1]
-        for node in needed:
-            while guards and guards[-1].stamp < node.seq:
+        context = current()
+        before = context.origin
+        try:
+            for node in needed:
+                while guards and guards[-1].stamp < node.seq:
+                    self._check(guards.pop())
+                context.origin = node.origin  # which is told where the operation is not defined
+                self.found[node] = out = self._computed(node)
+                if node.storage is not None:
+                    self.found.update(dict.fromkeys(sharers(node), out))
+                for x in node.inputs if last else ():  # what nobody had before, or needs after this node
+                    if type(x) is not Node or last.get(x) is not node or x in self.read or _held(x) is not None:
+                        continue
+                    if x not in self.rebuilt.kept and len(sharers(x)) < 2:
+                        self.found.pop(x, None)
+            while guards:
                 self._check(guards.pop())
-            context.origin = node.origin  # which is told where the operation is not defined
-            self.found[node] = out = self._computed(node)
-            if node.storage is not None:
-                self.found.update(dict.fromkeys(sharers(node), out))
-            if last:
-                self._let_go(node, last)
-        while guards:
-            self._check(guards.pop())
-
-    def _let_go(self, node: Node, last: dict[Node, Node]) -> None:
-        """Drop the operands that are not needed after this node, and that were not referenced before."""
-        for x in node.inputs:
-            if type(x) is Node and last.get(x) is node and x not in self.read and not self._is_kept(x):
-                self.found.pop(x, None)
-
-    def _is_kept(self, node: Node) -> bool:
-        return _held(node) is not None or node in self.rebuilt.kept or len(sharers(node)) > 1
+        finally:
+            context.origin = before
 
     def _needed(self) -> list[Node]:
         """The nodes to compute, oldest first: those out of date, and those behind them whose values are gone."""
@@ -171,14 +151,6 @@ class _Replay:
         if error is not None:
             raise error
 
-    def _check_constants(self) -> None:
-        """Refuse a value that was cut off from a leaf that has changed since, which cannot be computed here."""
-        for x in self.constants:
-            if x.storage is not None and x not in self.sources:
-                for leaf in (root() for root in x.storage.roots):
-                    if leaf is not None and leaf.stamp > x.stamp:
-                        raise cut_off_error(x, leaf, self.root)
-
     def write(self) -> int:
         """Give the nodes of the graph, their handles and their aliases the values found: all of them, or none.
 
@@ -207,18 +179,23 @@ class _Replay:
                 log.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
             _put(nodes, handles)  # if interrupted, it is restored with its statement
             return stamp
-        log = UndoLog()
         before = [(node, node.value, node.stamp) for node, _, _ in nodes], [(one, one.array) for one, _ in handles]
-        log.remember(self, partial(_put, *before))
-        try:
-            _put(nodes, handles)
-        except BaseException:  # that is, Ctrl-C: no assignment fails, but half of them would be a wrong graph
-            log.roll_back_surely()
-            raise
+        _surely(partial(_put, nodes, handles), partial(_put, *before))
         return stamp
 
 
 _Written: TypeAlias = "tuple[Node, Value | None, int]"
+
+
+def _surely(write: Callable[[], None], undo: Callable[[], None]) -> None:
+    """Write everything or, if interrupted, nothing: no assignment fails, but half of them would be a wrong graph."""
+    log = UndoLog()
+    log.remember(undo, undo)
+    try:
+        write()
+    except BaseException:  # that is, Ctrl-C
+        log.roll_back_surely()
+        raise
 
 
 def _put(nodes: list[_Written], handles: list[tuple[Tensor, Value | None]]) -> None:
@@ -310,33 +287,21 @@ class CachedReplay:
         if self.program is None or any(leaf.stamp <= self.stamp for leaf in self.changed) or not self.holds(root):
             return False
         try:
-            found = self.program(*self._values())
+            found = self.program(*[x.value for x in self.changed], *[x.value for x in self.rest])
         except AgradError:
             return False  # an ordinary replay has the better message
-        self._write(root, found)
-        return True
-
-    def _values(self) -> list[Any]:
-        return [x.value for x in self.changed] + [x.value for x in self.rest]
-
-    def _write(self, root: Node, found: Iterable[Value]) -> None:
         nodes = [*self.late, root]
         log = current().undo_log
         before = partial(_put_values, nodes, [node.value for node in nodes], [node.stamp for node in nodes])
         stamp = next_stamp()
+        write = partial(_put_values, nodes, found, [stamp] * len(nodes))
         if log is None:
-            log = UndoLog()
-            log.remember(self, before)
-            try:
-                _put_values(nodes, found, [stamp] * len(nodes))
-                self.stamp = stamp
-            except BaseException:  # Ctrl-C, or whatever computing `found` raises: all values are written or none
-                log.roll_back_surely()
-                raise
-            return
-        log.remember((id(self), self), before, nodes)
-        _put_values(nodes, found, [stamp] * len(nodes))
+            _surely(write, before)
+        else:
+            log.remember((id(self), self), before, nodes)
+            write()
         self.stamp = stamp
+        return True
 
     def gradients(self, root: Node) -> dict[Node, Value] | None:
         """The gradients of a backward from the root, by a program; None if it needs an ordinary backward."""
@@ -345,7 +310,7 @@ class CachedReplay:
         if any(node.keeps_grad for node in (*self.late, *self.rest) if node.op is not None) or root.keeps_grad:
             return None
         try:
-            found = self.slope(*self._values())
+            found = self.slope(*[x.value for x in self.changed], *[x.value for x in self.rest])
         except AgradError:
             return None
         if not all(value - value == 0.0 for value in found):
@@ -366,11 +331,9 @@ class CachedReplay:
         if self.program is None or not self.holds(root):
             return
         self.walks += 1
-        if self.slope is None and self.walks > 3 * COST:
-            self.walks = float("-inf")
-            self._compile_slope(root)
-
-    def _compile_slope(self, root: Node) -> None:
+        if self.slope is not None or self.walks <= 3 * COST:
+            return
+        self.walks = float("-inf")
         leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad]
         if not root.requires_grad or any(node.op is not None for node in leaves):
             return

@@ -23,8 +23,8 @@ from agrad.engine.program.closed import flat, joined, split
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, recorded, recording
-from agrad.engine.values import Array, Shape, Value, np
+from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, recorded, recording, valued
+from agrad.engine.values import Shape, Value, np
 
 LONG = 2_000  # steps, from which on a program is searched
 _TURNS = 8  # iterations, at least
@@ -38,16 +38,13 @@ _SHORTER = 0.98  # a period may cover so much of what the best one does, if it i
 def rolled(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
     """The program with its loops as operations; itself where there are none. `values` are those it was traced at."""
     with collecting_later():
-        return _rolled(program, values, wrt)
-
-
-def _rolled(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
-    while len(program.steps) >= LONG:
-        made = (_Roller(program, loop, values, wrt).program() for loop in _loops(program))
-        shorter = next((one for one in made if one is not None and len(one.steps) < _SAVED * len(program.steps)), None)
-        if shorter is None:
-            break
-        program = shorter
+        while len(program.steps) >= LONG:
+            made = (_Roller(program, loop, values, wrt).program() for loop in _loops(program))
+            most = _SAVED * len(program.steps)
+            shorter = next((one for one in made if one is not None and len(one.steps) < most), None)
+            if shorter is None:
+                break
+            program = shorter
     return program
 
 
@@ -93,17 +90,15 @@ def _may_vary(step: Step) -> bool:
 
 def _periods(tokens: Any) -> list[int]:
     """The most frequent distances between equal runs of neighbouring steps."""
-    hashes = np.zeros(len(tokens) - _WINDOW + 1, dtype=np.uint64)
+    count = len(tokens) - _WINDOW + 1
+    hashes, words = np.zeros(count, dtype=np.uint64), tokens.astype(np.uint64)
     for place in range(_WINDOW):
-        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + tokens[place : len(tokens) - _WINDOW + 1 + place].astype(
-            np.uint64
-        )
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + words[place : count + place]
     order = np.argsort(hashes, kind="stable")
     equal = hashes[order[1:]] == hashes[order[:-1]]
     distances, counts = np.unique((order[1:] - order[:-1])[equal], return_counts=True)
     best = np.argsort(-counts, kind="stable")[:_CANDIDATES]
-    found: list[int] = distances[best].tolist()
-    return found
+    return distances[best].tolist()  # type: ignore[no-any-return]
 
 
 def _longest(tokens: Any, period: int) -> _Loop:
@@ -184,16 +179,22 @@ class _Roller:
         """The whole program with the loop as one operation; None where it is none."""
         if self.loop.turns < _TURNS or 2 * self.loop.turns * self.loop.period < LONG:
             return None
-        self.selecting = {place for place, step in enumerate(self.block) if _may_vary(step) and self._varies(place)}
+        attrs = {
+            place: {frozen(self._step_of(turn, place).attrs) for turn in range(self.loop.turns)}
+            for place, step in enumerate(self.block)
+            if _may_vary(step)
+        }
+        self.selecting = {place for place, found in attrs.items() if len(found) > 1}
         inner = self._inner()
-        if inner is None or not self.taken["state"] or not self._begins_alike():
+        if inner is None or not self.taken["state"]:
             return None
+        for place, lag in self.taken["state"]:  # what is taken from before the loop has the shapes that it gives
+            slot = self.start - lag * self.loop.period + place
+            if slot < 0 or self.whole.shape(slot) != self.block[place].shape:
+                return None
         with recording(), scope(listener=None, undefined=None), quiet():
             xs = [entered(value, place in self.wrt) for place, value in enumerate(self.values)]
-            for x in xs:
-                x.node.value = x.value
-            self.slots: dict[int, Any] = {place: x.node for place, x in enumerate(xs)}
-            self.slots.update(enumerate(self.whole.constants, len(xs)))
+            self.slots: dict[int, Any] = dict(enumerate([*map(valued, xs), *self.whole.constants]))
             self._record(range(self.whole.first, self.start))
             if not self._run(inner):
                 return None
@@ -206,17 +207,6 @@ class _Roller:
 
     def _step_of(self, turn: int, place: int) -> Step:
         return self.whole.steps[self.loop.start + turn * self.loop.period + place]
-
-    def _varies(self, place: int) -> bool:
-        """Whether the attributes of a step differ between iterations."""
-        known = frozen(self.block[place].attrs)
-        return any(frozen(self._step_of(turn, place).attrs) != known for turn in range(1, self.loop.turns))
-
-    def _begins_alike(self) -> bool:
-        """Whether what is taken from before the loop has the shapes that the iterations give."""
-        shape = self.whole.shape
-        slots = {(place, lag): self.start - lag * self.loop.period + place for place, lag in self.taken["state"]}
-        return all(slot >= 0 and shape(slot) == self.block[place].shape for (place, _), slot in slots.items())
 
     def _inner(self) -> Program | None:
         """The program of one iteration: from state, row and what is the same to the new state and further results."""
@@ -307,11 +297,11 @@ class _Roller:
         """Compute steps on what there is."""
         for slot in which:
             step = self.whole.steps[slot - self.whole.first]
-            stacked = self._stacked(step) if step.op is OPS["stack"] else None
-            if stacked is not None:
-                self.slots[slot] = _kept(stacked)
-                continue
-            self.slots[slot] = recorded(step.op, tuple([self._node(x) for x in step.operands]), step.attrs)
+            of_loop = [x for x in step.operands if self._is_column(x)] if step.op is OPS["stack"] else []
+            if len(of_loop) >= _TURNS and not step.attrs.get("axis"):  # a part of the table
+                self.slots[slot] = valued(joined([self._column(*group) for group in self._groups(step.operands)]))
+            else:
+                self.slots[slot] = recorded(step.op, tuple([self._node(x) for x in step.operands]), step.attrs)
 
     def _node(self, slot: int) -> Any:
         """The node or constant of a slot; of one in the loop, an entry of the table."""
@@ -322,18 +312,11 @@ class _Roller:
             begin, end = self.columns[place]
             shape = self.block[place].shape
             x = FUNCTIONS["reshape"].call(self.table[turn, begin:end], shape) if shape else self.table[turn, begin]
-            self.slots[slot] = _kept(x)
+            self.slots[slot] = valued(x)
         return self.slots[slot]
 
     def _handle(self, slot: int) -> Tensor:
         return handle_of(self._node(slot))
-
-    def _stacked(self, step: Step) -> Any:
-        """A stack of results of the loop, as a part of its table."""
-        inside = [x for x in step.operands if self._is_column(x)]
-        if len(inside) < _TURNS or step.attrs.get("axis"):
-            return None
-        return joined([self._column(*group) for group in self._groups(step.operands)])
 
     def _groups(self, slots: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The first slot, and how many there are, of the same result in consecutive iterations."""
@@ -389,10 +372,8 @@ class _Roller:
         taken = _gathered([step.attrs.get("index") for step in steps]) if source is not None else None
         if source is not None and taken is not None:
             return self._handle(source)[taken]
-        nodes = [
-            recorded(step.op, (self._node(step.operands[0] if source is None else source),), step.attrs)
-            for step in steps
-        ]
+        whole = [self._node(step.operands[0] if source is None else source) for step in steps]
+        nodes = [recorded(step.op, (x,), step.attrs) for step, x in zip(steps, whole, strict=True)]
         return FUNCTIONS["stack"].call([handle_of(x) for x in nodes])
 
     def _checks(self) -> list[tuple[Tensor, GuardCheck]]:
@@ -428,23 +409,13 @@ def _gathered(indices: list[Any]) -> Any:
     return (np.array(first), *rest) if not any(type(x) is int for x in rest) else None
 
 
-def _kept(x: Tensor) -> Node:
-    """The node of a value, which keeps it, as those of `recorded` do."""
-    x.node.value = x.value
-    return x.node
-
-
 def _body(inner: Program, shapes: list[list[Shape]], starts: list[list[Any]], width: int) -> Body:
     """The body of the loop, on three vectors, with the values that it was traced at."""
-    state, row, same = map(_vector, starts)
+    values = [[np.ravel(x.value if isinstance(x, Tensor) else x) for x in parts] for parts in starts]
+    state, row, same = [np.concatenate(parts) if parts else np.zeros(0) for parts in values]
     xs = [entered(example) for example in (state, row, same)]
     operands = [part for x, listed in zip(xs, shapes, strict=True) for part in split(x, listed)]
     y = joined([flat(x) for x in inlined(inner, operands)])
     program = optimised(extract([y], xs, ("state", "row", "same"), None), again=True)
     sizes = Sizes(len(state), len(row), len(same), width - len(state), 0)
     return Body(program, sizes, (state, row, same))
-
-
-def _vector(parts: Sequence[Any]) -> Array:
-    values = [x.value if isinstance(x, Tensor) else x for x in parts]
-    return np.concatenate([np.ravel(x) for x in values]) if values else np.zeros(0)

@@ -81,16 +81,17 @@ class Body:
     @cached_property
     def _is_exact(self) -> bool:
         """Whether the program of numbers gives every bit of that of arrays: all that it computes are numbers."""
-        return all(self._is_exact_step(step) for step in self.program.steps)
 
-    def _is_exact_step(self, step: Step) -> bool:
-        shapes = [*map(self.program.shape, step.operands)]
-        is_rounded_alike = step.op.operator is not None and step.op.operator.sign in ("+", "-", "*", "/")
-        if is_rounded_alike or not any((step.shape, *shapes)):
-            return True
-        if step.op.sums is not None:
-            return size_of(shapes[0]) < _PAIRWISE * max(size_of(step.shape), 1)
-        return step.op.moves_entries and step.op.reach != "mixed"  # BLAS adds in another order
+        def is_exact(step: Step) -> bool:
+            shapes = [*map(self.program.shape, step.operands)]
+            is_rounded_alike = step.op.operator is not None and step.op.operator.sign in ("+", "-", "*", "/")
+            if is_rounded_alike or not any((step.shape, *shapes)):
+                return True
+            if step.op.sums is not None:
+                return size_of(shapes[0]) < _PAIRWISE * max(size_of(step.shape), 1)
+            return step.op.moves_entries and step.op.reach != "mixed"  # BLAS adds in another order
+
+        return all(map(is_exact, self.program.steps))
 
     @cached_property
     def _step(self) -> Callable[..., Any]:
@@ -98,15 +99,9 @@ class Body:
         return Compiled(self.program).inside
 
     @cached_property
-    def _step_of_numbers(self) -> Callable[..., Any]:
-        """An iteration on numbers, where there is one."""
-        assert self.numbers is not None
-        return Compiled(self.numbers).inside
-
-    @property
     def step(self) -> Callable[..., Any]:
         """One iteration, as Python code: on numbers, if there is a program of numbers, else on the three vectors."""
-        return self._step if self.numbers is None else self._step_of_numbers
+        return self._step if self.numbers is None else Compiled(self.numbers).inside
 
     @cached_property
     def native(self) -> Repeated | None:
@@ -144,28 +139,22 @@ class Body:
         elif is_native and self.stepped is not None and self.stepped.run(start, rows, same, table, sums):
             pass
         elif self.numbers is not None and self._is_exact:
-            self._run_numbers(start, rows, same, table, sums)
+            step, size = self.step, self.sizes.state
+            numbers, given = start.tolist(), same.tolist()
+            for place, row in enumerate(rows.tolist()):
+                result = step(*numbers, *row, *given)
+                numbers = result[:size]
+                table[place] = result[:width]
+                if len(sums):
+                    sums += result[width:]
         else:
-            self._run_arrays(start, rows, same, table, sums)
-        return found
-
-    def _run_numbers(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
-        step, width, size = self._step_of_numbers, self.width, self.sizes.state
-        state, given = start.tolist(), same.tolist()
-        for place, row in enumerate(rows.tolist()):
-            result = step(*state, *row, *given)
-            state = result[:size]
-            table[place] = result[:width]
-            if len(sums):
+            step, state = self._step, start
+            for row, made in zip(rows, table, strict=True):
+                (result,) = step(state, row, same)
+                made[:] = result[:width]
                 sums += result[width:]
-
-    def _run_arrays(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
-        step, state = self._step, start
-        for row, made in zip(rows, table, strict=True):
-            (result,) = step(state, row, same)
-            made[:] = result[: self.width]
-            sums += result[self.width :]
-            state = made[: self.sizes.state]
+                state = made[: self.sizes.state]
+        return found
 
     def split(self, x: Any, count: int) -> tuple[Any, Any]:
         """The rows, and what is the same, of the operand."""
@@ -196,18 +185,29 @@ class Body:
 
 def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> tuple[Any, Any]:
     """The last state, and the results of all iterations, each along a new first axis: see the entry `scan`."""
-    first, data = Parts("the start", start), Parts("a row", rows, is_rows=True)
+    first, data = Parts(start), Parts(rows, is_rows=True)
     turns = _turns(data, count)
     if not turns:
         return start, ()
-    traced = _Traced(f, first, data)
-    body = traced.body
-    x = joined([first.packed(), data.packed(), *[flat(one) for one in traced.same]])
+    if not callable(f):
+        raise AgradError("type", f"scan needs a function of a state and a row, not {describe(f)}")
+    examples = [vector_of(first.packed()), vector_of(data.packed())[: data.size]]
+    result: list[Parts] = []
+
+    def called(state: Tensor, row: Tensor) -> Tensor:
+        both = _new_state(f(first.unpacked(state), data.unpacked(row)), first)
+        result.append(both[1])
+        made = joined([one.packed() for one in both])
+        return made if isinstance(made, Tensor) else tensor(made)
+
+    closed = closed_over("scan", called, examples, ("state", "row"), "in another iteration")
+    sizes = Sizes(first.size, data.size, len(closed.example), result[0].size, 0)
+    body = Body(settled("scan", closed.program), sizes, (examples[0], examples[1], closed.example))
+    x = joined([first.packed(), data.packed(), *[flat(one) for one in closed.same]])
     found = OPS["scanned"].call(x, body=body, count=turns)
-    width = body.sizes.state + body.sizes.out
-    table = FUNCTIONS["reshape"].call(found[: turns * width], (turns, width))
-    last = first.unpacked(table[turns - 1, : body.sizes.state])
-    return last, traced.results.unpacked(table[:, body.sizes.state :], turns)
+    table = FUNCTIONS["reshape"].call(found[: turns * body.width], (turns, body.width))
+    last = first.unpacked(table[turns - 1, : first.size])
+    return last, result[0].unpacked(table[:, first.size :], turns)
 
 
 def _turns(data: Parts, count: int | None) -> int:
@@ -227,39 +227,16 @@ def _turns(data: Parts, count: int | None) -> int:
     return found
 
 
-class _Traced:
-    """The body of a function, the structure of its results, and the values from outside that it uses."""
-
-    def __init__(self, f: Callable[..., Any], first: Parts, data: Parts) -> None:
-        if not callable(f):
-            raise AgradError("type", f"scan needs a function of a state and a row, not {describe(f)}")
-        examples = [vector_of(first.packed()), vector_of(data.packed())[: data.size]]
-
-        def called(state: Tensor, row: Tensor) -> Tensor:
-            return self._result(f, first, [first.unpacked(state), data.unpacked(row)])
-
-        found = closed_over("scan", called, examples, ("state", "row"), "in another iteration")
-        self.same, same = found.same, found.example
-        program = settled("scan", found.program)
-        sizes = Sizes(first.size, data.size, len(same), self.results.size, 0)
-        self.body = Body(program, sizes, (examples[0], examples[1], same))
-
-    def _result(self, f: Callable[..., Any], first: Parts, inputs: list[Any]) -> Tensor:
-        """The new state and the results of the first iteration, as one vector."""
-        pair = f(*inputs)
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise AgradError(
-                "type",
-                "the function of scan must return two values, the new state and a result; "
-                f"it returned {describe(pair)}",
-                fixes=[Hint("return state, ()   where there is no result")],
-            )
-        state = Parts("the new state", pair[0])
-        self.results = Parts("the result", pair[1])
-        if state.shapes != first.shapes:
-            there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
-            raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
-        if structure(pair[0]) != structure(first.value):
-            raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
-        made = joined([state.packed(), self.results.packed()])
-        return made if isinstance(made, Tensor) else tensor(made)
+def _new_state(pair: Any, first: Parts) -> tuple[Parts, Parts]:
+    """The new state and the results of an iteration. Raises AgradError where they do not fit to the first state."""
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        message = "the function of scan must return two values, the new state and a result"
+        fixes = [Hint("return state, ()   where there is no result")]
+        raise AgradError("type", f"{message}; it returned {describe(pair)}", fixes=fixes)
+    state, result = map(Parts, pair)
+    if state.shapes != first.shapes:
+        there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
+        raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
+    if structure(pair[0]) != structure(first.value):
+        raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
+    return state, result

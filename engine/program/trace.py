@@ -18,23 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
+from agrad.engine.core import graph
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import (
-    Guard,
-    Node,
-    collect,
-    collecting_later,
-    leaf,
-    leaves_of,
-    live,
-    new_node,
-    roots_of,
-    sharers,
-)
+from agrad.engine.core.graph import Guard, Node, collect, collecting_later, leaf, leaves_of, new_node, sharers
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
@@ -45,6 +35,8 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed
 from agrad.engine.program.passes import identified
 from agrad.engine.values import Shape, Value, coerce, describe, format_shape, np, shape_of
+
+Making: TypeAlias = Callable[[list[Tensor], list[Tensor]], list[Tensor]]
 
 
 def trace(
@@ -60,29 +52,17 @@ def trace(
         return extract(ys, xs, names, current().guard)
 
 
-def gradient_program(
-    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
-) -> Program:
-    """The same for its value and its gradients by the arguments at `wrt` (all): outputs (value, gradient, …).
-
-    Raises AgradError of kind `shape` where the result is not one number.
-    """
-    wrt = range(len(examples)) if wrt is None else wrt
-    values = [plain(x) for x in examples]
-    return gradient_of(trace(f, values, names, wrt), values, wrt)
-
-
 def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
     """The program of one number and its gradients, from the program of the number, by running it at some values.
 
     If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
     """
     sole(program)
-    with as_graph(program, values, wrt) as (results, xs):
-        y, *read = results
-        names = [given.name for given in program.inputs]
-        found = extract([y, *gradients(y, [xs[place] for place in wrt]), *read], xs, names, current().guard)
-    return checked(found, program.checks)
+
+    def made(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        return [results[0], *gradients(results[0], [xs[place] for place in wrt]), *results[1:]]
+
+    return checked(of_graph(program, values, wrt, made), program.checks)
 
 
 def sole(program: Program) -> None:
@@ -92,13 +72,10 @@ def sole(program: Program) -> None:
     _require_number(program.shape(program.outputs[0]))
 
 
-def _require_number(shape: tuple[int, ...]) -> None:
+def _require_number(shape: Shape) -> None:
     if shape:
-        raise AgradError(
-            "shape",
-            f"the result has shape {format_shape(shape)}: a gradient needs one number",
-            fixes=[Hint("sum the entries up")],
-        )
+        message = f"the result has shape {format_shape(shape)}: a gradient needs one number"
+        raise AgradError("shape", message, fixes=[Hint("sum the entries up")])
 
 
 def gradients(y: Tensor, xs: Sequence[Tensor], create_graph: bool = True) -> list[Tensor]:
@@ -115,19 +92,16 @@ def check_kept(
     `program` is that of the function at these values. Where plain data were read in it, and its result does not depend
     on an argument, the function is traced again to find out where they were read.
     """
-    if any(check.read is bits for check in program.checks) and not set(wrt) <= _behind(program):
+    if not any(check.read is bits for check in program.checks):
+        return
+    behind = {*program.outputs}
+    for place in reversed(range(len(program.steps))):
+        if program.first + place in behind:
+            behind.update(program.steps[place].operands)
+    if not set(wrt) <= behind:
         reads: list[tuple[Node, Any]] = []
         with traced(f, values, wrt, names, reads) as (ys, xs):
             refuse_lost("compile", f, ys, {place: xs[place] for place in wrt}, reads)
-
-
-def _behind(program: Program) -> set[int]:
-    """The slots that the outputs are computed from."""
-    found = {*program.outputs}
-    for place in reversed(range(len(program.steps))):
-        if program.first + place in found:
-            found.update(program.steps[place].operands)
-    return found
 
 
 @contextmanager
@@ -149,7 +123,13 @@ def traced(
     with recording():
         given = [entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
         xs = [bare(x.node, x.value) for x in given]
-        y = _called(f, given, xs, names, reads)
+        with scope(tracing=Tracing(xs, names), reads=reads):  # plain data that it reads from its arguments makes guards
+            try:
+                y = f(*given)
+            except ValueError as error:  # of NumPy, where an entry of an array was to hold a graph
+                if isinstance(error.__cause__, AgradError):
+                    raise error.__cause__ from None
+                raise
         results = y if isinstance(y, list) else [y]
         for one in results:
             if isinstance(one, tuple | list | str) or callable(one) or one is None:
@@ -157,23 +137,6 @@ def traced(
         for x in xs:
             check_unwritten(x.node)
         yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
-
-
-def _called(
-    f: Callable[..., Any],
-    given: Sequence[Tensor],
-    xs: Sequence[Tensor],
-    names: Sequence[str],
-    reads: list[tuple[Node, Any]] | None,
-) -> Any:
-    """The result of a function; plain data that it reads from its arguments makes guards."""
-    with scope(tracing=Tracing(xs, names), reads=reads):
-        try:
-            return f(*given)
-        except ValueError as error:  # of NumPy, where an entry of an array was to hold a graph
-            if isinstance(error.__cause__, AgradError):
-                raise error.__cause__ from None
-            raise
 
 
 def recording() -> scope:
@@ -204,6 +167,15 @@ def plain(x: object) -> Value:
     return value if isinstance(value, float) else np.ascontiguousarray(value)
 
 
+def of_graph(program: Program, values: Sequence[Value], places: Sequence[int], made: Making) -> Program:
+    """The program of what is made of the results of another, and of its inputs, as a graph at some values.
+
+    It is differentiated by the inputs at some places.
+    """
+    with as_graph(program, values, places) as (results, xs):
+        return extract(made(results, xs), xs, [given.name for given in program.inputs], current().guard)
+
+
 @contextmanager
 def as_graph(
     program: Program, values: Sequence[Value], wrt: Sequence[int]
@@ -216,12 +188,16 @@ def as_graph(
 
 def inlined(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:
     """A program computed on values with a graph: its outputs, and the slots that its checks read."""
-    for x in xs:
-        x.node.value = x.value  # which a node of an array does not keep unless it is saved
-    slots: list[Any] = [x.node for x in xs] + list(program.constants)
+    slots: list[Any] = [*map(valued, xs), *program.constants]
     for step in program.steps:
         slots.append(recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
     return [handle_of(slots[slot]) for slot in (*program.outputs, *[check.slot for check in program.checks])]
+
+
+def valued(x: Tensor) -> Node:
+    """The node of a value, which keeps it: that of an array does not unless it is saved."""
+    x.node.value = x.value
+    return x.node
 
 
 def recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -230,7 +206,7 @@ def recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     out = computed(op, values, attrs)
     if not any(type(x) is Node for x in operands):
         return out
-    return new_node(op, operands, attrs or None, out, shape_of(out), True in live(op, operands))
+    return new_node(op, operands, attrs or None, out, shape_of(out), True in graph.live(op, operands))
 
 
 def handle_of(x: Any) -> Tensor:
@@ -271,7 +247,7 @@ class _Extraction:
     def __init__(self, outputs: list[Node], inputs: list[Node], names: Sequence[str], chosen: Guard | None) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.given = set(inputs)
-        self.leaves = set().union(*(leaves_of(roots_of(x)) for x in inputs))
+        self.leaves = set().union(*(leaves_of(graph.roots_of(x)) for x in inputs))
         self.keys: dict[int, object] = {}
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
@@ -294,9 +270,8 @@ class _Extraction:
             if node.freed is not None:
                 raise freed_error(collect([node]), self.outputs[0], "compiled")
             if node.op is not None and node.op.role == "opaque":
-                raise AgradError(
-                    "guard", f"this cannot be compiled: {node.title} is a Function with a backward of its own"
-                )
+                what = f"{node.title} is a Function with a backward of its own"
+                raise AgradError("guard", f"this cannot be compiled: {what}")
             self.operands[node] = found = [self._resolve(x) if type(x) is Node else x for x in node.inputs]
             stack += [x for x in found if type(x) is Node and x not in self.operands]
             if node.guard is not None:
@@ -327,7 +302,9 @@ class _Extraction:
                 if source is None:
                     assert node.value is not None
                     return node.value
-                return _stopped(node, source)
+                stopped = new_node(OPS["stop"], (source,), None, source.value, source.shape, False)  # detached from it
+                stopped.seq, stopped.guard = node.seq, node.guard
+                return stopped
             check_unwritten(node)
             if node.op.role != "tied":
                 return node
@@ -354,26 +331,20 @@ class _Extraction:
         ordered = sorted(self.operands, key=lambda node: node.seq)
         slots: dict[Any, int] = {node: slot for slot, node in enumerate(self.inputs)}
         constants: list[Value] = []
-        place = self._place
+        of = self._place
         operands = [
-            [x if type(x) is Node else place(x, slots, constants) for x in self.operands[node]] for node in ordered
+            [x if type(x) is Node else of(x, slots, constants) for x in self.operands[node]] for node in ordered
         ]
         outputs = [self._place(self._resolve(node), slots, constants) for node in self.outputs]
         guards = self._about_inputs(ordered)
         first = len(self.inputs) + len(constants)
         slots.update((node, first + number) for number, node in enumerate(ordered))
-        return Program(
-            tuple(_named(self.names, [x.shape for x in self.inputs])),
-            tuple(constants),
-            tuple(
-                [
-                    Step(node.op, tuple([slots[x] for x in xs]), node.attrs or {}, node.shape)  # type: ignore[arg-type]
-                    for node, xs in zip(ordered, operands, strict=True)
-                ]
-            ),
-            tuple([slots[x] for x in outputs]),
-            tuple([GuardCheck(slots[self._resolve(g.node)], g.read, g.outcome, g.text) for g in guards]),  # type: ignore[arg-type]
-        )
+        inputs = tuple(_named(self.names, [x.shape for x in self.inputs]))
+        pairs: Any = zip(ordered, operands, strict=True)
+        steps = [Step(node.op, tuple([slots[x] for x in xs]), node.attrs or {}, node.shape) for node, xs in pairs]
+        reads: Any = [(slots[self._resolve(one.node)], one) for one in guards if one.node is not None]
+        checks = [GuardCheck(slot, one.read, one.outcome, one.text) for slot, one in reads]
+        return Program(inputs, tuple(constants), tuple(steps), tuple([slots[x] for x in outputs]), tuple(checks))
 
     def _place(self, x: Any, slots: dict[Any, int], constants: list[Value]) -> Any:
         """The key of an operand: its node, or the constant."""
@@ -405,32 +376,20 @@ class _Extraction:
         return found
 
 
-def _stopped(alias: Node, source: Node) -> Node:
-    """What was detached from a value, with its record."""
-    node = new_node(OPS["stop"], (source,), None, source.value, source.shape, False)
-    node.seq, node.guard = alias.seq, alias.guard
-    return node
-
-
 def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
-    leaf = behind.spell() if behind is not None else "an input"
-    return AgradError(
-        "guard",
-        f"this cannot be compiled: {name} was computed from {leaf} without recording",
-        labels=[Label(origin, "cut off here")] if origin is not None else [],
-        fixes=[Hint("compute it without detach and outside no_grad")],
-    )
+    message = f"{name} was computed from {behind.spell() if behind is not None else 'an input'} without recording"
+    labels = [Label(origin, "cut off here")] if origin is not None else []
+    fixes = [Hint("compute it without detach and outside no_grad")]
+    return AgradError("guard", f"this cannot be compiled: {message}", labels=labels, fixes=fixes)
 
 
 def check_unwritten(node: Node) -> None:
     """Refuse a value that is no longer the result of its operation."""
     if rewritten(node) and node.storage is not None and not node.storage.successor:
-        raise AgradError(
-            "guard",
-            f"this cannot be compiled: {node.spell()} was written to without recording",
-            labels=[Label(node.origin, "computed here")] if node.origin is not None else [],
-            fixes=[Hint("write to it outside no_grad, or make a new value")],
-        )
+        labels = [Label(node.origin, "computed here")] if node.origin is not None else []
+        fixes = [Hint("write to it outside no_grad, or make a new value")]
+        message = f"this cannot be compiled: {node.spell()} was written to without recording"
+        raise AgradError("guard", message, labels=labels, fixes=fixes)
 
 
 def _named(names: Sequence[str], shapes: Sequence[Shape]) -> Iterator[Input]:

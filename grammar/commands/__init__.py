@@ -6,11 +6,11 @@ read the table. From outside, import from here or from `registry`; importing thi
 files are imported when they are asked for. A command hands its results to the session, and prints nothing.
 """
 
-from agrad.engine.lazy import lazy
 from agrad.grammar.commands.registry import COMMANDS, Call, Command
 from agrad.grammar.syntax.keywords import SHAPES
+from agrad.lazy import lazy
 
-__getattr__ = lazy(__name__, "check", "gradients", "info", "session", "time")
+__getattr__ = lazy(__name__)
 
 __all__ = ["COMMANDS", "Call", "Command"]
 

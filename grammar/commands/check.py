@@ -9,7 +9,7 @@ from agrad.engine.autodiff.gradcheck import claimed, compare
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.values import Value
-from agrad.grammar.results import Checked, Result
+from agrad.grammar.results import Checked, unheard
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
@@ -32,7 +32,7 @@ def check(
     """
     code = compile_expression(expression)
     emit, last, precision = session.emit, session.last, session.settings.precision
-    session.emit = _unheard
+    session.emit = unheard
     try:
         report = compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
     except AgradError as error:
@@ -83,7 +83,3 @@ def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
         labels=[Label(expression.span)],
         notes=[] if claims_only else ["detach and no_grad do not affect the differences"],
     )
-
-
-def _unheard(result: Result) -> None:
-    """The listener while a function is checked: results are dropped."""

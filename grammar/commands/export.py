@@ -15,7 +15,7 @@ from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
 from agrad.grammar.files import beside, write_text
-from agrad.grammar.results import Printed
+from agrad.grammar.results import Printed, unheard
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.syntax import ast
 
@@ -33,7 +33,6 @@ _FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}
     "gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js, "
     ".py or .ag; .tex are formulas in LaTeX.",
     'def f(x, y) = x**2*sin(y)\nexport f to "f.c"',
-    changes="nothing",
     forms='export d to "d.c" [hessian]',
     operands=Operands(has_graph, others=True),
     options={
@@ -75,7 +74,7 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
     if isinstance(value, Closure):
         names = list(value.definition.parameters)
         examples = [_POINT] * len(names)
-        emit, session.emit = session.emit, lambda result: None  # it runs once or more for each path
+        emit, session.emit = session.emit, unheard  # it runs once or more for each path
         try:
             programs = export.derive.paths(value, examples, names)
         finally:
@@ -89,12 +88,9 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
             "grad", f"{text} depends on no leaf", fixes=[Hint("make a leaf with var, and compute it again")]
         )
     given = [bare(node) for node in leaves]
-    program = extract([bare(root)], given, [_name(node.name, place) for place, node in enumerate(leaves)])
+    names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
+    program = extract([bare(root)], given, names)
     return export.derive.derived(program, [plain(x) for x in given], range(len(leaves)), order)
-
-
-def _name(name: str | None, place: int) -> str:
-    return name if name and name.isidentifier() else f"x{place}"
 
 
 @command(
@@ -103,7 +99,6 @@ def _name(name: str | None, place: int) -> str:
     "Writes what y is computed by as one expression of the leaves and of the names that have no value, with like terms "
     "collected, and its derivatives. `formula grad(y, x)` writes the derivative alone.",
     "formula x**2*sin(x) wrt x",
-    changes="nothing",
     forms="formula y [wrt x] [as latex]",
     operands=EXPRESSION,
     options={

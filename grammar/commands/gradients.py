@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine import inspect
-from agrad.engine.autodiff import hooks
+from agrad.engine.autodiff import reverse
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, options_of, step
 from agrad.engine.core.arguments import number_of
@@ -16,14 +16,14 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import fit
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
-from agrad.grammar.commands.registry import Call, Keyword, Option, command, graphed
+from agrad.grammar.commands.registry import Call, Keyword, Option, all_graphed, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Printed, Table, text_of
-from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.values.lists import parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -35,9 +35,7 @@ def _check_backward(call: Call) -> None:
     others = [word for word in call.options if word not in ("as", "seed")]
     if form is None or (form == "pytorch" and not others):
         return
-    written, start = call.option("as"), f"backward {call.operand(0).span.text}"
-    labels = [Label(written.span)] if written is not None else []
-    fixes = [f"{start} as pytorch"]
+    labels, fixes = call.labels("as"), [f"backward {call.operand(0).span.text} as pytorch"]
     if form != "pytorch":
         raise AgradError("name", f"backward … as {form} is not known", labels=labels, fixes=fixes)
     message = f"{others[0]} has no effect: as pytorch changes nothing"
@@ -103,15 +101,10 @@ def _backward(session: Session, call: Call) -> None:
     operands=COMPUTED,
 )
 def _retain(session: Session, call: Call) -> None:
-    for position in range(len(call.values)):
-        value = graphed(call, position)
+    for value, written in zip(all_graphed(call), call.node.operands, strict=True):
         if not value.requires_grad:
-            name = call.operand(position).span.text
-            raise AgradError(
-                "grad",
-                f"{name} has no gradient to retain: it does not require grad",
-                labels=[Label(call.operand(position).span)],
-            )
+            message = f"{written.span.text} has no gradient to retain: it does not require grad"
+            raise AgradError("grad", message, labels=[Label(written.span)])
         value.retain_grad()
 
 
@@ -131,7 +124,7 @@ def _watch(session: Session, call: Call) -> None:
     if not value.requires_grad:
         raise no_grad_error(value.node)
     if "off" in call.options:
-        hooks.clear(value)
+        reverse.clear_hooks(value)
         return
     change = call.options.get("as")
     if change is not None and not callable(change):
@@ -145,7 +138,7 @@ def _watch(session: Session, call: Call) -> None:
         session.emit(Printed(f"gradient of {name} = {shown}{then}"))
         return found
 
-    hooks.register_hook(value, show)
+    reverse.register_hook(value, show)
 
 
 @command(
@@ -153,14 +146,12 @@ def _watch(session: Session, call: Call) -> None:
     "grad a …",
     "Shows gradients and the terms of their sums, or why there is none.",
     "var a = 3; backward a**2; grad a",
-    changes="nothing",
     forms="grad a b",
     operands=GRADIENTS,
 )
 def _grad(session: Session, call: Call) -> None:
-    for position, value in enumerate(call.values):
-        name = call.operand(position).span.text
-        session.emit(gradient_of(name, value, session))
+    for written, value in zip(call.node.operands, call.values, strict=True):
+        session.emit(gradient_of(written.span.text, value, session))
 
 
 def gradient_of(name: str, value: Any, session: Session) -> Gradient:
@@ -208,16 +199,11 @@ def why_none(name: str, value: Tensor) -> str:
 )
 def _zero_grad(session: Session, call: Call) -> None:
     if call.values:
-        targets = [graphed(call, position) for position in range(len(call.values))]
+        targets = all_graphed(call)
     else:
         targets = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
     for target in targets:
         target.clear_grad()
-
-
-def _options_after(method: str) -> dict[str, str]:
-    """The options of an optimiser, as they are typed, with their defaults."""
-    return {f"{name}=": f"{default:g} by default" for name, default in options_of(method).items()}
 
 
 def _check_step(call: Call) -> None:
@@ -246,13 +232,16 @@ def _check_step(call: Call) -> None:
     operands=LEAVES,
     choices=lambda: dict.fromkeys(STEPS, "optimiser"),
     keywords={"lr": Keyword("lr=0.1", "rate")},
-    after=lambda: {method: _options_after(method) for method in STEPS},
+    after=lambda: {
+        method: {f"{name}=": f"{default:g} by default" for name, default in options_of(method).items()}
+        for method in STEPS
+    },
     check=_check_step,
 )
 def _step(session: Session, call: Call) -> None:
     options = dict(call.options)
     method = options.pop("method")
-    leaves = [graphed(call, position) for position in range(len(call.values))]
+    leaves = all_graphed(call)
     rates = {name: number_of(f"step {method}", name, value) for name, value in options.items()}
     step(method, leaves, **rates)
 
@@ -272,7 +261,6 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     "check f(x) [wrt x y]",
     "Compares exact derivatives with differences, entry by entry; a mismatch is an error.",
     "var x = 3; check x**2*sin(x)",
-    changes="nothing",
     forms="check f(x), or check f(x, y) wrt x",
     operands=CALLED,
     options={"wrt": Option("only for these leaves", LEAVES)},
@@ -289,13 +277,12 @@ def _check(session: Session, call: Call) -> None:
     "explain d [wrt a b]",
     "The chain rule with numbers: what each path from a leaf to d contributes, the largest first.",
     "var a = 3; d = a**2*2; explain d",
-    changes="nothing",
     forms="explain d, or explain d wrt a b",
     operands=EXPRESSION,
     options={"wrt": Option("only from these leaves", LEAVES)},
 )
 def _explain(session: Session, call: Call) -> None:
-    root, *leaves = [graphed(call, position) for position in range(len(call.values))]
+    root, *leaves = all_graphed(call)
     with scope(anomalies=False):  # it shows where they are
         found = inspect.explain.explain(root, leaves or None, name=call.operand(0).span.text)
     session.emit(Table(found.text(session.settings.precision, session.settings.columns)))

@@ -14,7 +14,7 @@ from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
+from agrad.grammar.commands.registry import Call, Operands, Option, all_graphed, command, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
@@ -73,7 +73,6 @@ def _check_form(call: Call) -> None:
     "`depth`: at most so many operations back; "
     "`from`: only what is between these values and d; `to`: into a file, whose extension gives the form.",
     "var a = 3; d = a**2*2; graph d",
-    changes="nothing",
     forms=f'graph d [vs e] [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     operands=COMPUTED,
     options={
@@ -89,15 +88,16 @@ def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
 
     def picture(form: str) -> str | bytes:
+        compared = call.option("vs")
         return drawn(
-            [graphed(call, position) for position in range(len(call.values))],
+            all_graphed(call),
             _typed(call),
             form,
             session.settings,
             depth=None if depth is None else int(depth),
             since=_listed(call, "from"),
             other=_listed(call, "vs"),
-            others=_typed_after(call, "vs"),
+            others=[item.span.text for item in compared.items] if isinstance(compared, ast.Tuple) else [],
             session=session,
         )
 
@@ -125,31 +125,26 @@ def _form(call: Call, forms: list[str]) -> str:
         return ENDINGS[ending]
     name, wanted = " ".join(_typed(call)), form or ending[1:]
     if form in PICTURES:
+        operand = call.operand(0)
         raise AgradError(
             "name",
             f"a graph as {form} is written to a file",
-            labels=_labels(call, "as"),
-            fixes=[f'graph {name} to "{_file_name(call)}.{form}"'],
+            labels=call.labels("as"),
+            fixes=[f'graph {name} to "{operand.id if isinstance(operand, ast.Name) else "graph"}.{form}"'],
         )
     fixes = [f"graph {name} as {close}" for close in suggest(wanted, forms)]
     listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
     if form is not None:
         raise AgradError(
-            "name", f"a graph is not shown as {form}; the forms are {listed}", labels=_labels(call, "as"), fixes=fixes
+            "name", f"a graph is not shown as {form}; the forms are {listed}", labels=call.labels("as"), fixes=fixes
         )
     raise AgradError(
         "file",
         f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}",
-        labels=_labels(call, "to"),
+        labels=call.labels("to"),
         notes=[f"without one of these, say {listed}"],
         fixes=fixes,
     )
-
-
-def _file_name(call: Call) -> str:
-    """A name for a file: that of the value, if it has one."""
-    operand = call.operand(0)
-    return operand.id if isinstance(operand, ast.Name) else "graph"
 
 
 def _typed(call: Call) -> list[str]:
@@ -218,13 +213,8 @@ def _contradiction(call: Call, told: str) -> AgradError:
         :1
     ]
     return AgradError(
-        "file", f"{path} means {told} by its extension, and {form} by `as`", labels=_labels(call, "to"), fixes=fixes
+        "file", f"{path} means {told} by its extension, and {form} by `as`", labels=call.labels("to"), fixes=fixes
     )
-
-
-def _labels(call: Call, option: str) -> list[Label]:
-    written = call.option(option)
-    return [Label(written.span)] if written is not None else []
 
 
 def _listed(call: Call, word: str) -> list[Tensor]:
@@ -236,19 +226,12 @@ def _listed(call: Call, word: str) -> list[Tensor]:
     return [with_graph(value, item, f"graph … {word}") for value, item in zip(values, written.items, strict=True)]
 
 
-def _typed_after(call: Call, word: str) -> list[str]:
-    """The values after an option as typed."""
-    written = call.option(word)
-    return [item.span.text for item in written.items] if isinstance(written, ast.Tuple) else []
-
-
 @command(
     "graphs",
     "graphs",
     "Lists the graphs that live: their nodes, what they save, and what keeps them: a name, a gradient, a hook, a "
     "branch, undo. Values that share an operation have one graph.",
     "var a = 3; d = a**2*2; e = a + 1; graphs",
-    changes="nothing",
     logged=False,
 )
 def _graphs(session: Session, call: Call) -> None:
@@ -264,14 +247,13 @@ def _graphs(session: Session, call: Call) -> None:
     "info x …",
     "Describes a value: what it is, its shape, gradient and graph, what refers to it, and how often it was written.",
     "var x = 2; y = x**2; info x y",
-    changes="nothing",
     forms="info x",
     operands=Operands(has_graph, others=True),
     logged=False,
 )
 def _info(session: Session, call: Call) -> None:
-    for position, value in enumerate(call.values):
-        session.emit(Table(commands.info.describe(call.operand(position).span.text, value, session), True))
+    for written, value in zip(call.node.operands, call.values, strict=True):
+        session.emit(Table(commands.info.describe(written.span.text, value, session), True))
 
 
 @command(
@@ -321,7 +303,7 @@ def _switch(settings: Settings, name: str, value: bool | str) -> None:
     options={"with": Option("new data for leaves first", Operands(is_leaf, given="=…"))},
 )
 def _forward(session: Session, call: Call) -> None:
-    roots = [graphed(call, position) for position in range(len(call.values))]
+    roots = all_graphed(call)
     for name, written in call.node.options:
         assert written is not None
         leaf = _leaf(session, call, name, written.span)

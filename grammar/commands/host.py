@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Result
-from agrad.grammar.runtime.calls import Host
+from agrad.grammar.runtime.machine import Host
 
 if TYPE_CHECKING:
     from agrad.engine.core.context import Context
@@ -34,6 +34,9 @@ class Session(Host, Protocol):
 
     def include(self, source: Source) -> None:
         """Run the statements of another script as a part of the one that is running."""
+
+    def limit(self, name: str, amount: float) -> None:
+        """Set one of the limits of statements."""
 
     def forget(self) -> None:
         """Go back to the state of a new session, as a part of the statement that is running."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.autodiff.hooks import HOOKED
+from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.graph import Node, collect, sharers
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable, out_of_date
@@ -18,8 +18,10 @@ from agrad.grammar import runtime
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
-from agrad.grammar.runtime.builtins import Closure, parts_of
-from agrad.grammar.runtime.graph_fixes import explain
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.fixes import explain
+from agrad.grammar.values.lists import parts_of
+from agrad.lazy import rare
 
 if TYPE_CHECKING:
     from agrad.engine.inspect.rows import GraphRows
@@ -54,7 +56,11 @@ def describe(name: str, value: Any, session: Session) -> str:
 def _facts(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
     """All about a value with a graph, each fact with its label."""
     facts = [(name, _origin(value.node)), *_data(name, value, session)]
-    return facts + (_graph(value, session) if value.node.op else _own(value, session))
+    if value.node.op:
+        return facts + _graph(value, session)
+    whose = "shared" if len(sharers(value.node)) > 1 else "its own"
+    memory = f"{format_bytes(held(value).leaves)}, {whose}"
+    return [*facts, ("memory", memory), ("kept by", _kept_by(value.node, session))]
 
 
 def tell_of_nodes(graph: GraphRows, session: Session) -> None:
@@ -65,7 +71,11 @@ def tell_of_nodes(graph: GraphRows, session: Session) -> None:
     def function_of(origin: Origin) -> str | None:
         if not isinstance(origin, Span):
             return None
-        around = [(span.end - span.start, name) for name, span in functions if _is_within(origin, span)]
+        around = [
+            (span.end - span.start, name)
+            for name, span in functions
+            if origin.source is span.source and span.start <= origin.start and origin.end <= span.end
+        ]
         return min(around)[1] if around else None
 
     def facts_of(node: Node) -> list[tuple[str, str]]:
@@ -84,17 +94,11 @@ def _functions(session: Session) -> Iterator[tuple[str, Closure]]:
             yield from ((name, method) for method in runtime.objects.methods_of(value))
 
 
-def _is_within(origin: Span, span: Span) -> bool:
-    return origin.source is span.source and span.start <= origin.start and origin.end <= span.end
-
-
 def _fact(label: str, text: str, margin: int, width: int | None) -> str:
     """A label and, after it, a text: on several lines where the terminal is too narrow for one."""
     lines = [text]
     if width is not None and len(text) > width - margin:
-        import textwrap  # here, since few texts are so long
-
-        lines = textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
+        lines = rare.textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
     if len(label) > margin - 2:
         lines.insert(0, "")
     first, *rest = lines
@@ -136,12 +140,6 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
         ("grad", gradient if value.grad is None else truncate(gradient.replace("\n", ""), _VALUE)),
         ("grad_fn", "none" if function is None else repr(function)),
     ]
-
-
-def _own(value: Tensor, session: Session) -> list[tuple[str, str]]:
-    """The memory of a leaf, and what keeps it."""
-    whose = "shared" if len(sharers(value.node)) > 1 else "its own"
-    return [("memory", f"{format_bytes(held(value).leaves)}, {whose}"), ("kept by", _kept_by(value.node, session))]
 
 
 def _shared(node: Node, session: Session) -> str:
@@ -285,7 +283,11 @@ def list_names(session: Session) -> str:
     stale = out_of_date(collect(nodes)) if nodes else set()
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
-    lines = align([_cut(*cell) for cell in zip(row, widths, _CUTS, strict=True)] for row in rows)
+    # None is wider than its column, and there are none in a column that is left out.
+    cut = (
+        [how(cell, width) if width else "" for cell, width, how in zip(row, widths, _CUTS, strict=True)] for row in rows
+    )
+    lines = align(cut)
     if session.steps.told:
         lines.append(f"undo keeps {session.steps.told}")
     return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
@@ -325,11 +327,6 @@ def _fitted(widths: list[int], width: int) -> list[int]:
         widths[column] -= spare
         total -= spare
     return widths
-
-
-def _cut(cell: str, width: int, how: Callable[[str, int], str]) -> str:
-    """A cell that is no wider than its column; none in a column that is left out."""
-    return how(cell, width) if width else ""
 
 
 def shortened(text: str, width: int) -> str:

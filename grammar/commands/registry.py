@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NoGraph
-from agrad.engine.lazy import Rows
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
+from agrad.lazy import Rows
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -46,6 +46,11 @@ class Call(Struct):
     def option(self, name: str) -> ast.Expr | None:
         """The value of an option as written; None if it has none, or is not given."""
         return dict(self.node.options).get(name)
+
+    def labels(self, name: str) -> list[Label]:
+        """The place of the value of an option, for an error."""
+        written = self.option(name)
+        return [Label(written.span)] if written is not None else []
 
     def choice(self, name: str, usual: str) -> str:
         """The word after an option that has choices. Raises AgradError of kind `name` for one that is none of them."""
@@ -150,7 +155,7 @@ COMMANDS: Rows[Command] = Rows()
 
 
 def command(
-    word: str, usage: str, help: str, example: str, *, changes: Changes, forms: str = "", **facts: Any
+    word: str, usage: str, help: str, example: str, *, changes: Changes = "nothing", forms: str = "", **facts: Any
 ) -> Callable[[Handler], Handler]:
     """Decorator: put a command into the table.
 
@@ -195,6 +200,11 @@ def of(statement: ast.Statement) -> Command | None:
 def graphed(call: Call, position: int) -> Tensor:
     """An operand that has to be a value of the engine. Raises AgradError of kind `grad`."""
     return with_graph(call.values[position], call.operand(position), call.node.word)
+
+
+def all_graphed(call: Call) -> list[Tensor]:
+    """All operands, each a value of the engine. Raises AgradError of kind `grad`."""
+    return [graphed(call, position) for position in range(len(call.values))]
 
 
 def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.lazy import pattern
 from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar import commands
@@ -22,6 +19,7 @@ from agrad.grammar.results import Printed, Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
 from agrad.grammar.session.inputs import load
 from agrad.grammar.session.log import again, lines_of, redo
+from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -43,7 +41,6 @@ add(  # without a handler: the machine runs the block
     "vars",
     "Lists all names, with their shapes and kinds.",
     "var a = 3; k = 2; vars",
-    changes="nothing",
     logged=False,
 )
 def _vars(session: Session, call: Call) -> None:
@@ -63,9 +60,7 @@ def _check_limits(call: Call) -> None:
         if name not in _LIMITS:
             message = f"there is no limit {name}; the limits are {', '.join(_LIMITS)}"
             likely = [_fix(known) for known in suggest(name, _LIMITS)]
-            written = call.option(name)
-            labels = [Label(written.span)] if written is not None else []
-            raise AgradError("name", message, labels=labels, fixes=likely or ["limit   shows the limits"])
+            raise AgradError("name", message, labels=call.labels(name), fixes=likely or ["limit   shows the limits"])
 
 
 def _fix(name: str) -> str:
@@ -88,15 +83,7 @@ def _limit(session: Session, call: Call) -> None:
     if not call.options:  # a name of the user is not a command
         session.emit(Table(_limits(session)) if known is None else Shown(known))
     for name, value in call.options.items():
-        written = call.option(name)
-        labels = [Label(written.span)] if written is not None else []
-        amount = _amount(name, value, labels)
-        watch = session.watch
-        change = watch.allow if name == "memory" else partial(setattr, watch, name)
-        log = current().undo_log
-        if log is not None:
-            log.remember((id(watch), name), partial(change, getattr(watch, name)))
-        change(amount)
+        session.limit(name, _amount(name, value, call.labels(name)))
 
 
 def _amount(name: str, value: Any, labels: list[Label]) -> float:
@@ -160,7 +147,6 @@ def _load(session: Session, call: Call) -> None:
     "help [word]",
     "Explains a command or a function; alone, lists all of them.",
     "help backward",
-    changes="nothing",
     forms="help, or help sin",
     logged=False,
 )
@@ -174,7 +160,7 @@ def _help(session: Session, call: Call) -> None:
     session.emit(Table(helps.help.fitted(text, session.settings.width)))
 
 
-@command("quit", "quit", "Ends the session.", "quit", changes="nothing", ends=True)
+@command("quit", "quit", "Ends the session.", "quit", ends=True)
 def _quit(session: Session, call: Call) -> None:
     raise Quit
 
@@ -211,7 +197,6 @@ def called(names: list[str]) -> str:
     "Lists the statements in effect, or those of the last lines, with the numbers of their lines. Those that failed, "
     "were undone or changed nothing are left out.",
     "x = 2; y = x**2; history",
-    changes="nothing",
     forms="history, or history 9",
     logged=False,
     needs="log",
@@ -246,17 +231,12 @@ def _again(session: Session, call: Call) -> None:
     if _is_name(session, call):
         return
     _entries(session, call)
-    typed = session.record.typed.items()
-    last = max((number for number, text in typed if number < _line(call) and not _STEP.match(text)), default=0)
+    typed, line = session.record.typed.items(), call.span.source.position(call.span.start)[0]
+    last = max((number for number, text in typed if number < line and not _STEP.match(text)), default=0)
     numbers = [int(value) for value in call.values] or [last]
     if not numbers[0]:
         raise AgradError("name", "again: nothing was typed before this", labels=[Label(call.span)])
     again(session, numbers[0], numbers[-1], call.span)
-
-
-def _line(call: Call) -> int:
-    """The number of the line that a command is on."""
-    return call.span.source.position(call.span.start)[0]
 
 
 def _is_name(session: Session, call: Call) -> bool:
@@ -295,7 +275,6 @@ def _redo(session: Session, call: Call) -> None:
     "and graphs as pictures where the extra `plot` is installed. A file that save did not write, or that has changed "
     "since, is not overwritten.",
     'fails file: save "nowhere/session.ag"',
-    changes="nothing",
     operands=FILE,
     logged=False,
     needs="log",

@@ -145,14 +145,12 @@ def _account(what: str, number: float, noise: float, iterations: int) -> str:
     return f"{what} {size}, {iterations} iteration{'s' if iterations != 1 else ''}"
 
 
-def _methods() -> dict[str, str]:
-    """The words of the methods, each with what it is."""
-    return {word: f"the method {name} of SciPy" for word, name in METHODS.items()}
-
-
 _OPTIONS = {
     "over": Option("the leaves that change", LEAVES),
-    "method": Option("newton, krylov, bfgs, lbfgs or cg", choices=_methods),
+    "method": Option(
+        "newton, krylov, bfgs, lbfgs or cg",
+        choices=lambda: {word: f"the method {name} of SciPy" for word, name in METHODS.items()},
+    ),
     "until": Option("the slope at which to stop, relative to that at the start", VALUE),
 }
 

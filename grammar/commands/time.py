@@ -20,7 +20,7 @@ from agrad.engine.core.versions import mark_written
 from agrad.engine.program.replay import forward
 from agrad.engine.text import align
 from agrad.engine.values import format_number, np
-from agrad.grammar.results import Result, Table
+from agrad.grammar.results import Table, unheard
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
@@ -47,7 +47,7 @@ def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
     """
     session, emit = machine.session, machine.session.emit
     runs: list[Run] = []
-    session.emit = _unheard
+    session.emit = unheard
     try:
         roots = _measured(machine, frame, code, runs)
         rows = _rows(runs, roots)
@@ -55,10 +55,6 @@ def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
         session.emit = emit
     machine.run_inside(code, frame)
     session.emit(Table("\n".join(rows)))
-
-
-def _unheard(result: Result) -> None:
-    """Drop the output of the repetitions."""
 
 
 def _measured(machine: Machine, frame: Frame, code: Code, runs: list[Run]) -> list[Node]:

@@ -24,7 +24,6 @@ FORMS = {
     "budget y [order 2] [samples 1e6] [coverage 0.95] [as json|csv|latex]",
     "Shows what each uncertain value contributes to the uncertainty of y.",
     "m = 2.0 ± 0.1; h = 3.00(5); budget 9.81*m*h",
-    changes="nothing",
     operands=EXPRESSION,
     options={
         "order": Option("2 adds the terms of the second order, and the bias", VALUE),

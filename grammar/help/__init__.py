@@ -5,6 +5,6 @@
 of commands and functions, and nothing else in grammar/ imports it but the command `help`.
 """
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
-__getattr__ = lazy(__name__, "completion", "help", "used_names")
+__getattr__ = lazy(__name__)

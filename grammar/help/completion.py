@@ -11,7 +11,6 @@ from typing import Any
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS, REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.lazy import pattern
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
@@ -27,14 +26,12 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Token
 from agrad.grammar.syntax.parser import followers
+from agrad.lazy import pattern
 
 _WORD = pattern(r"[^\W\d]\w*$")
 _COLUMN = pattern(r"""([^\W\d]\w*)\[(?:[^\[\]"']*,)?\s*\[?(?:"[^"]*",\s*)*["']([^"'\n]*)$""")  # t["spe, t[:, "spe
-_LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
-_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
-_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # The words that have their own terminal, which is named after them.
 _TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
 _INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
@@ -107,13 +104,13 @@ class _Place:
         self.statement: list[Token] = []
         self.open: list[list[Token]] = []  # for each open bracket, the tokens before it and inside it
         for token in read:
-            if token.type in _OPENERS:
+            if token.type in OPENERS:
                 self.open.append([*self.statement[-3:], token])
-            elif token.type in _CLOSERS and self.open:
+            elif token.type in CLOSING and self.open:
                 self.open.pop()
             elif self.open:
                 self.open[-1].append(token)
-            ends = token.type in _LINE_ENDS or (token.type == "_COLON" and not self.open)
+            ends = token.type in STARTS or (token.type == "_COLON" and not self.open)
             self.statement = [] if ends else [*self.statement[-200:], token]
 
     @property
@@ -291,7 +288,7 @@ class _Place:
     def keywords(self) -> Iterator[Candidate]:
         """The arguments, by name, of the call that is being typed."""
         inside = self.open[-1]
-        opener = next(place for place, token in reversed([*enumerate(inside)]) if token.type in _OPENERS)
+        opener = next(place for place, token in reversed([*enumerate(inside)]) if token.type in OPENERS)
         called, there = inside[:opener], set(inside[opener:])
         if self.previous not in ("LPAR", "_COMMA") or inside[opener].type != "LPAR" or not called:
             return
@@ -340,14 +337,11 @@ def _columns(value: Table) -> Iterator[Candidate]:
     """What may follow the point after a table: its columns, and what arrays have."""
     for name in value.columns:
         if name.isidentifier():
-            yield Candidate(name, meaning=_told_of(value, name))
+            kind = "texts" if isinstance(column(value, name), Texts) else "numbers"
+            yield Candidate(name, meaning=f"column of {kind}")
     yield Candidate("columns", meaning="the names of the columns")
     for name in ("shape", "T"):
         yield Candidate(name, meaning=words.ATTRIBUTES[name])
-
-
-def _told_of(value: Table, name: str) -> str:
-    return f"column of {'texts' if isinstance(column(value, name), Texts) else 'numbers'}"
 
 
 def _parameters(name: str, is_method: bool, session: Session) -> dict[str, str]:

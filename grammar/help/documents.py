@@ -115,7 +115,8 @@ def language_page() -> str:
 
 
 def _statements() -> Iterator[str]:
-    yield f"```text\n{_unindented(STATEMENTS)}\n```\n"
+    statements = "\n".join(line.removeprefix("  ") for line in STATEMENTS.split("\n"))
+    yield f"```text\n{statements}\n```\n"
     for word, text in STATEMENT_HELP.items():
         usage, _, meaning = text.partition("\n")
         yield f"### {escaped(word)}\n\n```text\n{usage}\n```\n\n{prose(_joined(meaning))}\n"
@@ -187,10 +188,6 @@ def _terminals(text: str) -> dict[str, str]:
 def _joined(text: str) -> str:
     """Lines as one."""
     return " ".join(text.split())
-
-
-def _unindented(text: str) -> str:
-    return "\n".join(line.removeprefix("  ") for line in text.split("\n"))
 
 
 # The kinds of errors: docs/errors.md. Its programs are run when it is made.
@@ -371,17 +368,11 @@ def _row(name: str, here: str) -> str:
 
 
 def _names() -> Iterator[str]:
-    yield from (
-        "## Other names",
-        "",
-        "Names of functions, and of methods of a value.",
-        "",
-        "| PyTorch or NumPy | agrad |",
-        "|---|---|",
-    )
+    head = "| PyTorch or NumPy | agrad |", "|---|---|"
+    yield from ("## Other names", "", "Names of functions, and of methods of a value.", "", *head)
     for name, ours in sorted(RENAMED.items()):
         yield f"| `{name}` | `{ours}` |"
-    yield from ("", "Of arguments:", "", "| PyTorch or NumPy | agrad |", "|---|---|")
+    yield from ("", "Of arguments:", "", *head)
     for name, ours in ALIASES.items():
         yield f"| `{name}=` | `{ours}=` |"
     yield from ("", "With PyTorch's meaning only under the full name:", "")
@@ -390,12 +381,8 @@ def _names() -> Iterator[str]:
 
 
 def _methods() -> Iterator[str]:
-    yield from (
-        "## Methods and attributes",
-        "",
-        "Every function of one value is also a method of it. The other methods are:",
-        "",
-    )
+    told = "Every function of one value is also a method of it. The other methods are:"
+    yield from ("## Methods and attributes", "", told, "")
     for method in METHODS.values():
         yield f"* `{method.form.usage}`"
     yield from ("", f"Attributes of a value: {_listed(ATTRIBUTES)}; of its `grad_fn`: {_listed(NODE_ATTRIBUTES)}.")
@@ -415,11 +402,7 @@ def _without_effect() -> Iterator[str]:
 
 
 def _differences() -> Iterator[str]:
-    yield from (
-        "## What differs",
-        "",
-        f"After `import torch`, the methods {_listed(sorted(DIFFERING))} of an array are",
-    )
+    yield f"## What differs\n\nAfter `import torch`, the methods {_listed(sorted(DIFFERING))} of an array are"
     yield "PyTorch's, so that a script gives its numbers. Where NumPy is imported, too, those that its arrays have as"
     yield "well need a name that says which is meant, such as `dim=` or `axis=`; the error says what to write."
     yield from ("", "| in PyTorch | in agrad | shown by |", "|---|---|---|")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from keyword import iskeyword
@@ -13,8 +14,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.help.error_kinds import KINDS
-from agrad.grammar.help.words import ATTRIBUTES, METHODS, NODE_ATTRIBUTES, PARTS, told
-from agrad.grammar.help.words import lists_page as page
+from agrad.grammar.help.words import ATTRIBUTES, LISTS, METHODS, NODE_ATTRIBUTES, PARTS, told
 from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
 from agrad.grammar.runtime.attributes import METHODS as CALLED
 from agrad.grammar.runtime.builtins import CONSTANTS
@@ -115,9 +115,10 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     parts = []
     name = {**BINARY, **COMPARE, "^": "pow"}.get(word, word)
     if word in TOPICS:
-        parts.append(_page(word, commands))
+        parts.append(_commands(commands) if word == "commands" else TOPICS[word]())
     if word in commands:
-        parts.append(_of_command(commands[word]))
+        command, example = commands[word], commands[word].example.replace("; ", "\n           ")
+        parts.append(f"{command.usage}\n  {command.help}\n  example: {example}")
     if name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
     if word in STATEMENT_HELP:
@@ -156,7 +157,7 @@ def _otherwise(word: str) -> list[str]:
     if name in asked:
         parts.append(_told_of(f"x.{name}", asked[name]))
     elif name in METHODS:
-        parts.append(_told_of(_usage(name), METHODS[name]))
+        parts.append(_told_of(CALLED[name].form.usage, METHODS[name]))
     elif prefix and name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
     return parts
@@ -178,11 +179,6 @@ def _of_family(family: str) -> list[str]:
     """A family of functions, one line each."""
     entries = dict(families())[family]
     return [family, *_table((entry.signature.usage, first_sentence(entry.doc)) for entry in entries)]
-
-
-def _usage(method: str) -> str:
-    """How a method is called."""
-    return CALLED[method].form.usage
 
 
 def overview(commands: Mapping[str, Command], width: int = WIDTH) -> str:
@@ -253,8 +249,6 @@ def functions() -> str:
 
 def kinks() -> str:
     """The values and derivatives of functions at kinks, ends and poles."""
-    import textwrap  # here, as below, since only help needs it
-
     rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in all_kinks()]
     return "\n".join([HEADING, "", *rows, "", textwrap.fill(FOOTING, WIDTH)])
 
@@ -278,7 +272,9 @@ def operators() -> str:
 
 def lists() -> str:
     """Lists and vectors, and when + puts two lists together."""
-    return page()
+    told = [textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="  ") for text, _ in LISTS]
+    shown = ["    " + example.replace("; ", "\n    ") for _, example in LISTS]
+    return "\n".join(["lists", *(line for pair in zip(told, shown, strict=True) for line in pair)])
 
 
 def pytorch() -> str:
@@ -319,11 +315,6 @@ TOPICS: dict[str, Callable[..., str]] = {
 }
 
 
-def _page(word: str, commands: Mapping[str, Command]) -> str:
-    """One of the TOPICS."""
-    return _commands(commands) if word == "commands" else TOPICS[word]()
-
-
 def _table(rows: Iterable[Sequence[str]]) -> list[str]:
     """Indented lines whose cells are aligned; a cell that is much longer than the others shifts its line."""
     return align(rows, widest=_WIDEST, margin="  ")
@@ -336,8 +327,6 @@ def first_sentence(doc: str) -> str:
 
 def _beside(usage: str, text: str, width: int = WIDTH) -> list[str]:
     """How a command is typed and, next to or below that, what it does, within the width."""
-    import textwrap  # here, since only help needs it
-
     margin = " " * _BESIDE
     first = f"  {usage}".ljust(len(margin))
     told = textwrap.wrap(text, width, initial_indent=margin, subsequent_indent=margin)
@@ -348,8 +337,6 @@ def fitted(text: str, width: int | None) -> str:
     """A page in a width: where it is narrow, what stands beside how something is typed stands below it."""
     if width is None or max(map(len, text.split("\n"))) <= width:
         return text
-    import textwrap  # here, since only help needs it
-
     folded, lines = [], text.split("\n")
     while lines:
         line, told = lines.pop(0), []
@@ -358,9 +345,8 @@ def fitted(text: str, width: int | None) -> str:
         while lines and re.match(rf" {{{_BESIDE if not listed else 5}}}\S", lines[0]):
             told.append(lines.pop(0).strip())
         if listed:
-            folded.append(
-                textwrap.fill(" ".join([line, *told]), width, subsequent_indent=" " * 5, break_long_words=False)
-            )
+            whole = " ".join([line, *told])
+            folded.append(textwrap.fill(whole, width, subsequent_indent=" " * 5, break_long_words=False))
         elif told or (beside is not None and len(line) > width):
             usage, first = (beside[1], [beside[2]]) if beside is not None else (line, [])
             margin = " " * 6
@@ -379,11 +365,6 @@ def _wrapped(title: str, names: list[str], width: int = WIDTH) -> list[str]:
             lines.append(" " * 4)
         lines[-1] += f" {name}"
     return lines
-
-
-def _of_command(command: Command) -> str:
-    example = command.example.replace("; ", "\n           ")
-    return f"{command.usage}\n  {command.help}\n  example: {example}"
 
 
 def _of_function(entry: Entry) -> str:

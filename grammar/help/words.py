@@ -285,12 +285,3 @@ LISTS = (
         "m = ones(2, 2); r = m[0]; fails type: r += 1",
     ),
 )
-
-
-def lists_page() -> str:
-    """Lists and vectors, and when + puts two lists together."""
-    import textwrap  # here, since only help needs it
-
-    told = [textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="  ") for text, _ in LISTS]
-    shown = ["    " + example.replace("; ", "\n    ") for _, example in LISTS]
-    return "\n".join(["lists", *(line for pair in zip(told, shown, strict=True) for line in pair)])

@@ -4,3 +4,7 @@
 same for one version of a text after the other, and reads again only what changed.
 From outside, import `lint.problems`, `edited.EditedScript` and `files.unreadable`.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

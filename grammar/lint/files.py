@@ -69,7 +69,7 @@ class Facts:
         words: set[str] = set()
         members: dict[str, None] = {}
         only_binds = not self.loads
-        for node in nodes(self.statement):
+        for node in ast.nodes(self.statement):
             for name in type(node).fields:
                 value = getattr(node, name)
                 parts = value if isinstance(value, tuple) else (value,)
@@ -280,24 +280,12 @@ def blocks(statement: ast.Statement) -> list[ast.Body]:
     return []
 
 
-def nodes(tree: object) -> Iterator[ast.Node]:
-    """All nodes of a tree, or of several, without recursion."""
-    waiting = [tree]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        elif isinstance(part, ast.Node):
-            yield part
-            waiting += [getattr(part, name) for name in type(part).fields]
-
-
 def _attributes(statement: ast.Statement) -> Iterator[str]:
     """The names that objects may have as attributes from a statement: what a class defines, or is assigned to.
 
     ANY, where it reads a table, whose columns may have any name.
     """
-    for node in nodes(statement):
+    for node in ast.nodes(statement):
         match node:
             case ast.Class():
                 yield from (name for inner in node.body for name, _ in given(inner))

@@ -38,8 +38,7 @@ from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code
 from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, defined, module_name
-from agrad.grammar.runtime.graph_fixes import explain
-from agrad.grammar.runtime.name_errors import unknown, unknown_in
+from agrad.grammar.runtime.fixes import explain, unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.builder import KINDS
@@ -167,10 +166,14 @@ class _Check:
         self.known |= facts.names
 
     def _checked(self, statement: ast.Statement) -> None:
-        if self._compiles(statement):
-            self._inner(statement)
-        else:
+        """Check a statement that can run at all; one that cannot is refused with any values."""
+        try:
+            compile_statement(statement)
+        except AgradError as problem:
+            self.problems.append(problem)
             self.known |= self.files.givers((statement,)).keys()
+            return
+        self._inner(statement)
 
     def _seen(self, asked: Asked) -> object:
         """All that the check of a statement asks of the rest of the script, but for names that are like others."""
@@ -188,7 +191,7 @@ class _Check:
         if loop:  # a later iteration sees what an earlier one did
             self.known |= self.files.givers((statement,)).keys()
         self._expressions(statement)
-        before, self.straight = self.straight, self.straight and not _is_choice(statement)
+        before, self.straight = self.straight, self.straight and not isinstance(statement, ast.If | ast.For | ast.While)
         for block in blocks(statement):
             self.body(block)
         if isinstance(statement, ast.Define):
@@ -196,28 +199,15 @@ class _Check:
         elif isinstance(statement, ast.Class):
             self._class(statement)
         elif (name := self.files.loaded(statement)) is not None:
-            self._script(name, statement)
+            if name not in self.files.walked:
+                self.files.walked.add(name)
+                self.body(self.files.bodies[name])
+            self.known |= self.files.givers((statement,)).keys()
         self.straight = before
         self.dark |= self.files.hides(statement)
         self.known |= {name for name, _ in given(statement)}
         if isinstance(statement, ast.Delete) and self.straight:
             self.known -= {target.id for target in statement.targets if isinstance(target, ast.Name)}
-
-    def _compiles(self, statement: ast.Statement) -> bool:
-        """Whether a statement can run at all; one that cannot is refused with any values."""
-        try:
-            compile_statement(statement)
-        except AgradError as problem:
-            self.problems.append(problem)
-            return False
-        return True
-
-    def _script(self, name: str, statement: ast.Statement) -> None:
-        """The statements of a script that is loaded, the first time that it is."""
-        if name not in self.files.walked:
-            self.files.walked.add(name)
-            self.body(self.files.bodies[name])
-        self.known |= self.files.givers((statement,)).keys()
 
     def _function(self, node: ast.Define) -> None:
         """The body of a function, which runs at a time when any name may have a value."""
@@ -235,9 +225,7 @@ class _Check:
                 inner = _Check(self.files, _Scope({"super": [None]}, self.scope), straight=False)
                 inner._function(statement)
                 self.problems += inner.problems
-        inner = _Check(
-            self.files, _Scope(self.files.givers(node.body), self.scope), {*self.known}, self.dark, self.straight
-        )
+        inner = self._deeper(self.files.givers(node.body))
         inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
         self.problems += inner.problems
 
@@ -320,15 +308,14 @@ class _Check:
                     self._call(part)
                 waiting += self._parts(part, sure)
 
+    def _deeper(self, givers: Givers) -> _Check:
+        """The check of what has names of its own, and runs here."""
+        return _Check(self.files, _Scope(givers, self.scope), {*self.known}, self.dark, self.straight)
+
     def _inside(self, node: Any, names: Sequence[str], sure: bool) -> None:
         """An expression with variables of its own."""
-        inner = _Check(
-            self.files,
-            _Scope({name: [None] for name in names}, self.scope),
-            {*self.known, *names},
-            self.dark,
-            self.straight,
-        )
+        inner = self._deeper({name: [None] for name in names})
+        inner.known |= {*names}
         inner._expression(node, sure=sure)
         self.problems += inner.problems
 
@@ -343,7 +330,9 @@ class _Check:
                 return [(first, sure), (rest[0], sure), (rest[1:], False)]
             case ast.Attribute():
                 return [] if self._module(node) else [(self._attribute(node), sure)]
-            case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and _is_expression(first):
+            case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and not isinstance(
+                first, ast.Name
+            ):
                 return [(tuple(rest), sure), (keywords, sure)]  # it may have an unknown
             case ast.Call(function, arguments, keywords) if isinstance(function, ast.Attribute):
                 base = [] if self._module(function) else [(function.value, sure)]
@@ -390,11 +379,8 @@ class _Check:
 
     def _call(self, node: ast.Call) -> None:
         """The arguments of a call, if it is certain what is called."""
-        args, keywords = (
-            (_SOMETHING,) * len(node.arguments),
-            dict.fromkeys((name for name, _ in node.keywords), _SOMETHING),
-        )
-        function = node.function
+        args: tuple[float, ...] = (_SOMETHING,) * len(node.arguments)
+        keywords, function = dict.fromkeys((name for name, _ in node.keywords), _SOMETHING), node.function
         bind: Any = None
         if isinstance(function, ast.Number | ast.String):
             self._uncalled(node, function)
@@ -407,9 +393,8 @@ class _Check:
         elif isinstance(function, ast.Attribute):
             module = module_name(function)
             if module is not None:
-                found = (
-                    None if module.partition(".")[0] in self.scope else pytorch_names.function(module, function.name)
-                )
+                is_own = module.partition(".")[0] in self.scope
+                found = None if is_own else pytorch_names.function(module, function.name)
                 entry = entry_of(found) if found is not None else None
                 bind = _binder(entry.signature) if entry is not None else None
             elif self._of_objects(function.name):
@@ -486,10 +471,6 @@ def names_in(target: ast.Expr) -> list[str]:
     return [target.id] if isinstance(target, ast.Name) else []
 
 
-def _is_choice(statement: ast.Statement) -> bool:
-    return isinstance(statement, ast.If | ast.For | ast.While)
-
-
 def _binder(signature: Signature) -> Any:
     """The binder of arguments; None for a function of a list, whose entries are not counted here."""
     return None if signature.variadic else signature.bind
@@ -500,11 +481,6 @@ def _closure(node: ast.Define) -> Closure:
     definition, defaults = defined(node.name, node.parameters, Code(), node.span)
     machine: Any = None
     return Closure(definition, tuple(None for _ in defaults), machine, ())
-
-
-def _is_expression(argument: ast.Expr) -> bool:
-    """Whether an argument is more than the name of a function."""
-    return not isinstance(argument, ast.Name)
 
 
 # A script that changes while it is checked: after each change, only the statements that it concerns are read again.

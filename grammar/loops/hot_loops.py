@@ -3,8 +3,8 @@
 The first iterations run uncompiled, and so does the last before each return to the machine, so that everything that
 can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that takes
 another path, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
-same, but for the last digits of what machine code computes: see `native_run`. During a compiled run nothing has
-changed yet, so it can be interrupted.
+same, but for the last digits of what machine code computes: see `compiled_run.Native`. During a compiled run nothing
+has changed yet, so it can be interrupted.
 
 The decision depends on counts: iterations done, iterations left, and how many ran compiled in a row. A clock is read
 only for `time:`, which shows the seconds.
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.autodiff.hooks import HOOKED
+from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar import loops
@@ -45,19 +45,6 @@ def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loo
 
 class HotLoop:
     """The counter of a loop, which skips the iterations that it runs compiled."""
-
-    __slots__ = (
-        "_due",
-        "_has_conditions",
-        "_iterator",
-        "_loop",
-        "_machine",
-        "_own",
-        "_refused",
-        "_strikes",
-        "numbers",
-        "position",
-    )
 
     def __init__(self, machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> None:
         self._machine = machine
@@ -99,8 +86,12 @@ class HotLoop:
         began = perf_counter() if clock is not None else 0.0
         try:
             iteration = self._compiled()
-        except (loops.staging.NotTraceable, AgradError):
-            self._refuse()
+        except (loops.compiled_run.NotTraceable, AgradError):
+            # The next one or two are tried, too, which may take another path.
+            self._refused += 1
+            self._due = self.position + 1
+            if self._refused == _REFUSED or not self._has_conditions:
+                self._due, self._loop.refused = len(self.numbers), True
             return
         if iteration is None:
             self._due = len(self.numbers)
@@ -116,13 +107,6 @@ class HotLoop:
         elif self._strikes > _STRIKES:
             self._due = len(self.numbers)
 
-    def _refuse(self) -> None:
-        """After an iteration that cannot be staged: try the next one or two, which may take another path."""
-        self._refused += 1
-        self._due = self.position + 1
-        if self._refused == _REFUSED or not self._has_conditions:
-            self._due, self._loop.refused = len(self.numbers), True
-
     def _compiled(self) -> CompiledIteration | None:
         """The compiled iteration: the one known from before if it fits, or a new one; None if that does not pay."""
         machine, loop = self._machine, self._loop
@@ -132,7 +116,7 @@ class HotLoop:
             if loop.staged >= _STAGED and loop.ran < WORTH * loop.staged:
                 return None
             loop.staged += 1
-            stager = loops.staging.Stager(machine.session, loop.counter, scopes, machine.all_in_use)
+            stager = loops.compiled_run.Stager(machine.session, loop.counter, scopes, machine.all_in_use)
             try:
                 stager.stage(compile_block(loop.body, loop.in_function), float(self.numbers[self.position]))
                 known = loops.compiled_run.CompiledIteration(stager)

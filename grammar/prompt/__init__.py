@@ -6,9 +6,9 @@ a key moves a leaf, and what the graphs hold; `noise`: which numbers are roundin
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.grammar.prompt import rounding as rounding
 else:
-    __getattr__ = lazy(__name__, "rounding")
+    __getattr__ = lazy(__name__)

@@ -12,12 +12,12 @@ from agrad.engine.autodiff.uncertainty import lost
 from agrad.engine.core.graph import behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
-from agrad.engine.lazy import pattern
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.prompt.noise import NOISE, is_noise
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
+from agrad.lazy import pattern
 
 _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows

@@ -10,11 +10,11 @@ from agrad.engine import inspect
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.lazy import pattern
 from agrad.engine.values import format_number
-from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
+from agrad.grammar.values.lists import parts_of
+from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from agrad.grammar.session.session import Session
@@ -46,20 +46,14 @@ def with_newest(text: str, session: Session) -> tuple[str, str]:
     if graph is None:
         return text, ""
     name, value = graph
-    if found[1] == "grad":
-        name = " ".join(_leaves(session, value)) or name
+    if found[1] == "grad":  # of the leaves behind it
+        behind = set(collect([value.node]))
+        tensors = {
+            one: x for one, x in session.names.items() if isinstance(x, Tensor) and x.is_leaf and x.requires_grad
+        }
+        name = " ".join(one for one, x in tensors.items() if x.node in behind) or name
     text = f"{found[1]} {name}{text[found.end(1) :].rstrip()}"
     return text, text.strip()
-
-
-def _leaves(session: Session, value: Tensor) -> list[str]:
-    """The names of the leaves behind a value that require grad."""
-    behind = set(collect([value.node]))
-    return [
-        name
-        for name, other in session.names.items()
-        if isinstance(other, Tensor) and other.is_leaf and other.requires_grad and other.node in behind
-    ]
 
 
 # Moving a leaf a little, as with a slider: the statement that a key types for the user.
@@ -148,6 +142,5 @@ def survey(session: Session, most: int) -> Graphs:
     found = inspect.memory.survey(values, most)
     stale = 0
     if not found.more:
-        nodes = collect(value.node for value in values if isinstance(value, Tensor))
-        stale = sum(node.freed is None for node in out_of_date(nodes))
+        stale = sum(node.freed is None for node in out_of_date(collect(value.node for value in values)))
     return Graphs(found.leaves, found.nodes, found.freed, stale, found.bytes, found.more)

@@ -14,7 +14,9 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar import prompt
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.prompt.live import Computed, Unknown
+from agrad.grammar.runtime.bytecode import Frame, popped
 from agrad.grammar.syntax import ast
 
 NOISE = "(rounding noise)"
@@ -35,7 +37,7 @@ def is_noise(value: object) -> bool:
     if not isinstance(number, float) or number == 0 or not math.isfinite(number) or not _is_small(value.node):
         return False
     try:
-        return abs(number) <= prompt.rounding.rounding_error(value.node)
+        return bool(abs(number) <= prompt.rounding.rounding_errors(value.node))
     except (AgradError, ArithmeticError, ValueError, TypeError):  # an operand is not finite, or not known
         return False
 
@@ -102,9 +104,10 @@ def _again(value: object, expression: ast.Expr, names: Mapping[str, Any]) -> Ten
     except (AgradError, Unknown, ArithmeticError, ValueError, TypeError, RecursionError):
         return None
     shown = value.value if isinstance(value, Tensor) else value
-    if not isinstance(found, Tensor) or not np.array_equal(np.asarray(found.value), np.asarray(shown)):
+    if not isinstance(found, Tensor):
         return None
-    return found
+    numbers = isinstance(shown, float) and isinstance(found.value, float)  # NumPy is not loaded for these
+    return found if (shown == found.value if numbers else np.array_equal(found.value, shown)) else None
 
 
 class _Recorded(Computed):
@@ -114,23 +117,18 @@ class _Recorded(Computed):
         super().__init__(names)
         self.left = 2 * _ENTRIES
 
-    def of(self, node: ast.Expr) -> Any:
-        """The value of a part, of which numbers and names are leaves."""
-        value = super().of(node)
-        if not isinstance(node, ast.Number | ast.Name | ast.List) or isinstance(value, bool):
-            return value
+    def _constant(self, frame: Frame, value: Any, span: Span) -> None:
+        super()._constant(frame, value, span)
+        if len(self.frames) == 1 and type(value) is float:  # not in a function
+            frame.stack.append(tensor(frame.stack.pop(), requires_grad=True))
+
+    def known(self, name: str) -> Any:
+        """A name, as a leaf."""
+        value = super().known(name)
         return value if isinstance(value, Tensor) and value.requires_grad else tensor(value, requires_grad=True)
 
-    def items(self, node: ast.List) -> Any:
-        """A list of numbers, or of such lists."""
-        return tensor(self._numbers(node))
-
-    def _numbers(self, node: ast.Expr) -> Any:
-        if isinstance(node, ast.List) and node.items and not node.apart:
-            return [self._numbers(item) for item in node.items]
-        value = Computed.of(self, node) if isinstance(node, ast.Number) else self.of(node)
-        if isinstance(value, Tensor) and value.shape == ():
-            value = value.value
-        if not isinstance(value, float):
+    def _list(self, frame: Frame, detail: tuple[int, str], span: Span) -> None:
+        values = [getattr(value, "value", value) for value in popped(frame.stack, detail[0])]
+        if not values:
             raise Unknown
-        return value
+        frame.stack.append(tensor(np.array(values), requires_grad=True))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -26,19 +27,23 @@ from agrad.engine.errors import AgradError
 from agrad.engine.values import Array, np, spread
 
 _UNIT = 2.0**-53  # the unit roundoff of float64
-_FACTOR = 2  # since libraries compute elementary functions to a unit in the last place, not to half of one
-# The functions that are exact on fractions.
+# The functions of numbers that are exact on fractions.
 _EXACT = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.abs, abs})
+_FACTOR = 2  # since libraries compute elementary functions to a unit in the last place, not to half of one
 
 
-def rounding_error(root: Node) -> float:
-    """A bound on the error of a number whose graph consists of finite values.
+def rounding_errors(root: Node) -> Array | float:
+    """The bounds for the entries of an array, each by a pass of its own, or for a number.
 
-    Raises AgradError for a stale graph, and ValueError where the error of an operation is not known.
+    Raises AgradError for a stale graph, and ValueError where the error of an operation is not known: the bound of an
+    inverse, for instance, depends on more than its entries.
     """
-    if all(isinstance(node.value, float) for node in collect([root])):
-        return _FACTOR * enter(Context(Limits()), _bound, root)
-    return float(rounding_errors(root))
+    of_numbers = all(isinstance(node.value, float) for node in collect([root]))
+    bounds: Any = enter(Context(Limits()), _bound if of_numbers else _bounds, root)
+    return _FACTOR * bounds  # type: ignore[no-any-return]
+
+
+# Of a graph of numbers alone, for which NumPy is not loaded.
 
 
 def _bound(root: Node) -> float:
@@ -49,14 +54,22 @@ def _bound(root: Node) -> float:
     return math.fsum(abs(float(slopes.get(node, 0.0))) * _error(node) for node in order)
 
 
-def rounding_errors(root: Node) -> Array:
-    """The bounds for the entries of an array, each by a pass of its own.
+def _error(node: Node) -> float:
+    number: Any = node.value
+    if node.op is None:
+        return float(abs(Fraction(number) - _decimal(number)))
+    if node.op.scalar in _EXACT and not node.attrs:
+        exact: Fraction = node.op.scalar(*map(_operand, node.inputs))
+        return float(abs(Fraction(number) - exact))
+    return abs(float(number)) * _UNIT
 
-    Raises AgradError for a stale graph, and ValueError where the error of an operation is not known: the bound of an
-    inverse, for instance, depends on more than its entries.
-    """
-    bounds: Array = _FACTOR * enter(Context(Limits()), _bounds, root)
-    return bounds
+
+def _operand(operand: Any) -> Fraction:
+    number: Any = operand.value if type(operand) is Node else float(operand)
+    return Fraction(number) if type(operand) is Node and operand.recorded else _decimal(number)
+
+
+# Of arrays.
 
 
 def _bounds(root: Node) -> Array:
@@ -87,23 +100,28 @@ def _computed(node: Node, values: dict[Node, Any]) -> Any:
 
 
 def _errors(node: Node, values: dict[Node, Any]) -> Array:
-    """The rounding errors of the entries of one node, as `_error`. Raises ValueError where they are not known."""
+    """The rounding errors of the entries of one node, for exact operands; of a leaf, those of reading decimal numbers.
+
+    Raises ValueError where they are not known.
+    """
     if node.op is None:
         return np.asarray(_each(lambda x: abs(Fraction(x) - _decimal(x)), values[node]), dtype=float)
-    op, operands = node.op, [_fractions(operand, values) for operand in node.inputs]
-    try:  # what only adds, multiplies or moves entries does so with fractions, too
-        exact = np.asarray(op.array(*operands, **(node.attrs or {})))
-    except (TypeError, ValueError, AttributeError, ArithmeticError, AgradError):
-        exact = np.zeros(())
+    op, exact = node.op, np.zeros(())
+    of_numbers = not node.shape and not any(getattr(operand, "shape", ()) for operand in node.inputs)
+    # What only adds, multiplies or moves entries does so with fractions, too; a power of a fraction may be endless.
+    if op.scalar in _EXACT and not node.attrs if of_numbers else op.scalar is not math.pow:
+        with suppress(TypeError, ValueError, AttributeError, ArithmeticError, AgradError):
+            operands = [_fractions(operand, values) for operand in node.inputs]
+            exact = np.asarray(op.array(*operands, **(node.attrs or {})))
     if exact.dtype == object and exact.shape == node.shape:
         return np.asarray(abs(_each(Fraction, values[node]) - exact), dtype=float)
-    if op.reach != "pointwise":
+    if op.reach != "pointwise" and not of_numbers:
         raise ValueError
     return np.asarray(np.abs(values[node]) * _UNIT)
 
 
 def _fractions(operand: Any, values: dict[Node, Any]) -> Array:
-    """An operand as an array of fractions, as `_operand`."""
+    """An operand as an array of fractions: what a node was rounded to, or the decimal number of a constant."""
     if type(operand) is not Node:
         return _each(_decimal, operand)
     return _each(Fraction, values[operand]) if operand in values else _each(_decimal, operand.value)
@@ -116,25 +134,6 @@ def _each(function: Callable[[float], Fraction], value: Any) -> Array:
     for place in np.ndindex(found.shape):
         found[place] = function(float(numbers[place]))
     return found
-
-
-def _error(node: Node) -> float:
-    """The rounding error of one node, for exact operands; of a leaf, that of reading its decimal number."""
-    number: Any = node.value
-    if node.op is None:
-        return float(abs(Fraction(number) - _decimal(number)))
-    if node.op.scalar in _EXACT and not node.attrs:
-        exact: Fraction = node.op.scalar(*map(_operand, node.inputs))
-        return float(abs(Fraction(number) - exact))
-    return abs(float(number)) * _UNIT
-
-
-def _operand(operand: Any) -> Fraction:
-    """An operand: what a node was rounded to, or the decimal number that a constant stands for."""
-    if type(operand) is Node:
-        number: Any = operand.value
-        return Fraction(number) if operand.recorded else _decimal(number)
-    return _decimal(float(operand))
 
 
 def _decimal(number: float) -> Fraction:

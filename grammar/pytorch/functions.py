@@ -1,19 +1,28 @@
-"""Functions of PyTorch and Python that agrad's language does not have by itself, made of those that it has; copies."""
+"""Functions of PyTorch, NumPy and Python that agrad's language does not have by itself, made of those that it has."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable
+from itertools import accumulate
+from time import perf_counter
 from typing import Any
 
-from agrad.engine.core.arguments import axis_of, is_sequence, number_of, truth_of
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.autodiff.autograd import set_grad_enabled
+from agrad.engine.autodiff.transforms import grad, hessian, jacobian
+from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
+from agrad.engine.core.context import current
+from agrad.engine.core.dispatch import shape_of_any
+from agrad.engine.core.op import FUNCTIONS, OPS, Signature
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.arrays.indexing import getitem
-from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.arrays.joining import at
+from agrad.engine.ops.data_files import load_text
+from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import describe, format_number, format_shape, np, whole
+from agrad.grammar import values
 from agrad.grammar.values.lists import List
 
 
@@ -67,11 +76,7 @@ def _gather(x: Any, axis: Any, index: Any) -> Any:
     if len(wanted) != len(shape) or not fits:
         have, given = format_shape(shape), format_shape(wanted)
         raise AgradError("shape", f"gather: places of shape {given} do not fit x of shape {have}")
-    grid = [
-        np.arange(length).reshape([-1 if at == k else 1 for k in range(len(wanted))])
-        for at, length in enumerate(wanted)
-    ]
-    spread = [_call("tensor", np.broadcast_to(one, wanted).astype(np.float64)) for one in grid]
+    spread = [_call("tensor", one.astype(np.float64)) for one in np.indices(wanted)]
     return getitem(x, tuple(index if at == place else one for at, one in enumerate(spread)))
 
 
@@ -126,6 +131,235 @@ def _logdet(x: Any) -> Any:
     return _call("where", _call("less", sign, 0.0), math.nan, size)
 
 
+def _torch_grad(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
+) -> tuple[Any, ...]:
+    """torch.autograd.grad: always a tuple."""
+    several = isinstance(inputs, tuple | list)
+    found = grad(outputs, inputs, bool(create_graph), grad_outputs)
+    return found if several else (found,)
+
+
+def _unbiased(name: str) -> Callable[..., Any]:
+    def call(x: Any, axis: Any, unbiased: Any, keepdims: Any, ddof: Any) -> Any:
+        if isinstance(axis, bool):  # torch.std(x, False)
+            axis, unbiased = None, axis
+        if ddof is None:
+            ddof = 1.0 if truth_of(name, "unbiased", unbiased) else 0.0
+        return _call(name, x, axis=axis, keepdims=keepdims, ddof=ddof)
+
+    return call
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """torch.max: of all entries; with an axis the values and their places; of two values the larger."""
+
+    def call(x: Any, axis: Any, keepdims: Any, other: Any) -> Any:
+        other = axis if getattr(axis, "shape", ()) else other
+        if other is not None:
+            return _call(f"{name}imum", x, other)
+        if axis is None:
+            return _call(name, x)
+        places = {"axis": axis, "keepdims": keepdims}
+        return _call(name, x, **places), _call(f"arg{name}", x, **places)
+
+    return call
+
+
+def _norm(x: Any, ord: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+    """torch.norm: of order p it is that of all entries, also of a matrix."""
+    order = getattr(ord, "value", ord)
+    if order is None or isinstance(order, str):
+        return _call("norm", x, ord=None if order == "fro" else order, axis=axis, keepdims=keepdims)
+    axes = axes_of("torch.norm", shape_of_any(x), axis)
+    return of_vector(x, number_of("torch.norm", "p", ord), axes, keepdims)
+
+
+def _sort(x: Any, axis: Any, descending: Any, stable: Any) -> tuple[Any, Any]:
+    """torch.sort: the values and their places."""
+    places = {"axis": axis, "descending": descending}
+    return _call("sort", x, **places), _call("argsort", x, **places)
+
+
+def _median(x: Any, axis: Any, keepdims: Any) -> Any:
+    """torch.median: of two entries in the middle the lower, nan where one is nan; with an axis the places too."""
+    if axis is None:
+        return _median(_call("flatten", x), 0, False)[0]
+    shape = shape_of_any(x)
+    place = axis_of("torch.median", shape, axis)
+    if not shape[place]:
+        raise AgradError("shape", f"torch.median of shape {format_shape(shape)}: there is no entry")
+    where, hidden = (shape[place] - 1) // 2, _call("any", _call("isnan", x), axis=place)
+    values, places = (getitem(each, at(place, where)) for each in _sort(x, place, False, True))
+    found = _call("where", hidden, math.nan, values), places
+    return tuple(_call("unsqueeze", each, place) for each in found) if keepdims else found
+
+
+def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
+    """torch.split: into pieces of so many entries, of which the last may have fewer, or of the lengths in a list."""
+    shape = shape_of_any(x)
+    length = shape[axis_of("torch.split", shape, axis)]
+    if is_sequence(split_size_or_sections):
+        lengths = wholes_of("torch.split", "a length", split_size_or_sections)
+        if min(lengths, default=-1) < 0 or sum(lengths) != length:
+            raise AgradError("shape", f"torch.split: {length} entries cannot be cut into {format_shape(lengths)}")
+        return _call("split", x, list(accumulate(lengths))[:-1], axis)
+    size = small("torch.split", "the length of a piece", split_size_or_sections)
+    if size < 1:
+        raise AgradError("shape", f"torch.split: a piece has at least one entry, not {size}")
+    return _call("split", x, list(range(size, length, size)), axis)
+
+
+def _chunk(x: Any, chunks: Any, axis: Any) -> Any:
+    """torch.chunk: at most so many pieces of the same length, of which the last may have fewer entries."""
+    count, shape = small("torch.chunk", "the number of pieces", chunks), shape_of_any(x)
+    if count < 1:
+        raise AgradError("shape", f"torch.chunk: there is at least one piece, not {count}")
+    return _split(x, float(-(-shape[axis_of("torch.chunk", shape, axis)] // count) or 1), axis)
+
+
+def _svd(x: Any, **_: Any) -> tuple[Any, Any, Any]:
+    """torch.svd: the last is V itself, not its transpose."""
+    u, s, vh = _call("svd", x)
+    return u, s, OPS["swap"].call(vh)
+
+
+def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called with its operands, and every attribute by name."""
+    signature = Signature(name, form)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, attributes = signature.bind(args, keywords)
+        return function(*operands, **attributes)
+
+    call.__name__ = name
+    call.form = signature  # type: ignore[attr-defined]  # as a method has it
+    return call
+
+
+def _allclose(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> bool:
+    """Whether all entries are near to each other, as PyTorch and NumPy define it."""
+    near = _call("abs", _call("sub", x, y))
+    bound = _call("add", atol, _call("mul", rtol, _call("abs", y)))
+    found = _call("less_equal", near, bound)
+    same = _call("equal", x, y)  # of infinite entries the difference is nan
+    return bool(_call("all", _call("maximum", found, same)))
+
+
+def _drawn(name: str) -> Callable[..., Any]:
+    """Random numbers of a kind, scaled and shifted: np.random.normal."""
+
+    def call(loc: Any, scale: Any, size: Any = None) -> Any:
+        return _call("add", loc, _call("mul", scale, _call(name, *(() if size is None else (size,)))))
+
+    return call
+
+
+_normal = _drawn("randn")
+
+
+def _uniform(low: Any, high: Any, size: Any = None) -> Any:
+    """np.random.uniform."""
+    return _drawn("rand")(low, _call("sub", high, low), size)
+
+
+def _new_tensor(data: Any) -> Any:
+    """torch.Tensor of entries; of a length it would have entries that are not set."""
+    if isinstance(data, float | int):
+        raise AgradError("type", "torch.Tensor(3) has entries that are not set", fixes=["torch.zeros(3)"])
+    return _call("tensor", data)
+
+
+def _as_it_is(f: Any, **options: Any) -> Any:
+    """torch.jit.script and the like: the very function or module."""
+    if not callable(f):
+        raise AgradError("type", f"a function or a module can be compiled, not {describe(f)}")
+    listener = current().listener
+    if listener is not None:
+        listener(Note("it is given back as it is: `forward y` runs a graph again, and long loops run compiled"))
+    return f
+
+
+class FloatInfo:
+    """np.finfo and torch.finfo: the limits of a type of floats."""
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "tiny")
+    is_object = True
+
+    def __init__(self, dtype: Any) -> None:
+        self.bits = {"float16": 16.0, "half": 16.0, "float32": 32.0}.get(str(dtype).rpartition(".")[2], 64.0)
+        digits, most = {16.0: (10, 15), 32.0: (23, 127)}.get(self.bits, (52, 1023))
+        self.dtype = dtype
+        self.eps = 2.0**-digits
+        self.max = (2.0 - 2.0**-digits) * 2.0**most
+        self.min, self.tiny = -self.max, 2.0 ** (1 - most)
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return f"finfo(eps={text(self.eps)}, min={text(self.min)}, max={text(self.max)}, tiny={text(self.tiny)})"
+
+
+# `copy.deepcopy` and `copy.copy`, as of PyTorch's tensors and modules and of Python's lists and objects.
+
+
+def deep(x: Any, memo: dict[int, Any] | None = None) -> Any:
+    """A copy of a value with copies of all its parts; what is in it twice is in the copy twice, too.
+
+    Of leaves, which require grad if the leaf does. Raises AgradError of kind `type` for a value with a graph, as
+    PyTorch does, and for what is no data. `memo`: the copies so far, by the identity of what they are of.
+    """
+    memo = {} if memo is None else memo
+    if id(x) in memo:
+        return memo[id(x)]
+    if x is None or isinstance(x, float | int | str | type) or hasattr(x, "definition"):
+        return x
+    made: Any
+    if isinstance(x, Tensor):
+        memo[id(x)] = made = _leaf(x)
+    elif isinstance(x, tuple):
+        memo[id(x)] = made = tuple([deep(part, memo) for part in x])
+    elif type(x) is List:
+        memo[id(x)] = made = List((), joins=True)
+        made.parts.extend([deep(part, memo) for part in x.parts])
+    elif isinstance(x, list):
+        memo[id(x)] = made = []
+        made.extend([deep(part, memo) for part in x])
+    elif isinstance(x, dict):
+        memo[id(x)] = made = type(x)()
+        dict.update(made, {deep(key, memo): deep(part, memo) for key, part in x.items()})
+    elif hasattr(x, "__dict__") and getattr(type(x), "is_object", False):
+        memo[id(x)] = made = object.__new__(type(x))
+        made.__dict__.update({name: deep(part, memo) for name, part in x.__dict__.items()})
+    elif callable(x):
+        made = x
+    else:
+        raise AgradError("type", f"copy.deepcopy does not copy {describe(x)}")
+    return made
+
+
+def shallow(x: Any) -> Any:
+    """Another list or dictionary of the same parts. Raises AgradError of kind `type` for anything that shares data."""
+    if x is None or isinstance(x, float | str | bool | tuple):
+        return x
+    if type(x) is List:
+        return List(x.parts, joins=True)
+    if isinstance(x, dict):
+        return x.copy() if hasattr(type(x), "get") and hasattr(x, "copy") else type(x)(x)
+    message = f"copy.copy of {'an array' if isinstance(x, Tensor) else describe(x)} would share its data"
+    fixes = [Hint("copy.deepcopy(x)   shares nothing"), Hint("y = x   is the same one")]
+    raise AgradError("type", message, fixes=fixes)
+
+
+def _leaf(x: Tensor) -> Tensor:
+    if not x.is_leaf:
+        message = f"copy.deepcopy: {x.node.spell()} was computed, and only leaves are copied"
+        raise AgradError("type", message, fixes=[Hint("x.detach().clone()   copies the data alone")])
+    made: Tensor = FUNCTIONS["tensor"].call(x.clone() if x.requires_grad else x, requires_grad=x.requires_grad)
+    made.node.is_parameter = x.node.is_parameter
+    if x.grad is not None:
+        made.grad = x.grad.detach().clone()
+    return made
+
+
 # What is made of comparisons, so that it is a mask.
 _MASKS: dict[str, tuple[str, Callable[..., Any]]] = {
     "isinf": ("input", lambda x: _call("equal", _call("abs", x), math.inf)),
@@ -137,8 +371,55 @@ _MASKS: dict[str, tuple[str, Callable[..., Any]]] = {
     "nan_to_num": ("input; nan=0, posinf=None, neginf=None", _nan_to_num),
 }
 
-# The form of each function, and what computes it.
-FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+_NEAR = "x, y; rtol=1e-05, atol=1e-08, equal_nan=False"
+_BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
+_MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
+_TEXT = "fname; delimiter=None, skiprows=0"
+OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "np.loadtxt": (_TEXT, load_text),
+    "numpy.loadtxt": (_TEXT, load_text),
+    "torch.autograd.grad": (
+        "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
+        _torch_grad,
+    ),
+    "torch.autograd.functional.jacobian": (_BY_PLACE, lambda f, inputs, **_: jacobian(f)(inputs)),
+    "torch.autograd.functional.hessian": (_BY_PLACE, lambda f, inputs, **_: hessian(f)(inputs)),
+    "torch.max": ("input; axis=None, keepdims=False, other=None", _extreme("max")),
+    "torch.min": ("input; axis=None, keepdims=False, other=None", _extreme("min")),
+    "torch.norm": ("input; ord='fro', axis=None, keepdims=False, dtype=None", _norm),
+    "torch.sort": ("input; axis=-1, descending=False, stable=False", _sort),
+    "torch.median": ("input; axis=None, keepdims=False", _median),
+    "torch.split": ("tensor; split_size_or_sections, axis=0", _split),
+    "torch.chunk": ("input, chunks; axis=0", _chunk),
+    "torch.masked_fill": ("input, mask, value", lambda x, mask, value: _call("where", mask, value, x)),
+    "torch.equal": (
+        "input, other",
+        lambda x, y: shape_of_any(x) == shape_of_any(y) and bool(_call("all", _call("equal", x, y))),
+    ),
+    "torch.svd": ("input; some=True, compute_uv=True", _svd),
+    **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
+    "torch.is_grad_enabled": ("", lambda: current().recording),
+    "torch.device": ("name; index=None", lambda name, index: str(name)),
+    "torch.cuda.is_available": ("", lambda: False),
+    "torch.backends.mps.is_available": ("", lambda: False),
+    "torch.cuda.device_count": ("", lambda: 0.0),
+    "torch.Tensor": ("data", _new_tensor),
+    "torch.jit.script": ("obj", _as_it_is),
+    "torch.jit.trace": ("func; example_inputs=None, check_trace=True, strict=True", _as_it_is),
+    "torch.compile": ("model; mode=None, backend=None, fullgraph=False, dynamic=None, options=None", _as_it_is),
+    "np.random.seed": ("seed", lambda seed: _call("manual_seed", seed)),
+    "np.random.uniform": ("; low=0.0, high=1.0, size=None", _uniform),
+    "np.random.random": ("; size=None", lambda size: _uniform(0.0, 1.0, size)),
+    "np.random.normal": ("; loc=0.0, scale=1.0, size=None", _normal),
+    **dict.fromkeys(("np.finfo", "torch.finfo"), ("dtype", FloatInfo)),
+    **dict.fromkeys(("time.time", "time.perf_counter"), ("", lambda: perf_counter())),
+    "random.random": ("", lambda: _call("rand")),
+    "random.seed": ("seed", lambda seed: _call("manual_seed", seed)),
+    "random.uniform": ("low, high", _uniform),
+    "random.gauss": ("mu, sigma", _normal),
+    "copy.copy": ("x", shallow),
+    "copy.deepcopy": ("x", deep),
+    **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), ("mode", set_grad_enabled)),
     **{f"{module}.{name}": form for module in ("torch", "np") for name, form in _MASKS.items()},
     "torch.masked_select": ("input, mask", lambda x, mask: getitem(x, _is_true(mask))),
     "torch.nonzero": ("input; as_tuple=False", _nonzero),
@@ -158,69 +439,15 @@ FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.nn.functional.smooth_l1_loss": ("input, target; reduction='mean', beta=1", _smooth_l1),
     "random.randint": ("a, b", lambda a, b: float(_whole_below(float(a), float(b) + 1.0, ()))),
     "random.choice": ("seq", _choice),
+    "torch.save": ("obj, f", lambda obj, f: values.checkpoints.save(obj, f)),
+    "torch.load": (
+        "f; map_location=None, weights_only=True, mmap=None",
+        lambda f, **given: values.checkpoints.load(f, **given),
+    ),
+    "torch.std": (_MOMENT, _unbiased("std")),
+    "torch.var": (_MOMENT, _unbiased("var")),
 }
-
-
-# `copy.deepcopy` and `copy.copy`, as of PyTorch's tensors and modules and of Python's lists and objects.
-
-
-def deep(x: Any) -> Any:
-    """A copy of a value with copies of all its parts; what is in it twice is in the copy twice, too.
-
-    Of leaves, which require grad if the leaf does. Raises AgradError of kind `type` for a value with a graph, as
-    PyTorch does, and for what is no data.
-    """
-    return _copied(x, {})
-
-
-def shallow(x: Any) -> Any:
-    """Another list or dictionary of the same parts. Raises AgradError of kind `type` for anything that shares data."""
-    if x is None or isinstance(x, float | str | bool | tuple):
-        return x
-    if type(x) is List:
-        return List(x.parts, joins=True)
-    if isinstance(x, dict):
-        return x.copy() if hasattr(type(x), "get") and hasattr(x, "copy") else type(x)(x)
-    message = f"copy.copy of {'an array' if isinstance(x, Tensor) else describe(x)} would share its data"
-    fixes = [Hint("copy.deepcopy(x)   shares nothing"), Hint("y = x   is the same one")]
-    raise AgradError("type", message, fixes=fixes)
-
-
-def _copied(x: Any, memo: dict[int, Any]) -> Any:
-    if id(x) in memo:
-        return memo[id(x)]
-    if x is None or isinstance(x, float | int | str | type) or hasattr(x, "definition"):
-        return x
-    made: Any
-    if isinstance(x, Tensor):
-        memo[id(x)] = made = _leaf(x)
-    elif isinstance(x, tuple):
-        memo[id(x)] = made = tuple([_copied(part, memo) for part in x])
-    elif type(x) is List:
-        memo[id(x)] = made = List((), joins=True)
-        made.parts.extend([_copied(part, memo) for part in x.parts])
-    elif isinstance(x, list):
-        memo[id(x)] = made = []
-        made.extend([_copied(part, memo) for part in x])
-    elif isinstance(x, dict):
-        memo[id(x)] = made = type(x)()
-        dict.update(made, {_copied(key, memo): _copied(part, memo) for key, part in x.items()})
-    elif hasattr(x, "__dict__") and getattr(type(x), "is_object", False):
-        memo[id(x)] = made = object.__new__(type(x))
-        made.__dict__.update({name: _copied(part, memo) for name, part in x.__dict__.items()})
-    elif callable(x):
-        made = x
-    else:
-        raise AgradError("type", f"copy.deepcopy does not copy {describe(x)}")
-    return made
-
-
-def _leaf(x: Tensor) -> Tensor:
-    if not x.is_leaf:
-        message = f"copy.deepcopy: {x.node.spell()} was computed, and only leaves are copied"
-        raise AgradError("type", message, fixes=[Hint("x.detach().clone()   copies the data alone")])
-    made: Tensor = FUNCTIONS["tensor"].call(x.clone() if x.requires_grad else x, requires_grad=x.requires_grad)
-    made.node.is_parameter = x.node.is_parameter
-    if x.grad is not None:
-        made.grad = x.grad.detach().clone()
-    return made
+# Functions with another meaning, or other arguments, under PyTorch's full name.
+OWN: dict[str, Callable[..., Any]] = {
+    name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()
+}

@@ -7,37 +7,25 @@ and NumPy 2; a test compares it with what is installed.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 
-# What PyTorch has in modules of its own, and where agrad has the same names.
-NAMESPACES = {
-    "autograd": "agrad.engine.autodiff.autograd",
-    "nn": "agrad.engine.nn",
-    "nn.init": "agrad.engine.nn.init",
-    "nn.parameter": "agrad.engine.nn.parameter",
-    "optim": "agrad.engine.nn.optim",
-    "optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
-    "lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
-    "nn.utils": "agrad.engine.nn.utils",
-    "utils.data": "agrad.engine.nn.utils.data",
-}
-
 # fmt: off
+_BOTH = (  # in torch, and in np
+    "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
+    "argsort asarray asin asinh atan atan2 atanh bool ceil clip concat concatenate copysign corrcoef cos cosh cov "
+    "cross cumprod cumsum deg2rad diag diagonal divide dot double e einsum equal exp exp2 expm1 eye flip float16 "
+    "float32 float64 floor floor_divide fmod full gcd greater greater_equal half heaviside hypot i0 inf int32 int64 "
+    "isfinite isnan kron lcm less less_equal linspace log log10 log1p log2 logaddexp long matmul max maximum mean "
+    "median min minimum multiply nan nanmean nansum negative not_equal ones ones_like outer pi pow prod quantile "
+    "rad2deg reciprocal remainder reshape roll round sign sin sinc sinh sort split sqrt square squeeze stack std "
+    "subtract sum tan tanh tile trace transpose tril triu trunc var where zeros zeros_like "
+)
 _NAMES = {
-    "torch": (
-        "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax "
-        "argmin argsort as_tensor asarray asin asinh atan atan2 atanh binary_cross_entropy_with_logits bmm bool cat "
-        "ceil cholesky clamp clip clone concat concatenate copysign corrcoef cos cosh cov cross cumprod cumsum "
-        "deg2rad det detach diag diagonal digamma div divide dot double dropout e einsum embedding eq equal erf erfc "
-        "erfinv exp exp2 expm1 eye flatten flip float float16 float32 float64 floor floor_divide fmod from_numpy full "
-        "gcd ge greater greater_equal gt half heaviside hypot i0 inf int int32 int64 inverse isfinite isnan kron "
-        "layer_norm lcm le less less_equal lgamma linspace log log10 log1p log2 log_softmax logaddexp logit logsumexp "
-        "long lstsq lt manual_seed matmul matrix_power max maximum mean median min minimum mm mul multiply mv nan "
-        "nanmean nansum ne neg negative norm not_equal ones ones_like outer permute pi polygamma pow prod qr quantile "
-        "rad2deg rand randn reciprocal relu remainder reshape roll round rsqrt selu sigmoid sign sin sinc sinh "
-        "slogdet softmax solve sort split sqrt square squeeze stack std sub subtract sum svd tan tanh tensor tile "
-        "topk trace transpose tril triu trunc unsqueeze var where xlogy zeros zeros_like"
+    "torch": _BOTH + (
+        "as_tensor binary_cross_entropy_with_logits bmm cat cholesky clamp clone det detach digamma div dropout "
+        "embedding eq erf erfc erfinv flatten float from_numpy ge gt int inverse layer_norm le lgamma log_softmax "
+        "logit logsumexp lstsq lt manual_seed matrix_power mm mul mv ne neg norm permute polygamma qr rand randn relu "
+        "rsqrt selu sigmoid slogdet softmax solve sub svd tensor topk unsqueeze xlogy"
     ),
     "torch.nn.functional": (
         "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu grad hardtanh "
@@ -56,17 +44,8 @@ _NAMES = {
     "torch.autograd.functional": "hessian hvp jacobian jvp vjp",
     "torch.func": "grad hessian jvp vjp",
     "torch.random": "manual_seed",
-    "np": (
-        "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax "
-        "argmin argsort array asarray asin asinh atan atan2 atanh bool cbrt ceil clip concat concatenate convolve "
-        "copysign corrcoef correlate cos cosh cov cross cumprod cumsum deg2rad diag diagonal divide dot double e "
-        "einsum equal exp exp2 expm1 eye fabs flip float16 float32 float64 floor floor_divide fmod full gcd greater "
-        "greater_equal half heaviside hypot i0 inf int32 int64 interp isfinite isnan kron lcm less less_equal "
-        "linspace log log10 log1p log2 logaddexp long matmul max maximum mean median min minimum mod multiply nan "
-        "nanmax nanmean nanmin nanstd nansum nanvar negative not_equal ones ones_like outer percentile pi pow power "
-        "prod quantile rad2deg reciprocal remainder repeat reshape roll round sign sin sinc sinh sort split sqrt "
-        "square squeeze stack std subtract sum tan tanh tile trace transpose tril triu trunc var where zeros "
-        "zeros_like"
+    "np": _BOTH + (
+        "array cbrt convolve correlate fabs interp mod nanmax nanmin nanstd nanvar percentile power repeat"
     ),
     "np.linalg": (
         "cholesky cross det diagonal eigh inv lstsq matmul matrix_power norm outer pinv qr slogdet solve svd trace"
@@ -165,8 +144,3 @@ def note_on_import(module: str) -> str:
     if known:
         return f"{first} is not needed: {known}"
     return f"agrad has nothing of {first}: {ABSENT.get(first, 'its names have no value')}"
-
-
-# The constants that the language has.
-
-CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}

@@ -184,14 +184,10 @@ def _given(code: Code) -> tuple[set[str], set[str]]:
             used = set()
         elif do is Do.LOAD:
             used.add(detail)
-        elif do is Do.STORE:
+        elif do in (Do.STORE, Do.CLASS):
             bound.add(detail[0])
-        elif do is Do.VARIABLE:
-            bound.add(detail)
-        elif do is Do.DEFINE:
-            bound.add(detail.name)
-        elif do is Do.CLASS:
-            bound.add(detail[0])
+        elif do in (Do.VARIABLE, Do.DEFINE):
+            bound.add(getattr(detail, "name", detail))
         elif do in _WRITES and (do is not Do.METHOD or detail[0].endswith("_")):
             written |= used
     return bound, written

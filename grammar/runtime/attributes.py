@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agrad.engine import inspect, ops
+import agrad
+from agrad.engine import autodiff, ops
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.hooks import register_hook
-from agrad.engine.autodiff.uncertainty import lost, uncertainty
+from agrad.engine.autodiff.reverse import register_hook
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.graph import Node, sharers
-from agrad.engine.core.guards import choose, number
+from agrad.engine.core.guards import number
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
-from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
 from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.builtins import as_tensor, taken
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, in_lists, settled_entries
@@ -41,9 +40,9 @@ _NEVER, _AS_IS, _BY_RULE = Staging
 
 def _u(x: Tensor) -> Any:
     """The standard uncertainty, 0 of what depends on nothing uncertain. AgradError of kind `grad` where it is lost."""
-    if message := lost(x):
+    if message := autodiff.uncertainty.lost(x):
         raise AgradError("grad", message, notes=["no_grad, detach(), .data and .grad give plain numbers"])
-    found = uncertainty(x)
+    found = autodiff.uncertainty.uncertainty(x)
     return tensor(spread(0.0, x.shape) if found is None else found)
 
 
@@ -62,10 +61,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "_version": Attribute(lambda x: float(x.version)),
 }
 
-NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
-    "next_functions": lambda node: node.next_functions,
-    "variable": lambda node: node.variable,
-}
+NODE_ATTRIBUTES = ("next_functions", "variable")
 
 
 def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
@@ -100,30 +96,27 @@ def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
     return ops.creation.of_type(x, kind)
 
 
-def _item(x: Tensor) -> float:
-    """The value as a plain number; a guard records that results depend on it."""
-    choose(x.node, x.item(), number)
-    return x.item()
-
-
 def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options: Any) -> None:
     """`retain_variables` is what early releases of PyTorch called `retain_graph`."""
     backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
 
 
-_MASK_METHODS = {
+def _of_torch(name: str) -> Callable[..., Any]:
+    """The function of PyTorch of a name, as a method."""
+    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
+
+
+_OF_TORCH = {
+    "masked_fill": "mask, value",
     **dict.fromkeys(("isinf", "logical_not", "logdet"), ""),
     "nonzero": "as_tuple=False",
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "other"),
     "count_nonzero": "axis=None",
     "nan_to_num": "nan=0, posinf=None, neginf=None",
     "masked_select": "mask",
+    "gather": "axis, index",
+    "chunk": "chunks, axis=0",
 }
-
-
-def _own(name: str) -> Callable[..., Any]:
-    """The function of PyTorch of a name, as a method."""
-    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
 
 
 class Method(Struct):
@@ -148,7 +141,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "cuda": ("device=None", _same, _NEVER),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
     "type": ("dtype=None", lambda x, dtype: ops.creation.of_type(x, dtype), _NEVER),
-    "item": ("", _item, _NEVER),
+    "item": ("", lambda x: taken(x, "item", number), _NEVER),
     "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist()), _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),
     "detach": ("", Tensor.detach, _BY_RULE),
@@ -166,7 +159,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
         _backward,
         _BY_RULE,
     ),
-    "forward": ("", forward, _NEVER),
+    "forward": ("", lambda x: agrad.engine.program.replay.forward(x), _NEVER),
     "register_hook": ("hook", register_hook, _NEVER),
     "retain_grad": ("", Tensor.retain_grad, _NEVER),
     "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
@@ -177,12 +170,8 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
         _NEVER,
     ),
     "zero_": ("", Tensor.zero_, _BY_RULE),
-    "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
-    "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
-    "masked_fill": ("mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x), _NEVER),
-    **{name: (form, _own(name), _NEVER) for name, form in _MASK_METHODS.items()},
-    "gather": ("axis, index", lambda x, axis, index: pytorch.names.OWN["torch.gather"](x, axis, index), _NEVER),
-    "chunk": ("chunks, axis=0", lambda x, chunks, axis: pytorch.names.OWN["torch.chunk"](x, chunks, axis), _NEVER),
+    **dict.fromkeys(("copy_", "fill_"), ("value", lambda x, value: x.copy_(value), _NEVER)),
+    **{name: (form, _of_torch(name), _NEVER) for name, form in _OF_TORCH.items()},
     "add_": ("other, alpha=1", _write("add"), _NEVER),
     "sub_": ("other, alpha=1", _write("sub"), _NEVER),
     "mul_": ("other", _write("mul"), _NEVER),
@@ -199,14 +188,18 @@ def attribute(value: Any, name: str) -> Any:
         raise _no_text_method(value, name)
     if isinstance(value, Node):
         if name in NODE_ATTRIBUTES:
-            return NODE_ATTRIBUTES[name](value)
+            return getattr(value, name)
         if name.startswith("_saved_"):
-            return inspect.nodes.saved(value, name)
+            return agrad.engine.inspect.nodes.saved(value, name)
         raise _unknown(value, name, NODE_ATTRIBUTES)
     if type(value) is tuple and len(value) == 2 and name in ("values", "indices"):  # of torch.max(x, 1)
         return value[name == "indices"]
     if name in ATTRIBUTES:
-        return ATTRIBUTES[name].read(as_tensor(_of_parts(value, name), f".{name}"))
+        if type(value) is List:
+            if name in ("grad", "data", "grad_fn"):
+                raise AgradError("type", f"a list has no .{name}: its entries have", fixes=[Hint(f"xs[0].{name}")])
+            value = value.stacked()
+        return ATTRIBUTES[name].read(as_tensor(value, f".{name}"))
     if name in METHODS or name in FUNCTIONS:
         message = f"{name} is a function: call it, with brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}()")], facts=WrongAttribute(name, (f".{name}()",)))
@@ -257,15 +250,6 @@ def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
         return overwrite(x, found, name)
 
     return call
-
-
-def _of_parts(value: Any, name: str) -> Any:
-    """A list as an array, for an attribute that the array has as well as its parts have."""
-    if type(value) is not List:
-        return value
-    if name in ("grad", "data", "grad_fn"):
-        raise AgradError("type", f"a list has no .{name}: its entries have", fixes=[Hint(f"xs[0].{name}")])
-    return value.stacked()
 
 
 def _list_method(value: List, name: str) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
 from agrad.engine.values import LOADING, format_number
-from agrad.grammar.runtime.builtins import parts_of
+from agrad.grammar.values.lists import parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
@@ -175,7 +175,14 @@ class Watch:
 
 def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
     """How many nodes younger than a stamp the values in the frames keep; stops counting beyond `most`."""
-    found = {node for node in _roots(frames) if node.seq > since}
+    held: list[Any] = []  # on stacks and under names; also in tuples and objects, and their gradients
+    for frame in frames:
+        held += frame.stack
+        for scope in frame.scopes:
+            held += scope.values()
+    values = [value for value in parts_of(held) if isinstance(value, Tensor)]
+    nodes = [value.node for one in values for value in (one, one.grad) if value is not None]
+    found = {node for node in nodes if node.seq > since}
     stack = list(found)
     while stack and len(found) <= most:
         for operand in stack.pop().inputs:
@@ -183,20 +190,6 @@ def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
                 found.add(operand)
                 stack.append(operand)
     return len(found)
-
-
-def _roots(frames: Iterable[Frame]) -> Iterator[Node]:
-    """The nodes of all values on stacks, under names and in tuples, and of their gradients."""
-    stack: list[Any] = []
-    for frame in frames:
-        stack += frame.stack
-        for scope in frame.scopes:
-            stack += scope.values()
-    for value in parts_of(stack):
-        if isinstance(value, Tensor):
-            yield value.node
-            if value.grad is not None:
-                yield value.grad.node
 
 
 def bytes_of(text: str) -> float:

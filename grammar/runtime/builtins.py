@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
+import agrad
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import composed
 from agrad.engine.core.guards import choose, entries, number
@@ -15,8 +16,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
 from agrad.grammar import values
-from agrad.grammar.files import beside
-from agrad.grammar.pytorch.libraries import CONSTANTS
+from agrad.grammar.pytorch import CONSTANTS
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
@@ -92,7 +92,8 @@ class Closure:
         made = self.definition
         parameters, name, placed = made.parameters, made.name, made.placed
         if len(args) > placed and not made.rest:
-            raise AgradError("arity", f"{name} takes {_count(placed)}, and got {len(args)}: {self.usage}")
+            count = {0: "no arguments", 1: "1 argument"}.get(placed, f"{placed} arguments")
+            raise AgradError("arity", f"{name} takes {count}, and got {len(args)}: {self.usage}")
         bound = dict(zip(parameters[:placed], args, strict=False))
         if made.rest:
             bound[made.rest] = args[placed:]
@@ -128,30 +129,10 @@ def dictionary(entries: Mapping[Any, Any]) -> Any:
     return values.dicts.Dict(entries)
 
 
-def _count(number: int) -> str:
-    return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
-
-
 def is_object(value: Any) -> bool:
     """Whether a value is an object, a class, or `super()`: something with attributes, and without a number."""
     kind = type(value)
     return kind is type or kind is super or getattr(kind, "is_object", False)
-
-
-def parts_of(values: Iterable[Any]) -> Iterator[Any]:
-    """All values, and those in the tuples, lists and objects among them; each list and object once."""
-    stack, seen = list(values), set()
-    while stack:
-        value = stack.pop()
-        yield value
-        if isinstance(value, tuple | list):
-            stack += value
-        elif type(value) is List and id(value) not in seen:
-            seen.add(id(value))
-            stack += value
-        elif is_object(value) and id(value) not in seen and hasattr(type(value), "_parts"):
-            seen.add(id(value))
-            stack += value._parts()
 
 
 def as_tensor(value: Any, what: str) -> Tensor:
@@ -264,10 +245,10 @@ def _int(x: Any) -> float:
     derivative="none: it is a text",
     example='beside("data.csv") == "data.csv"',
 )
-def _beside(path: Any) -> str:
+def _beside(path: Any) -> Any:
     if not isinstance(path, str):
         raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
-    return beside(path, current().origin)
+    return agrad.grammar.files.beside(path, current().origin)
 
 
 def _each_of(value: Any, what: str) -> Iterable[Any]:
@@ -329,9 +310,9 @@ def _sorted(xs: Any, key: Any, reverse: Any) -> List:
     return List(sorted_parts(list(_each_of(xs, "sorted")), key, reverse), joins=True)
 
 
-@_sequence("reversed", "xs", "The entries, the last first.", "reversed((1, 2)) == (2, 1)")
-def _reversed(xs: Any) -> tuple[Any, ...]:
-    return tuple(_each_of(xs, "reversed"))[::-1]
+_sequence("reversed", "xs", "The entries, the last first.", "reversed((1, 2)) == (2, 1)")(
+    lambda xs: tuple(_each_of(xs, "reversed"))[::-1]
+)
 
 
 @_sequence("str", "x", "A value as a text.", 'str(2) == "2"')
@@ -404,34 +385,30 @@ def _repr(x: Any) -> str:
     return repr(x) if isinstance(x, str) else _str(x)
 
 
-@_sequence("iter", "xs", "The entries, for a loop.", "iter((1, 2)) == (1, 2)")
-def _iter(xs: Any) -> tuple[Any, ...]:
-    return tuple(_each_of(xs, "iter"))
+_sequence("iter", "xs", "The entries, for a loop.", "iter((1, 2)) == (1, 2)")(lambda xs: tuple(_each_of(xs, "iter")))
+_sequence("callable", "x", "Whether a value can be called.", "callable(sin) == 1")(
+    lambda x: callable(x) and not isinstance(x, Tensor)
+)
 
 
-@_sequence("callable", "x", "Whether a value can be called.", "callable(sin) == 1")
-def _callable(x: Any) -> bool:
-    return callable(x) and not isinstance(x, Tensor)
+def _by_call(name: str) -> Callable[..., Any]:
+    """A function that the machine runs itself, so that no other can call it."""
+
+    def call(*given: Any, **options: Any) -> Any:
+        raise AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
+
+    return call
 
 
-@_sequence("hasattr", "x, name", "Whether a value has an attribute of a name.", 'hasattr(tensor(2), "grad") == 1')
-def _hasattr(x: Any, name: Any) -> bool:
-    raise _by_call("hasattr")
-
-
-@_sequence(
+_sequence("hasattr", "x, name", "Whether a value has an attribute of a name.", 'hasattr(tensor(2), "grad") == 1')(
+    _by_call("hasattr")
+)
+_sequence(
     "getattr",
     "x, name; default='no default'",
     "The attribute of a name, or the default where there is none.",
     'getattr(tensor([1, 2]), "ndim") == 1',
-)
-def _getattr(x: Any, name: Any, default: Any) -> Any:
-    raise _by_call("getattr")
-
-
-def _by_call(name: str) -> AgradError:
-    """The error where another function calls one that the machine runs itself."""
-    return AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
+)(_by_call("getattr"))
 
 
 class Kind:

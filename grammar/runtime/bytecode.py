@@ -49,10 +49,10 @@ class Do(IntEnum):
     BINARY = _AS_IS  # [function] x y → f(x, y)
     SIGN = _AS_IS  # [spans of x and y] x y → x y; refuses `·` and `×` of two arrays, which are other products on paper
     WHOLE = _AS_IS  # x y → x y; notes a remainder of a whole number beyond 2**53
-    CHAIN = _BY_RULE  # [function, label] x y → y, or 0 and jump: one link of a < b < c
+    CHAIN = _AS_IS  # [function, label] x y → y, or 0 and jump: one link of a < b < c
     NEAR = _NEVER  # [whether there is a tolerance] x y (t) → whether x is near y
     IS_NONE = _AS_IS  # [negated] x → whether it is None
-    NOT = _BY_RULE  # x → whether it is false
+    NOT = _AS_IS  # x → whether it is false
     CALL = _BY_RULE  # [count, keywords] f x … → f(x, …)
     METHOD = _BY_RULE  # [name, count, keywords] x y … → x.name(y, …)
     ATTRIBUTE = _BY_RULE  # [name] x → x.name
@@ -74,9 +74,9 @@ class Do(IntEnum):
     UNPACK_REST = _NEVER  # [count, place] tuple → its entries, of which one is a list of those that are left
     FORMAT = _NEVER  # [parts] x … → text
     JUMP = _BY_RULE  # [label]
-    JUMP_IF_FALSE = _BY_RULE  # [label] x →
-    AND = _BY_RULE  # [label] x → x and jump if it is false, else nothing
-    OR = _BY_RULE  # [label] x → x and jump if it is true, else nothing
+    JUMP_IF_FALSE = _AS_IS  # [label] x →
+    AND = _AS_IS  # [label] x → x and jump if it is false, else nothing
+    OR = _AS_IS  # [label] x → x and jump if it is true, else nothing
     COPY = _AS_IS  # [depth] x … → x … x
     POP = _AS_IS  # x →
     ITERATE = _BY_RULE  # [Loop, or None] x → an iterator
@@ -135,6 +135,14 @@ class Frame:
         self.scopes = scopes  # where names are looked up: innermost first, the session's last
         self.stack: list[Any] = []
         self.switches: list[tuple[str, bool]] = []  # what was on outside each `with` that is entered
+
+
+def popped(stack: list[Any], count: int) -> list[Any]:
+    """Take so many values off a stack, the last on top."""
+    start = len(stack) - count
+    found = stack[start:]
+    del stack[start:]
+    return found
 
 
 class Definition:

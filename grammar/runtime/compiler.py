@@ -9,10 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from math import inf
 from typing import Any, TypeAlias
 
-from agrad.engine.autodiff.uncertainty import percent, uncertain
+from agrad.engine import autodiff
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
@@ -20,8 +21,6 @@ from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.pytorch.libraries import names_bound
-from agrad.grammar.pytorch.libraries import note_on_import as note_on
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
 from agrad.grammar.syntax import ast
 
@@ -33,11 +32,11 @@ _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 # The operations of two operands by their signs.
 BINARY = {made.sign: name for name, made in OPERATORS.items() if made.precedence and name != "neg"}
 COMPARE = {made.sign: name for name, made in OPERATORS.items() if not made.precedence}
-_UNCERTAIN = {"±": uncertain, "±%": percent}
-# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
-# expression of a `check` is computed many times.
+_UNCERTAIN = {"±": "uncertain", "±%": "percent"}
 # Functions of a function, which may be given as an expression.
 OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
+# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
+# expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
 Part: TypeAlias = Any  # a syntax node, an instruction, or a label to place here
 
@@ -152,10 +151,7 @@ class _Compiler:
                 self.instructions.append(_unpack(target))
                 pending += [item.value if isinstance(item, ast.Starred) else item for item in target.items[::-1]]
             elif isinstance(target, ast.Index):
-                writable = _writable(target.value, target.span.text + " = …")
-                if isinstance(target.index, ast.String):  # that of a dict, not of an array
-                    writable = []
-                self.emit([target.value, *writable, target.index, (Do.SET_INDEX, None, target.span)])
+                self.emit([*_entry(target, target.span.text + " = …"), (Do.SET_INDEX, None, target.span)])
             else:
                 writable = _writable(target.value, f"{target.value.span.text} = …") if target.name == "data" else []
                 self.emit([target.value, *writable, (Do.SET_ATTRIBUTE, target.name, target.span)])
@@ -165,21 +161,17 @@ class _Compiler:
         one = node.op == "+" and isinstance(node.value, ast.List) and len(node.value.items) == 1
         if one:  # of an entry that is to be added to a list
             node = node.changed(value=_as_list(node.value))
-        change = (Do.AUGMENT, node.op, node.span)
+        change: Instruction = (Do.AUGMENT, node.op, node.span)
         if isinstance(target, ast.Index):
-            is_of_dict = isinstance(target.index, ast.String)
-            writable = [] if is_of_dict else _writable(target.value, node.span.text)
             twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
-            self.emit([target.value, *writable, target.index, *twice, (Do.INDEX, None, target.span), node.value])
-            self.emit(
-                [(Do.AUGMENT_ENTRY, (node.op, target, node.span.text), node.span), (Do.SET_INDEX, True, node.span)]
-            )
-        elif isinstance(target, ast.Attribute):
-            writable = _writable(target, node.span.text)
-            self.emit([target, *writable, node.value, change])
+            self.emit([*_entry(target, node.span.text), *twice, (Do.INDEX, None, target.span), node.value])
+            change = (Do.AUGMENT_ENTRY, (node.op, target, node.span.text), node.span)
+            self.emit([change, (Do.SET_INDEX, True, node.span)])
+            return
+        self.emit([target, *_writable(target, node.span.text), node.value, change])
+        if isinstance(target, ast.Attribute):
             self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
         else:
-            self.emit([target, *_writable(target, node.span.text), node.value, change])
             self.store(target, (target.id,) if isinstance(target, ast.Name) else ())
 
     def _variable(self, node: ast.Variable) -> None:
@@ -204,19 +196,16 @@ class _Compiler:
         self.block(body)
         self.loops.pop()
 
-    def _break(self, node: ast.Break) -> None:
-        self._leave_loop(node.span, "break", 1)
-
-    def _continue(self, node: ast.Continue) -> None:
-        self._leave_loop(node.span, "continue", 0)
-
-    def _leave_loop(self, span: Span, word: str, which: int) -> None:
+    def _break(self, node: ast.Break | ast.Continue) -> None:
+        word, span = type(node).__name__.lower(), node.span
         if not self.loops:
             self._refuse_to_leave(span, word)
             raise AgradError("syntax", f"`{word}` is outside a loop", labels=[Remark(span)])
         *targets, outside = self.loops[-1]
         self.emit((Do.END_NO_GRAD, None, span) for _ in range(self.no_grad - outside))
-        self.instructions.append((Do.JUMP, targets[which], span))
+        self.instructions.append((Do.JUMP, targets[word == "break"], span))
+
+    _continue = _break
 
     def _if(self, node: ast.If) -> None:
         end = Label()
@@ -237,18 +226,15 @@ class _Compiler:
         self.no_grad -= 1
         self.instructions.append((Do.END_NO_GRAD, None, node.span))
 
-    def _detectanomaly(self, node: ast.DetectAnomaly) -> None:
-        self._nograd(node)
+    _detectanomaly = _nograd
 
-    def _member(self, node: ast.Member) -> None:
-        self._define(node)
-
-    def _define(self, node: ast.Define) -> None:
-        inner = _Compiler(self.depth, in_function=True)
-        code = inner.body(node.body)
+    def _define(self, node: ast.Define | ast.Member) -> None:
+        code = _Compiler(self.depth, in_function=True).body(node.body)
         kind = node.kind if isinstance(node, ast.Member) else ""
         definition, defaults = defined(node.name, node.parameters, code, node.span, kind)
         self.emit([*defaults, (Do.DEFINE, definition, node.span)])
+
+    _member = _define
 
     def _class(self, node: ast.Class) -> None:
         code = _Compiler(self.depth, in_function=True).body(node.body)
@@ -315,11 +301,12 @@ class _Compiler:
             if pytorch.names.is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
         libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
-        absent = {name: module for name, module in names_bound(node.text).items() if module in node.others}
+        bound = pytorch.libraries.names_bound(node.text)
+        absent = {name: module for name, module in bound.items() if module in node.others}
         if libraries or absent:
             self.emit([(Do.IMPORT, (libraries, absent), node.span)])
         if node.others:
-            self.emit([(Do.NOTE, tuple(map(note_on, node.others)), node.span)])
+            self.emit([(Do.NOTE, tuple(map(pytorch.libraries.note_on_import, node.others)), node.span)])
 
     def _command(self, node: ast.Command) -> None:
         operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
@@ -339,7 +326,8 @@ def _binary(node: ast.Binary) -> list[Part]:
     """One of two operands that is written in brackets stays a list, in case that the other is one to be added to."""
     sides: list[Part] = [node.left, node.right]
     if node.op in _UNCERTAIN:
-        return [(Do.CONSTANT, _UNCERTAIN[node.op], node.span), *sides, (Do.CALL, (2, ()), node.span)]
+        made = getattr(autodiff.uncertainty, _UNCERTAIN[node.op])
+        return [(Do.CONSTANT, made, node.span), *sides, (Do.CALL, (2, ()), node.span)]
     lists = [side for side in sides if isinstance(side, ast.List)]
     one = node.op == "+" and any(len(side.items) == 1 for side in lists)
     if node.op in ("+", "*") and (len(lists) == 1 or one):
@@ -449,6 +437,12 @@ def _writable(base: ast.Expr, text: str) -> list[Part]:
     return [(Do.WRITABLE, (base, text), base.span)]
 
 
+def _entry(target: ast.Index, text: str) -> list[Part]:
+    """An entry that is written; that of a dictionary is none of an array."""
+    writable = [] if isinstance(target.index, ast.String) else _writable(target.value, text)
+    return [target.value, *writable, target.index]
+
+
 def _unknowns(node: ast.Unknowns) -> list[Part]:
     """A function of the names, which the command calls."""
     names = tuple(name.id for name in node.names)
@@ -525,24 +519,20 @@ def _slice(node: ast.Slice) -> list[Part]:
     return [*ends, (Do.SLICE, None, node.span)]
 
 
-def _fstring(node: ast.FString) -> list[Part]:
-    values = [part.value for part in node.parts if not isinstance(part, str)]
-    return [*values, (Do.FORMAT, node.parts, node.span)]
-
-
 def _unary(node: ast.Unary) -> list[Part]:
     if node.op == "not":
         return [node.operand, (Do.NOT, None, node.span)]
-    return [node.operand, (Do.UNARY, OPS["neg"].call if node.op == "-" else _plus, node.span)]
-
-
-def _plus(x: Any) -> Any:
-    return OPS["mul"].call(1.0, x)
+    return [node.operand, (Do.UNARY, OPS["neg"].call if node.op == "-" else partial(OPS["mul"].call, 1.0), node.span)]
 
 
 def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
-    """A comparison; == and != also compare tuples, texts and None, each as a whole."""
-    compare, plain, is_equality = OPS[COMPARE[symbol]].call, _PLAIN[symbol], symbol in ("==", "!=")
+    """A comparison; == and != also compare tuples, texts and None, each as a whole.
+
+    Comparisons of numbers give True or False. Those of arrays give an array of 1 and 0; what is recorded stays a value
+    of the graph, and is printed as True or False.
+    """
+    name, is_equality = COMPARE[symbol], symbol in ("==", "!=")
+    compare, plain = OPS[name].call, getattr(operator, OPERATORS[name].method)
 
     def call(x: Any, y: Any) -> Any:
         if type(x) is float and type(y) is float:
@@ -555,18 +545,6 @@ def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
 
     call.alone = compare  # type: ignore[attr-defined]  # what it is on arrays
     return call
-
-
-# Comparisons of numbers, which give True or False. Those of arrays give an array of 1 and 0; what is recorded stays a
-# value of the graph, and is printed as True or False.
-_PLAIN: dict[str, Callable[[float, float], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -586,7 +564,10 @@ COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
 EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Number: _number,
     ast.String: lambda node: [(Do.CONSTANT, node.value, node.span)],
-    ast.FString: _fstring,
+    ast.FString: lambda node: [
+        *(part.value for part in node.parts if not isinstance(part, str)),
+        (Do.FORMAT, node.parts, node.span),
+    ],
     ast.Name: _name,
     ast.NoneLiteral: lambda node: [(Do.CONSTANT, None, node.span)],
     ast.EllipsisLiteral: lambda node: [(Do.CONSTANT, Ellipsis, node.span)],
@@ -625,17 +606,13 @@ def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradE
             Hint(f"{name} = {name}.clone()   before it, to change the copy alone"),
         ]
     else:
-        fixes = [_kept(written)]
+        # Write instead into what a method is called on, which stays, or into a result that gets a name.
+        called = written.function if isinstance(written, ast.Call) else written
+        fixes = [Hint(f"b = {name}   names it, so that a write into it is kept")]
+        if isinstance(called, ast.Attribute):
+            fixes = [Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")]
     message = f"{name} is a copy, not a view: a write into it would be lost"
     return AgradError("type", message, labels=[Remark(written.span)], fixes=fixes)
-
-
-def _kept(base: ast.Expr) -> Hint:
-    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
-    called = base.function if isinstance(base, ast.Call) else base
-    if isinstance(called, ast.Attribute):
-        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
-    return Hint(f"b = {base.span.text}   names it, so that a write into it is kept")
 
 
 # Numbers that were typed and that a float64 cannot hold: what they become.

@@ -7,67 +7,60 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from agrad.engine import inspect
+import agrad
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Node, behind, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.lazy import pattern
 from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.bytecode import Do, Frame
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse
-from agrad.grammar.values.lists import List
+from agrad.grammar.values.lists import parts_of
+from agrad.lazy import pattern
 
 READERS = frozenset({"float", "item", "tolist"})  # what gives plain numbers
 # Statements in which a plain number is not computed with.
 _ASKING = r"\s*(print|if|elif|while|assert)\b"
 
 
-class CutPaths:
-    """What has been noted: each place once."""
+def at_leaf(name: str, value: Any, span: Span, told: set[tuple[str, int]]) -> Note | None:
+    """The note on `var u = x**2` of a leaf x; none on `var x = x/2`, a leaf that takes the place of another.
 
-    __slots__ = ("_told",)
+    `told`: the places that have a note, each of which has one.
+    """
+    if not isinstance(value, Tensor) or not value.requires_grad or (value.is_leaf and value.name is None):
+        return None
+    found = [leaf for root in roots_of(value.node) if (leaf := root()) is not None and leaf.requires_grad]
+    # But for uncertain numbers: with these a new leaf stays correlated.
+    behind = list(dict.fromkeys(leaf.name for leaf in found if leaf.uncertainty is None and leaf.name is not None))
+    in_function, place = current().reads is not None, (span.text, span.start)
+    if name in behind or not (behind or in_function) or place in told:
+        return None
+    told.add(place)
+    fixes: list[str] = [Hint(f"var {name} = detach(…)   for a leaf that begins at this value")]
+    typed = re.match(r"var[ \t]+", span.text)
+    if typed is not None:
+        fixes.insert(0, corrected(Span(span.source, span.start, span.start + typed.end()), ""))
+    lost = f"no gradient goes through it to {', '.join(behind)}"
+    message = f"{name} is a new leaf: {lost if behind else 'the derivative takes it for a constant'}"
+    return Note(message, labels=[Label(span)], fixes=fixes)
 
-    def __init__(self) -> None:
-        self._told: set[tuple[str, int]] = set()
 
-    def at_leaf(self, name: str, value: Any, span: Span) -> Note | None:
-        """The note on `var u = x**2` of a leaf x; none on `var x = x/2`, a leaf that takes the place of another."""
-        if not isinstance(value, Tensor) or not value.requires_grad or (value.is_leaf and value.name is None):
-            return None
-        found = [leaf for root in roots_of(value.node) if (leaf := root()) is not None and leaf.requires_grad]
-        # But for uncertain numbers: with these a new leaf stays correlated.
-        behind = list(dict.fromkeys(leaf.name for leaf in found if leaf.uncertainty is None and leaf.name is not None))
-        in_function = current().reads is not None
-        if name in behind or not (behind or in_function) or not self._is_first(span):
-            return None
-        fixes: list[str] = [Hint(f"var {name} = detach(…)   for a leaf that begins at this value")]
-        typed = re.match(r"var[ \t]+", span.text)
-        if typed is not None:
-            fixes.insert(0, corrected(Span(span.source, span.start, span.start + typed.end()), ""))
-        told = f"no gradient goes through it to {', '.join(behind)}"
-        message = f"{name} is a new leaf: {told if behind else 'the derivative takes it for a constant'}"
-        return Note(message, labels=[Label(span)], fixes=fixes)
-
-    def at_number(self, name: str, value: Any, span: Span) -> Note | None:
-        """The note on `float(x)` and `x.item()`, while a derivative of the function in which it stands is computed."""
-        if current().reads is None or not isinstance(value, Tensor) or not value.requires_grad:
-            return None
-        if re.match(_ASKING, span.source.line_at(span.start)) or not self._is_first(span):
-            return None
-        message = f"{span.text} is a plain number: the derivative takes it for a constant"
-        fixes = [Hint("x   itself, for its part of the derivative"), Hint("detach(x)   where a constant is meant")]
-        return Note(message, labels=[Label(span)], fixes=fixes)
-
-    def _is_first(self, span: Span) -> bool:
-        place = span.text, span.start
-        found = place not in self._told
-        self._told.add(place)
-        return found
+def at_number(value: Any, span: Span, told: set[tuple[str, int]]) -> Note | None:
+    """The note on `float(x)` and `x.item()`, while a derivative of the function in which it stands is computed."""
+    if current().reads is None or not isinstance(value, Tensor) or not value.requires_grad:
+        return None
+    place = span.text, span.start
+    if re.match(_ASKING, span.source.line_at(span.start)) or place in told:
+        return None
+    told.add(place)
+    message = f"{span.text} is a plain number: the derivative takes it for a constant"
+    fixes = [Hint("x   itself, for its part of the derivative"), Hint("detach(x)   where a constant is meant")]
+    return Note(message, labels=[Label(span)], fixes=fixes)
 
 
 # The note on a loss in which a prediction of shape (n, 1) meets a target of shape (n): each entry with each.
@@ -76,30 +69,18 @@ _MOST = 2000  # nodes of a graph that are looked at
 _DEEP = 8  # operations entry by entry behind a matrix product
 
 
-class SpreadLosses:
-    """Looks at the graph of each `backward` of a program once."""
-
-    __slots__ = ("_seen",)
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, int], Any] = {}  # by the place; its text, so that no other gets its identity
-
-    def of(self, loss: Any, span: Span) -> Note | None:
-        """The note, for the first backward at a place."""
-        place = id(span.source), span.start
-        if place in self._seen or not isinstance(loss, Tensor):
-            return None
-        self._seen[place] = span.source
-        for node in islice(behind([loss.node]), _MOST):
-            shapes = _spread(node)
-            if shapes is not None:
-                left, right = map(format_shape, shapes)
-                message = f"{node.spell()} of shapes {left} and {right} is the difference of every pair of entries"
-                column = "the left" if len(shapes[0]) == 2 else "the right"
-                fixes = [Hint(f"squeeze(x, 1) of {column} side, for the differences entry by entry")]
-                labels = [Label(node.origin)] if node.origin is not None else []
-                return Note(f"{message}, of shape {format_shape(node.shape)}", labels=labels, fixes=fixes)
-        return None
+def of_spread_loss(loss: Tensor) -> Note | None:
+    """The note on a loss, for the first backward at a place."""
+    for node in islice(behind([loss.node]), _MOST):
+        shapes = _spread(node)
+        if shapes is not None:
+            left, right = map(format_shape, shapes)
+            message = f"{node.spell()} of shapes {left} and {right} is the difference of every pair of entries"
+            column = "the left" if len(shapes[0]) == 2 else "the right"
+            fixes = [Hint(f"squeeze(x, 1) of {column} side, for the differences entry by entry")]
+            labels = [Label(node.origin)] if node.origin is not None else []
+            return Note(f"{message}, of shape {format_shape(node.shape)}", labels=labels, fixes=fixes)
+    return None
 
 
 def _spread(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -231,7 +212,7 @@ def _growth_note(name: str, node: Node, span: Span) -> Note:
     statement = current().statement
     if not isinstance(statement, Span):
         statement = span
-    memory = inspect.memory.held(node)
+    memory = agrad.engine.inspect.memory.held(node)
     size = f"{memory.nodes} nodes, {format_bytes(memory.bytes)}"
     number = _without_history(name, node, statement)
     fixes = [f"{number}   to add the value alone"] if number else []
@@ -280,49 +261,38 @@ def note_on_nan(
     which `log` knows the old values; `printed`: whether it printed a nan.
     """
     bound = {key[1] for key in log.undos if isinstance(key, tuple) and key[0] == id(names)}
-    written = [value for value in names.values() if kept and isinstance(value, Tensor) and _is_written(value, log)]
-    for value in filter(_is_nan, _parts([*result, *[names.get(name) for name in bound], *written])):
+
+    def filled(value: Tensor) -> bool:
+        return value.node.shape != () and id(value.value) in log.undos
+
+    tensors = [value for value in names.values() if kept and isinstance(value, Tensor)]
+    written = [value for value in tensors if value.node in log.undos or filled(value)]
+    parts = parts_of([*result, *[names.get(name) for name in bound], *written], objects=False)
+    for value in filter(_is_nan, [*parts][::-1]):  # the first of them
         node = value.node if isinstance(value, Tensor) else None
-        if isinstance(value, Tensor) and _was_there(value, log):
+        # A value is as before the statement; a gradient was told of by the backward pass that made it.
+        if isinstance(value, Tensor) and (is_gradient(value) or (value.node.stamp <= log.since and not filled(value))):
             continue
         is_known, note = False, None
         if node is not None and node.recorded:
-            is_known, note = inspect.undefined.undefined_behind(node, lambda node: node.seq > log.since)
+            is_known, note = agrad.engine.inspect.undefined.undefined_behind(node, lambda node: node.seq > log.since)
         if is_known:
             return note
-        begun = inspect.undefined.first_note(kept)
+        begun = agrad.engine.inspect.undefined.first_note(kept)
         if begun is not None:
             return begun
         words = set(_NAME.findall(span.text)) if span is not None else {"nan"}
         before = [*log.held, *[names.get(name) for name in words - bound]]
         if "grad" in words:
             before += [value.grad for value in before if isinstance(value, Tensor)]
-        if "nan" not in words and not any(map(_is_nan, _parts(before))):
+        if "nan" not in words and not any(map(_is_nan, parts_of(before, objects=False))):
             assert span is not None
             number = int(np.isnan(value.value).sum()) if node is not None and node.shape else 0
             told = f" in {number} of {value.size} entries" if number else ""
             return Note(f"{span.text} is nan{told}", labels=[Label(span)])  # as inf - inf, at which nothing raises
         return None
-    return inspect.undefined.first_note(kept) if printed else None
-
-
-def _was_there(value: Tensor, log: UndoLog) -> bool:
-    """Whether a value is as before the statement; a gradient was told of by the backward pass that made it."""
-    is_filled = value.node.shape != () and id(value.value) in log.undos
-    return (value.node.stamp <= log.since and not is_filled) or is_gradient(value)
-
-
-def _parts(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        if isinstance(value, tuple | List):
-            yield from _parts(value)
-        elif type(value) is float or isinstance(value, Tensor):
-            yield value
+    return agrad.engine.inspect.undefined.first_note(kept) if printed else None
 
 
 def _is_nan(value: Any) -> bool:
-    return has_nan(value.value if isinstance(value, Tensor) else value)
-
-
-def _is_written(value: Tensor, log: UndoLog) -> bool:
-    return value.node in log.undos or (value.node.shape != () and id(value.value) in log.undos)
+    return isinstance(value, float | Tensor) and has_nan(value.value if isinstance(value, Tensor) else value)

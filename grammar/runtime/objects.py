@@ -22,7 +22,7 @@ from agrad.engine.nn.objects import Object, stores_of
 from agrad.engine.nn.utils.data import Dataset
 from agrad.engine.values import describe, whole
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.pytorch.libraries import NAMESPACES
+from agrad.grammar.pytorch import NAMESPACES
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.values.lists import quoted
@@ -98,7 +98,15 @@ class Bound:
         return text(self.closure)
 
 
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise AgradError("type", f"how an object is shown must be a text, and its method returned {describe(found)}")
+    return found
+
+
 _WANTED: dict[str, Callable[[Any], Any]] = {
+    "__repr__": _text,
+    "__str__": _text,
     "__len__": lambda found: whole(found, "a length"),
     "__bool__": bool,
     "__float__": float,
@@ -215,7 +223,7 @@ def names_of(value: Any) -> set[str]:
 
 # Classes of what functions return, beside those that a script names.
 _RETURNED = {
-    "agrad.engine.autodiff.hooks": "Handle",
+    "agrad.engine.autodiff.reverse": "Handle",
     "agrad.engine.autodiff.autograd": "FunctionContext",
     "agrad.grammar.values.figures": "Picture",
 }

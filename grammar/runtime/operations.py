@@ -9,6 +9,7 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, V
 from sys import getsizeof
 from typing import Any
 
+from agrad.engine import ops
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
@@ -16,7 +17,6 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.ops.data_files import Chunks
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import (
     Shape,
@@ -31,12 +31,12 @@ from agrad.engine.values import (
 )
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Settings, text_of
-from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object, parts_of
+from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, lost_write, takes_several
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values import texts
-from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, place_in
+from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, parts_of, place_in
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     sign: getattr(operator, f"i{OPERATORS[name].method}") for sign, name in BINARY.items()
@@ -138,16 +138,16 @@ def _repeated(sequence: Any, count: Any) -> Any:
         if len(sequence) * times > current().limits.memory:
             raise too_long(len(sequence) * times)
         return sequence * times
-    if not is_whole or type(sequence) is range or (type(sequence) is List and not _is_repeated(sequence)):
+    # A list that was written in brackets is a vector, unless it has other entries.
+    is_repeated = type(sequence) is List and (
+        sequence.joins or not all(isinstance(part, float | Tensor | List) for part in sequence.parts)
+    )
+    if not is_whole or type(sequence) is range or (type(sequence) is List and not is_repeated):
         return None
     times = max(0, int(number))
     lengthened(len(sequence) * times)
     parts = list(sequence) * times
     return tuple_of(parts) if type(sequence) is tuple else List(parts, joins=True)
-
-
-def _is_repeated(sequence: List) -> bool:
-    return sequence.joins or not all(isinstance(part, float | Tensor | List) for part in sequence.parts)
 
 
 def _has_axes(value: Any) -> bool:
@@ -217,12 +217,14 @@ def iterate(value: Any) -> Iterator[Any]:
     """The iterator of a loop: over whole numbers, an array along its first axis, a tuple, the pieces of a file."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, tuple | Chunks | List):
+    if isinstance(value, tuple | List):
         return iter(value)
     if is_object(value) and hasattr(type(value), "__iter__"):
         return map(adapted, value)
     if isinstance(value, Tensor) and value.shape:
         return rows_of(value)
+    if isinstance(value, ops.data_files.Chunks):
+        return iter(value)
     raise AgradError(
         "type", f"{describe_value(value)} cannot be iterated over", fixes=[Hint("range(n) for whole numbers")]
     )
@@ -360,10 +362,9 @@ def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) ->
     return bool(np.all(result.value)) if isinstance(result, Tensor) and result.shape else truth(result)
 
 
-def _check_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def _check_shapes(a: Shape, b: Shape) -> None:
     if a != b:
-        listed = f"{format_shape(a)} and {format_shape(b)}"
-        raise AgradError("shape", f"shapes {listed} cannot be compared entry by entry")
+        raise AgradError("shape", f"shapes {format_shape(a)} and {format_shape(b)} cannot be compared entry by entry")
 
 
 def sides(symbol: str, left: Any, right: Any) -> list[str]:
@@ -472,25 +473,19 @@ def is_basic(index: Any) -> bool:
     return not any(getattr(part, "shape", ()) or isinstance(part, list | tuple) for part in parts)
 
 
-def lost_base(target: Any, places: Callable[[], Iterable[Any]]) -> Tensor | None:
-    """What a write into a value would change in PyTorch, and does not here; None if nothing that is still in use.
+def check_write(target: Any, places: Callable[[], Iterable[Any]], written: ast.Expr, text: str) -> None:
+    """Refuse a write into a copy of a part of something; note it where the copy is a plain number.
 
-    `places`: the values that are in use.
+    `places`: the values that are in use; `written`: the value that is written into, as typed; `text`: the write. Raises
+    AgradError of kind `type`.
     """
     bases = getattr(target, "view_of", None) if type(target) is Tensor else None
     alive = [base for reference in bases or () if (base := reference()) is not None]
     if not alive:
-        return None
+        return
+    # What a write would change in PyTorch, and does not here.
     tensors = (one for one in parts_of(places()) if isinstance(one, Tensor))
-    return next((one for one in tensors if any(one is x or one.node is x for x in alive)), None)
-
-
-def check_write(target: Any, places: Callable[[], Iterable[Any]], written: ast.Expr, text: str) -> None:
-    """Refuse a write into a copy of a part of something; note it where the copy is a plain number.
-
-    `written`: the value that is written into, as typed; `text`: the write. Raises AgradError of kind `type`.
-    """
-    base = lost_base(target, places)
+    base = next((one for one in tensors if any(one is x or one.node is x for x in alive)), None)
     if base is None:
         return
     name, node = written.span.text, target.node

@@ -6,6 +6,6 @@ outside; `derivatives`, `formulas` and `rowwise` compute what the command line a
 and from the other modules what the terminal shows or keeps.
 """
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
-__getattr__ = lazy(__name__, "formulas", "saving")
+__getattr__ = lazy(__name__)

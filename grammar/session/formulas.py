@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.compile.export.derive import derived, paths
-from agrad.engine.compile.export.formulas import Language, Latex, Spelling, written
+from agrad.engine.compile.export.formulas import Language, Latex, written
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import collect
@@ -99,7 +99,7 @@ def _explained() -> list[str]:
     return [f"explain {asked[1]}"] if asked is not None else [Hint("explain y")]
 
 
-def _lines(value: Any, spelling: Spelling) -> list[str]:
+def _lines(value: Any, spelling: Language) -> list[str]:
     """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float):

@@ -7,15 +7,14 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import current
+import agrad
+from agrad.engine.core.context import current, note_read, require_files
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.ops.data_files import note_read, require_files
 from agrad.engine.text import printable
 from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.files import beside, read_text
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.syntax.parser import RESERVED, tokens
 
@@ -34,7 +33,7 @@ def refuse_call(name: str, span: Span, known: Collection[str]) -> None:
     """Refuse the call of an unknown function in an expression; `known` are other names. Raises AgradError."""
     if not span.source.text[span.end :].lstrip().startswith("("):
         return
-    problem = runtime.name_errors.unknown(name, span, known)
+    problem = runtime.fixes.unknown(name, span, known)
     if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
         problem.fixes = [Hint("agrad functions   lists the functions")]
     raise problem
@@ -71,8 +70,8 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
         return ""
     verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
     itself = ", and is differentiated by itself" if apart else ""
-    told = f"{runtime.graph_fixes.listed(asked)} {verb} what goes through {name}"
-    return f"{name} was computed from {runtime.graph_fixes.listed(by)}{itself}: {told}"
+    told = f"{runtime.fixes.listed(asked)} {verb} what goes through {name}"
+    return f"{name} was computed from {runtime.fixes.listed(by)}{itself}: {told}"
 
 
 def open_names(text: str) -> list[str]:
@@ -119,15 +118,14 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         if not path or "\0" in path:
             raise AgradError("file", "load: that is not the name of a file")
         refuse_data(path, "load")
-        found = beside(path, span)
+        found = agrad.grammar.files.beside(path, span)
         _refuse_cycle(found, loading)
         if len(loading) > DEPTH:
             raise AgradError("limit", f"scripts load each other at most {DEPTH} deep, and this one would be deeper")
-        if os.path.exists(found) and not os.path.isfile(found):
-            what = "it is a folder" if os.path.isdir(found) else "it is not a regular file"
-            raise AgradError("file", f"cannot read {found}: {what}")
+        if why := agrad.engine.ops.data_files.unreadable(found):
+            raise AgradError("file", f"cannot read {found}: {why}")
         note_read(found)
-        text = read_text(found)
+        text = agrad.grammar.files.read_text(found)
         refuse_page(found, text, "load")
         return Source(found, text, 1, True)
     except AgradError as problem:

@@ -19,7 +19,6 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label, Note
-from agrad.engine.lazy import pattern
 from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
@@ -33,6 +32,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
+from agrad.lazy import pattern
 
 
 class EveryRow(Facts):

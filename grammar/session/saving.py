@@ -16,9 +16,8 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.lazy import pattern
-from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.commands.registry import COMMANDS, Call, of
@@ -28,6 +27,7 @@ from agrad.grammar.results import Printed
 from agrad.grammar.session.log import Entry, number_of, statements
 from agrad.grammar.session.transcript import Picture, Typed, parts
 from agrad.grammar.syntax import ast
+from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -152,14 +152,7 @@ def _is_silent(statement: ast.Statement) -> bool:
 
 def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | None]]:
     """The paths in a statement, and how each is written in a script of a folder; None for one that is computed."""
-    waiting: list[object] = [statement]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        if not isinstance(part, ast.Node):
-            continue
-        waiting += [getattr(part, name) for name in type(part).fields]
+    for part in ast.nodes(statement):
         match part:
             case ast.Command(word, (ast.String(path, span),)) if COMMANDS[word].loads:
                 yield span, _literal(beside(path, span), path, folder)

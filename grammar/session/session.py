@@ -12,35 +12,31 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from agrad.engine import inspect
+import agrad
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted, remember_random
 from agrad.engine.core.graph import Guard
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.lazy import pattern
-from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
 from agrad.grammar import commands, runtime
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.files import write_text
-from agrad.grammar.loops.hot_loops import counter
-from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings
+from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
 from agrad.grammar.runtime.analysis import after, context
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.bytecode import Code, Frame, Loop
-from agrad.grammar.runtime.calls import MISSING
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
-from agrad.grammar.runtime.machine import Machine, note_second_order
+from agrad.grammar.runtime.machine import MISSING, Machine, note_second_order
 from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
 from agrad.grammar.session.transcript import Listener
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import settled
+from agrad.lazy import pattern
 
 __all__ = ["COMMANDS", "Session"]
 
@@ -50,7 +46,7 @@ _FEW = 10_000  # entries, which are looked at in some microseconds
 
 def _on_invalid(kind: str, flag: int) -> None:
     """What numpy calls where an operation on arrays is not defined."""
-    inspect.undefined.on_invalid(kind, flag)
+    agrad.engine.inspect.undefined.on_invalid(kind, flag)
 
 
 def _is_nan(value: Any) -> bool:
@@ -59,10 +55,6 @@ def _is_nan(value: Any) -> bool:
     if type(number) is float:
         return number != number
     return type(value) is Tensor and value.size <= _FEW and bool(np.isnan(number).any())
-
-
-def _ignore(result: Result) -> None:
-    """The listener by default: it drops results."""
 
 
 _COMPARED = pattern(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
@@ -100,7 +92,7 @@ class Session:
         self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
-        self.emit: Callable[[Result], None] = _ignore
+        self.emit: Callable[[Result], None] = unheard
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
         self.compiles = True  # whether loops with many iterations are compiled
@@ -131,7 +123,7 @@ class Session:
     def run(
         self,
         text: str,
-        emit: Callable[[Result], None] = _ignore,
+        emit: Callable[[Result], None] = unheard,
         source: str = "session",
         is_file: bool = False,
         report: Callable[[AgradError], None] | None = None,
@@ -221,7 +213,7 @@ class Session:
         if not self.steps.redoing:
             self.record.transcript.restored(statement.span)
         try:
-            self.all_at_once(lambda: self._do(statement), statement.span, _ignore, statement)
+            self.all_at_once(lambda: self._do(statement), statement.span, unheard, statement)
         finally:
             self.loading = []
 
@@ -231,7 +223,7 @@ class Session:
         made.files, made.compiles, made.record.on, made.restoring = self.files, False, True, True
         return made
 
-    def evaluate(self, text: str, source: str = "expression", emit: Callable[[Result], None] = _ignore) -> Any:
+    def evaluate(self, text: str, source: str = "expression", emit: Callable[[Result], None] = unheard) -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
 
         Raises AgradError.
@@ -250,7 +242,7 @@ class Session:
         expression = self._read(parse_expression, Source("expression", text))
         self.all_at_once(lambda: commands.check.check(self, expression, leaves, claims), expression.span, emit)
 
-    def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
+    def undo(self, count: int, emit: Callable[[Result], None] = unheard) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.
 
         The KeyboardInterrupt of a Ctrl-C says how many were taken back, if any were.
@@ -311,7 +303,7 @@ class Session:
 
     def forget(self) -> None:
         """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
-        before, watch, results = dict(self.names), self.watch, self.record.results.copy()
+        before, results = dict(self.names), self.record.results.copy()
 
         def undo() -> None:
             self.names.clear()
@@ -327,10 +319,15 @@ class Session:
         remember_random(self.context.random)
         self.context.random.generator = None
         for name, amount in self._limits.items():
-            change = watch.allow if name == "memory" else partial(setattr, watch, name)
-            if log is not None:
-                log.remember((id(watch), name), partial(change, getattr(watch, name)))
-            change(amount)
+            self.limit(name, amount)
+
+    def limit(self, name: str, amount: float) -> None:
+        """Set the limit of `memory`, `time` or `nodes`, so that `undo` takes it back."""
+        change = self.watch.allow if name == "memory" else partial(setattr, self.watch, name)
+        log = current().undo_log
+        if log is not None:
+            log.remember((id(self.watch), name), partial(change, getattr(self.watch, name)))
+        change(amount)
 
     def _note_limits(self) -> None:
         """Remember what the limits are before any statement, for `forget`."""
@@ -397,7 +394,7 @@ class Session:
         self,
         action: Callable[[], _T],
         span: Span | None = None,
-        emit: Callable[[Result], None] = _ignore,
+        emit: Callable[[Result], None] = unheard,
         statement: ast.Statement | None = None,
     ) -> _T:
         """Run an action as one statement: all of it or nothing, within the limits.
@@ -484,7 +481,7 @@ class Session:
             self.record.cut(place)
             if isinstance(error, AgradError):
                 entries = (entry.span for entry in reversed(self.record.entries))
-                runtime.graph_fixes.explain(error, self.steps.since, entries, self.names)
+                runtime.fixes.explain(error, self.steps.since, entries, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
@@ -523,7 +520,8 @@ class Session:
 
     def count(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
         """The counter of a `for` over a range, which may run many of its iterations compiled."""
-        return counter(self.machine, iterator, numbers, loop)
+        found: Iterator[Any] = agrad.grammar.loops.hot_loops.counter(self.machine, iterator, numbers, loop)
+        return found
 
     def draw(self, plot: Plot, path: str) -> None:
         """Write a plot to a file, unless a session is restored: then it was written before."""
@@ -537,9 +535,9 @@ class Session:
 
     def write(self, path: str, text: str) -> None:
         """Write a text to a file, unless a session is restored."""
-        require_files(f"cannot write {path}")
+        agrad.engine.core.context.require_files(f"cannot write {path}")
         if not self.restoring:
-            write_text(path, text)
+            agrad.grammar.files.write_text(path, text)
             self.emit(Printed(f"wrote {printable(path)}"))
 
     def time(self, frame: Frame, code: Code, span: Span) -> None:

@@ -5,3 +5,7 @@ ast: the nodes of the tree; builder: the node for each rule
 loader: lark's parser, from the saved file, which `table` works out
 parser: all of these together, for a statement, for completion, for a text while it is typed
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -6,8 +6,8 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from agrad.engine.struct import StructType
 from agrad.grammar.diagnostics import Span
@@ -15,6 +15,12 @@ from agrad.grammar.diagnostics import Span
 
 class Node(metaclass=StructType):
     """A part of a text. Its last field is its `span`; to the type checker it is immutable."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def span(self) -> Span:
+            """Where it was read."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         for name, value in zip(type(self).fields, values, strict=False):
@@ -32,14 +38,22 @@ class Node(metaclass=StructType):
         return f"{type(self).__name__}({span.text if span else ''!r})"
 
 
-class Number(Node):
+class Expr(Node):
+    """What has a value, or stands where a value may stand."""
+
+
+class Statement(Node):
+    """What runs."""
+
+
+class Number(Expr):
     """`2`, `.5`, `1e-3`; also `True` and `False`."""
 
     value: float
     span: Span
 
 
-class String(Node):
+class String(Expr):
     """`"text"`, its escapes resolved; also a word that a command takes as it is, as in `graph d as dot`."""
 
     value: str
@@ -61,33 +75,33 @@ class Formatted(Node):
     span: Span
 
 
-class FString(Node):
+class FString(Expr):
     """`f"loss {loss:.4f}"`: alternating texts and formatted values."""
 
     parts: tuple[str | Formatted, ...]
     span: Span
 
 
-class Name(Node):
+class Name(Expr):
     """A name, in any position: `x`, a parameter, the target of an assignment."""
 
     id: str
     span: Span
 
 
-class NoneLiteral(Node):
+class NoneLiteral(Expr):
     """`None`."""
 
     span: Span
 
 
-class EllipsisLiteral(Node):
+class EllipsisLiteral(Expr):
     """`...`, as in `x[..., 0]`."""
 
     span: Span
 
 
-class List(Node):
+class List(Expr):
     """`[1, 2, 3]`. `apart`: whether it stays a list, and does not become a vector."""
 
     items: tuple[Expr, ...]
@@ -95,14 +109,14 @@ class List(Node):
     span: Span
 
 
-class Tuple(Node):
+class Tuple(Expr):
     """`(2, 3)` or, without brackets, `q, r`."""
 
     items: tuple[Expr, ...]
     span: Span
 
 
-class Braces(Node):
+class Braces(Expr):
     """`{"lr": 0.1}`, a `dict`, its keys and values in turn; `{1, 2}`, a `set`.
 
     A comprehension has one item, an Each. `**d` in a dict is a Starred.
@@ -113,7 +127,7 @@ class Braces(Node):
     span: Span
 
 
-class Starred(Node):
+class Starred(Expr):
     """`*xs` in a call, a list or a target, and `**options`: the entries in its place."""
 
     sign: str
@@ -121,7 +135,7 @@ class Starred(Node):
     span: Span
 
 
-class Unary(Node):
+class Unary(Expr):
     """`-x`, `+x`, `not x`."""
 
     op: str
@@ -129,7 +143,7 @@ class Unary(Node):
     span: Span
 
 
-class Binary(Node):
+class Binary(Expr):
     """`x + y` and the other arithmetic: `+ - * / // % ** @ ±`. `^` has become `**`, and the `±` of `x ± 5%` is `±%`.
 
     `sign` is the place of `·` or `×`, which are read as `*`; None of what was written as it is read.
@@ -142,7 +156,7 @@ class Binary(Node):
     span: Span
 
 
-class Compare(Node):
+class Compare(Expr):
     """`a < b <= c`, `a in b`, `a is not b`: the first operand, then each operator with the operand after it."""
 
     first: Expr
@@ -150,7 +164,7 @@ class Compare(Node):
     span: Span
 
 
-class Near(Node):
+class Near(Expr):
     """`a ~= b +- t`: equal within an absolute tolerance, or a relative one that the interpreter sets."""
 
     left: Expr
@@ -159,7 +173,7 @@ class Near(Node):
     span: Span
 
 
-class IsNone(Node):
+class IsNone(Expr):
     """`a is None`, and negated `a is not None`."""
 
     operand: Expr
@@ -167,7 +181,7 @@ class IsNone(Node):
     span: Span
 
 
-class Logic(Node):
+class Logic(Expr):
     """`a and b`, `a or b`."""
 
     op: str
@@ -176,7 +190,7 @@ class Logic(Node):
     span: Span
 
 
-class Conditional(Node):
+class Conditional(Expr):
     """`then if test else other`."""
 
     test: Expr
@@ -185,7 +199,7 @@ class Conditional(Node):
     span: Span
 
 
-class Call(Node):
+class Call(Expr):
     """`f(x, axis=0)`; `**options` is a keyword of the name `**` with a Starred."""
 
     function: Expr
@@ -194,7 +208,7 @@ class Call(Node):
     span: Span
 
 
-class Attribute(Node):
+class Attribute(Expr):
     """`x.grad`."""
 
     value: Expr
@@ -202,7 +216,7 @@ class Attribute(Node):
     span: Span
 
 
-class Slice(Node):
+class Slice(Expr):
     """`1:`, `a:b:2`: only inside an index."""
 
     start: Expr | None
@@ -211,7 +225,7 @@ class Slice(Node):
     span: Span
 
 
-class Index(Node):
+class Index(Expr):
     """`x[i]`; with a comma the index is a `Tuple`."""
 
     value: Expr
@@ -219,35 +233,11 @@ class Index(Node):
     span: Span
 
 
-Expr: TypeAlias = (
-    Number
-    | String
-    | FString
-    | Name
-    | NoneLiteral
-    | EllipsisLiteral
-    | List
-    | Tuple
-    | Braces
-    | Starred
-    | Unary
-    | Binary
-    | Compare
-    | Near
-    | IsNone
-    | Logic
-    | Conditional
-    | Call
-    | Attribute
-    | Slice
-    | Index
-)
-
 # A tuple as a target holds targets only, and one Starred with a target; the builder checks that.
 Target: TypeAlias = Name | Index | Attribute | Tuple
 
 
-class Evaluate(Node):
+class Evaluate(Statement):
     """A bare expression: its value is printed, unless a `;` follows it (`silent`)."""
 
     value: Expr
@@ -255,7 +245,7 @@ class Evaluate(Node):
     span: Span
 
 
-class Assign(Node):
+class Assign(Statement):
     """`x = 3`, `a = b = 3`, `q, r = qr(A)`."""
 
     targets: tuple[Target, ...]
@@ -263,7 +253,7 @@ class Assign(Node):
     span: Span
 
 
-class Augment(Node):
+class Augment(Statement):
     """`x += 1`; the operator is stored without its `=`."""
 
     target: Target
@@ -272,7 +262,7 @@ class Augment(Node):
     span: Span
 
 
-class Variable(Node):
+class Variable(Statement):
     """`var x = 2`: a leaf that requires grad."""
 
     name: Name
@@ -280,7 +270,7 @@ class Variable(Node):
     span: Span
 
 
-class For(Node):
+class For(Statement):
     """`for i in range(3): …`."""
 
     target: Target
@@ -289,7 +279,7 @@ class For(Node):
     span: Span
 
 
-class While(Node):
+class While(Statement):
     """`while c: …`."""
 
     test: Expr
@@ -297,7 +287,7 @@ class While(Node):
     span: Span
 
 
-class If(Node):
+class If(Statement):
     """`if`, each `elif` (all in `branches`), and `else`."""
 
     branches: tuple[tuple[Expr, Body], ...]
@@ -313,7 +303,7 @@ class Parameter(Node):
     span: Span
 
 
-class Define(Node):
+class Define(Statement):
     """`def f(x): …`; the one-line `def f(x) = x**2` has a single `Return` as its body."""
 
     name: str
@@ -328,7 +318,7 @@ class Member(Define):
     kind: str
 
 
-class Class(Node):
+class Class(Statement):
     """`class Net(nn.Module): …`: methods and values; `base` is None where it inherits from nothing."""
 
     name: str
@@ -337,32 +327,32 @@ class Class(Node):
     span: Span
 
 
-class Return(Node):
+class Return(Statement):
     """`return`, `return x`."""
 
     value: Expr | None
     span: Span
 
 
-class Break(Node):
+class Break(Statement):
     """`break`."""
 
     span: Span
 
 
-class Continue(Node):
+class Continue(Statement):
     """`continue`."""
 
     span: Span
 
 
-class Pass(Node):
+class Pass(Statement):
     """`pass`."""
 
     span: Span
 
 
-class NoGrad(Node):
+class NoGrad(Statement):
     """`no_grad: …`, `with torch.no_grad(): …`; and `with torch.enable_grad(): …`, in which recording is `on`."""
 
     body: Body
@@ -370,7 +360,7 @@ class NoGrad(Node):
     span: Span
 
 
-class DetectAnomaly(Node):
+class DetectAnomaly(Statement):
     """`with torch.autograd.detect_anomaly(): …`: a backward that gives nan is an error."""
 
     body: Body
@@ -380,7 +370,7 @@ class DetectAnomaly(Node):
 PRINTED = frozenset({"sep", "end", "flush"})  # the options of print
 
 
-class Print(Node):
+class Print(Statement):
     """`print x, y`, and `print(x, y, sep=", ", end="")` as a whole statement."""
 
     arguments: tuple[Expr, ...]
@@ -388,7 +378,7 @@ class Print(Node):
     span: Span
 
 
-class Assert(Node):
+class Assert(Statement):
     """`assert test, message`."""
 
     test: Expr
@@ -396,7 +386,7 @@ class Assert(Node):
     span: Span
 
 
-class Fails(Node):
+class Fails(Statement):
     """`fails freed: …`: the body must fail with an error of that kind."""
 
     kind: str
@@ -404,21 +394,21 @@ class Fails(Node):
     span: Span
 
 
-class Time(Node):
+class Time(Statement):
     """`time: …`: the body, and how long it takes."""
 
     body: Body
     span: Span
 
 
-class Delete(Node):
+class Delete(Statement):
     """`del x, y`, `del xs[0]`, `del x.grad`."""
 
     targets: tuple[Name | Index | Attribute, ...]
     span: Span
 
 
-class Import(Node):
+class Import(Statement):
     """`import torch` and similar lines: accepted, so that a snippet can be pasted.
 
     `names`: of `from torch.nn import Linear as L`, ("torch.nn", "Linear", "L"). `others`: the modules among them of
@@ -431,7 +421,7 @@ class Import(Node):
     span: Span
 
 
-class Unknowns(Node):
+class Unknowns(Expr):
     """An expression and the names that a command gives values: `solve x**2 == 2 for x from 1`, `plot x for x in 0..2`.
 
     Without names: an expression whose names need no value, as in `formula x**2`.
@@ -442,7 +432,7 @@ class Unknowns(Node):
     span: Span
 
 
-class Each(Node):
+class Each(Expr):
     """An expression for each of some values: `1/k**2 for k in 1..9`, alone in the brackets of a call or a list.
 
     `last`: the last of the whole numbers that begin with `values`; None where `values` are all of them. `conditions`:
@@ -461,7 +451,7 @@ class Each(Node):
     span: Span
 
 
-class Lambda(Node):
+class Lambda(Expr):
     """`lambda x: x**2`: a function without a name."""
 
     parameters: tuple[Parameter, ...]
@@ -469,7 +459,7 @@ class Lambda(Node):
     span: Span
 
 
-class Command(Node):
+class Command(Statement):
     """A command on the graph or the session, such as `backward d retain`.
 
     `options` are pairs in the order written; a flag has no value, a word such as `dot` is a `String`.
@@ -481,32 +471,19 @@ class Command(Node):
     span: Span
 
 
-Statement: TypeAlias = (
-    Evaluate
-    | Assign
-    | Augment
-    | Variable
-    | For
-    | While
-    | If
-    | Define
-    | Class
-    | Return
-    | Break
-    | Continue
-    | Pass
-    | NoGrad
-    | DetectAnomaly
-    | Print
-    | Assert
-    | Fails
-    | Time
-    | Delete
-    | Import
-    | Command
-)
-
 Body: TypeAlias = tuple[Statement, ...]
+
+
+def nodes(tree: object) -> Iterator[Node]:
+    """All nodes of a tree, or of several, without recursion."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        elif isinstance(part, Node):
+            yield part
+            waiting += [getattr(part, name) for name in type(part).fields]
 
 
 def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:

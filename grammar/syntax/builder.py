@@ -13,8 +13,8 @@ from math import inf
 from typing import Any, TypeAlias, get_args
 
 from agrad.engine.errors import AgradError, Kind
+from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Source, Span, suggest
-from agrad.grammar.pytorch.libraries import HERE
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
@@ -524,7 +524,8 @@ class Builder(Expressions):
         return s.Name(parts[0].id, self.span(parts[0], parts[-1]))
 
     def module_import(self, parts: Parts) -> s.Import:
-        others = dict.fromkeys(part.id for part in parts if isinstance(part, s.Name) and part.id not in HERE)
+        names = [part.id for part in parts if isinstance(part, s.Name)]
+        others = dict.fromkeys(name for name in names if name not in pytorch.libraries.HERE)
         for part in parts:
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
                 raise syntax_error("unexpected token", self.span(part, part), text=str(part))
@@ -577,14 +578,16 @@ class Builder(Expressions):
         span = self.span(*parts)
         return s.Parameter("in", s.Tuple(tuple(parts), span), span)
 
-    def names_command(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:], [])
+    def plain_command(self, parts: Parts) -> s.Command:
+        """Operands, and options that are a word and a value, in any order."""
+        options = self.keywords([part for part in parts if isinstance(part, s.Parameter)])
+        return self.command(parts, self.operands(parts), list(options))
 
-    def command_with_parameters(self, parts: Parts) -> s.Command:
-        """Operands, and options that are a word and a value."""
-        options = [part for part in parts if isinstance(part, s.Parameter)]
-        roots = [part for part in parts if not isinstance(part, Token | s.Parameter)]
-        return self.command(parts, roots, list(self.keywords(options)))
+    check = explain = limit = load = save = names_command = bare_command = command_with_parameters = plain_command
+
+    def operands(self, parts: Parts) -> Parts:
+        """What is neither a word nor an option."""
+        return [part for part in parts if not isinstance(part, Token | s.Parameter)]
 
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
@@ -615,7 +618,7 @@ class Builder(Expressions):
         middle = parts.index("for")
         sides = [self.difference(part) for part in parts[1:middle]]
         value = sides[0] if len(sides) == 1 else s.List(tuple(sides), False, self.span(parts[1], parts[middle - 1]))
-        unknowns = s.Unknowns(tuple(parts[middle + 1 : -1]), value, value.span)
+        unknowns = s.Unknowns(_once(parts[middle + 1 : -1]), value, value.span)
         return self.command(parts, [unknowns], [(parts[-1].name, parts[-1].default)])
 
     def difference(self, equation: s.Expr) -> s.Expr:
@@ -630,12 +633,12 @@ class Builder(Expressions):
         return self.command(parts, [parts[1], *names], list(given.items()))
 
     def over(self, parts: Parts, value: s.Expr) -> tuple[dict[str, Any], tuple[s.Name, ...]]:
-        """The options of a command by name, and the names after `over`."""
+        """The options of a command by name, and the names after `over`, each once."""
         given: dict[str, Any] = dict(self.keywords([part for part in parts if isinstance(part, s.Parameter)]))
         if "over" not in given:
             starts = [name for name, _ in self.keywords(given["from"].items)] if "from" in given else []
             raise errors.notation.without_parameters(value.span, starts, str(parts[0]))
-        return given, given.pop("over").items
+        return given, _once(given.pop("over").items)
 
     def formula(self, parts: Parts) -> s.Command:
         """An expression, whose names need no value, and what it is differentiated by; `grad(x**2, x)` is one, too."""
@@ -715,60 +718,33 @@ class Builder(Expressions):
     def step(self, parts: Parts) -> s.Command:
         method, *items = parts[1:]
         keywords = self.keywords(items)
-        names = [item for item in items if not isinstance(item, s.Parameter)]
+        names = self.operands(items)
         if not names:
             raise syntax_error("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
         return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
-
-    def check(self, parts: Parts) -> s.Command:
-        """The expression, and after it the names to differentiate by."""
-        operands = [part for part in parts if not isinstance(part, Token)]
-        return self.command(parts, operands, [])
-
-    explain = check
 
     def forward(self, parts: Parts) -> s.Command:
         """The names, and after `with` the new values; the span of each takes in the name it is for."""
         given = [part for part in parts if isinstance(part, s.Parameter)]
         values = [value for _, value in self.keywords(given)]
         options = [(part.name, value.changed(span=part.span)) for part, value in zip(given, values, strict=True)]
-        return self.command(parts, [part for part in parts if not isinstance(part, Token | s.Parameter)], options)
+        return self.command(parts, self.operands(parts), options)
 
-    def limit(self, parts: Parts) -> s.Command:
-        return self.command(parts, [], list(self.keywords(parts[1:])))
-
-    def undo(self, parts: Parts) -> s.Command:
-        """`undo`, `undo 3`; `undo()` is the same."""
+    def history(self, parts: Parts) -> s.Command:
+        """`history`, `history 9`, `redo`, `again 5`, `again 2..4`, `undo 3`; `undo()` is `undo`."""
         numbers = [self.number([part]) for part in parts if part.type == "NUMBER"]
         for number in numbers:
             if number.value < 1 or not number.value.is_integer():
                 raise syntax_error(str(parts[0]), number.span, text=number.span.text)
         return self.command(parts, numbers, [])
 
-    def history(self, parts: Parts) -> s.Command:
-        """`history`, `history 9`, `redo`, `again 5`, `again 2..4`."""
-        numbers = [self.number([part]) for part in parts[1:]]
-        for number in numbers:
-            if number.value < 1 or not number.value.is_integer():
-                raise syntax_error(str(parts[0]), number.span, text=number.span.text)
-        return self.command(parts, numbers, [])
-
-    redo = again = history
-
-    def load(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:], [])
-
-    save = load
-
-    def bare_command(self, parts: Parts) -> s.Command:
-        return self.command(parts, [], [])
+    undo = redo = again = history
 
     def help(self, parts: Parts) -> s.Command:
         """`help`, `help sin`; the call that Python would have there, `help(sin)`, is the same."""
         topic = parts[1].strip("()") if len(parts) > 1 else ""
-        if topic:
-            return self.command(parts, [], [("word", s.String(topic, self.span(parts[1], parts[1])))])
-        return self.command(parts, [], [])
+        options = [("word", s.String(topic, self.span(parts[1], parts[1])))] if topic else []
+        return self.command(parts, [], options)
 
     # Blocks
 
@@ -856,15 +832,8 @@ class Builder(Expressions):
             if name not in ("*", "**"):
                 raise syntax_error("unexpected token", self.span(name, name), text=str(name))
             return s.Parameter(str(name) + (str(rest[0]) if rest else ""), None, span)
-        gives = rest and self.source.text[self._before(rest[-1])] == "="
+        gives = rest and self.source.text[: rest[-1].span.start].rstrip().endswith("=")
         return s.Parameter(str(name), rest[-1] if gives else None, span)
-
-    def _before(self, part: s.Expr) -> int:
-        """The place of the last character before an expression that is no space."""
-        place = part.span.start - 1
-        while self.source.text[place].isspace():
-            place -= 1
-        return place
 
     plain_parameter = parameter
 
@@ -964,6 +933,11 @@ class Builder(Expressions):
     def outside(self, statement: s.Return | s.Break | s.Continue) -> AgradError:
         mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
         return syntax_error(mistake, statement.span, word=statement.span.text.split()[0])
+
+
+def _once(names: Iterable[s.Name]) -> tuple[s.Name, ...]:
+    """Names without those that were there before."""
+    return tuple({name.id: name for name in names}.values())
 
 
 def _is_gradient(node: s.Expr) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agrad.engine.lazy import Rows
 from agrad.grammar.syntax.loader import saved
+from agrad.lazy import Rows
 
 
 def words(text: str) -> frozenset[str]:

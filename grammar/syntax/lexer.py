@@ -18,8 +18,7 @@ import lark
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name, is_balanced
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax import errors
-from agrad.grammar.syntax.errors.messages import corrected, readings, short, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, primed, readings, short, syntax_error
 from agrad.grammar.syntax.keywords import (
     ALONE,
     BEFORE_VALUES,
@@ -42,14 +41,17 @@ OPERAND_ENDS = words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
 )
 
+# A line, and so a statement, begins after these; brackets.
+STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
+OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
+CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+
 _OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
-# Where a statement begins: after these, or after the colon of a block.
-_STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 # Commands that are names wherever more follows than a number, as in `history = []`.
 NAMES_TOO = frozenset({"HISTORY", "AGAIN", "REDO"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
@@ -404,7 +406,7 @@ class _Scanner:
     @property
     def starting(self) -> bool:
         """Whether a statement begins here."""
-        return self.previous in _STARTS or (self.previous == "_COLON" and not self.brackets)
+        return self.previous in STARTS or (self.previous == "_COLON" and not self.brackets)
 
     def is_command(self, word: str, end: int) -> bool:
         """Whether a word at the start of a statement, which may also be a name, is the command."""
@@ -476,7 +478,11 @@ class _Scanner:
         """A character that begins no token."""
         start = self.position
         character = self.text[start]
-        if character == "'" and self.previous in OPERAND_ENDS and (problem := self.prime(start)) is not None:
+        if (
+            character == "'"
+            and self.previous in OPERAND_ENDS
+            and (problem := primed(Span(self.source, start, start + 1))) is not None
+        ):
             self.position = start + 1
             yield problem
             return
@@ -513,10 +519,6 @@ class _Scanner:
             yield problem
         else:
             yield self.wrong("unknown character", start, end, character=character)
-
-    def prime(self, place: int) -> AgradError | None:
-        """`f'(x)`: the error of a `'` behind a name; None if it begins a text that does not end."""
-        return errors.notation.primed(Span(self.source, place, place + 1))
 
     def read_as(self, end: int) -> Token:
         """A mathematical character, as the operator of agrad that it means."""
@@ -736,7 +738,8 @@ class _Scanner:
     def open_fstring(self, start: int, end: int) -> AgradError:
         """The error of an f-string that does not end; `f'(x)` is a derivative."""
         called = re.compile(r"f'\([^'\"{}\n]*\)").match(self.text, start)
-        return (self.prime(start + 1) if called else None) or self.wrong("unterminated string", start, end)
+        problem = primed(Span(self.source, start + 1, start + 2)) if called else None
+        return problem or self.wrong("unterminated string", start, end)
 
 
 def _in_ascii(sign: str) -> str:

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
-from agrad.engine.lazy import pattern
 from agrad.engine.struct import Struct
 from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source, Span
@@ -18,6 +17,7 @@ from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
 from agrad.grammar.syntax.loader import parser, saved
+from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_parser import _Parser

@@ -5,11 +5,11 @@ Numbers, arrays and graphs are the engine's. From outside, import `List` from `l
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.grammar.values import checkpoints as checkpoints
     from agrad.grammar.values import dicts as dicts
     from agrad.grammar.values import figures as figures
 else:
-    __getattr__ = lazy(__name__, "checkpoints", "dicts", "figures")
+    __getattr__ = lazy(__name__)

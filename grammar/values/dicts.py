@@ -108,15 +108,14 @@ class Set:
         """The entries of both."""
         return Set([*self, *_each(entries)])
 
-    def intersection(self, entries: Any) -> Set:
-        """The entries that are in both."""
-        others = Set(_each(entries))
-        return Set([entry for entry in self if entry in others])
-
     def difference(self, entries: Any) -> Set:
         """The entries that are not in the other."""
         others = Set(_each(entries))
         return Set([entry for entry in self if entry not in others])
+
+    def intersection(self, entries: Any) -> Set:
+        """The entries that are in both."""
+        return self.difference(self.difference(entries))
 
     def _parts(self) -> list[Any]:
         return [*self._of]

@@ -63,17 +63,12 @@ class Figure:
         self.axis = str(text)
 
     def ylabel(self, text: Any, **style: Any) -> None:
-        """The name of the curve, if it has none and is the only one."""
-        self._rename(text)
-
-    def title(self, text: Any, **style: Any) -> None:
-        """The same, if it has no name yet."""
-        self._rename(text)
-
-    def _rename(self, text: Any) -> None:
+        """The name of the curve, if it has none and is the only one; `title` is the same."""
         if len(self.curves) == 1 and self.curves[0].name == "curve 1":
             only = self.curves[0]
             self.curves = [Curve(str(text), only.x, only.y, only.style)]
+
+    title = ylabel
 
     def show(self, *args: Any, **options: Any) -> None:
         """Draw the picture."""

@@ -209,24 +209,31 @@ def in_lists(value: Any) -> Any:
 
 def refuse_itself(target: List, value: Any) -> None:
     """Refuse to put a list into itself, directly or inside another."""
-    if any(one is target for one in _inside([value])):
+    if any(one is target for one in parts_of([value], objects=False)):
         raise AgradError("type", "a list cannot be a part of itself")
 
 
-def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The Tensors among values, and inside the tuples and lists among them; each list once."""
-    return (value for value in _inside(values) if isinstance(value, Tensor))
-
-
-def _inside(values: Iterable[Any]) -> Iterator[Any]:
-    """All values, and those inside the tuples and lists among them; each list once."""
+def parts_of(values: Iterable[Any], objects: bool = True) -> Iterator[Any]:
+    """All values, and those in the tuples, lists and objects among them; each list and object once."""
     waiting, seen = list(values), set()
     while waiting:
         value = waiting.pop()
         yield value
-        if isinstance(value, List | tuple) and id(value) not in seen:
-            seen.add(id(value))
+        kind = type(value)
+        if isinstance(value, tuple | list):
             waiting += value
+        elif id(value) not in seen:
+            if kind is List:
+                seen.add(id(value))
+                waiting += value
+            elif objects and getattr(kind, "is_object", False) and hasattr(kind, "_parts"):
+                seen.add(id(value))
+                waiting += value._parts()
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The Tensors among values, and inside the tuples and lists among them; each list once."""
+    return (value for value in parts_of(values, objects=False) if isinstance(value, Tensor))
 
 
 def lengthened(count: int) -> None:
@@ -303,26 +310,18 @@ def text_of_list(value: List, text: Any) -> str:
 # The methods of lists: Python's, with the same effect.
 
 
-def _append(xs: List, x: Any) -> None:
-    refuse_itself(xs, x)
-    lengthened(len(xs) + 1)
+def _open(xs: List, *more: Any) -> list[Any]:
+    """The parts of a list that is changed, and gets these parts more."""
+    refuse_itself(xs, more)
+    lengthened(len(xs) + len(more))
     xs.remember()
-    xs.parts.append(x)
+    return xs.parts
 
 
 def extend(xs: List, values: Any) -> None:
     """Add the entries of a list, a tuple or an array."""
     more = entries_of(values)
-    refuse_itself(xs, tuple(more))
-    lengthened(len(xs) + len(more))
-    xs.remember()
-    xs.parts.extend(more)
-
-
-def _insert(xs: List, index: Any, x: Any) -> None:
-    refuse_itself(xs, x)
-    xs.remember()
-    xs.parts.insert(whole(index, "an index"), x)
+    _open(xs, *more).extend(more)
 
 
 def place_in(xs: List, index: Any) -> int:
@@ -336,19 +335,11 @@ def place_in(xs: List, index: Any) -> int:
     return position
 
 
-def _pop(xs: List, index: Any) -> Any:
-    position = place_in(xs, index)
-    xs.remember()
-    return xs.parts.pop(position)
-
-
 def _remove(xs: List, x: Any) -> None:
-    position = int(_index(xs, x))
-    xs.remember()
-    del xs.parts[position]
+    del _open(xs)[int(_index(xs, x))]
 
 
-def _key(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """What a part is compared by: a number by its value, for which there is a guard."""
     if isinstance(value, Tensor):
         choose(value.node, value.item(), number)
@@ -364,7 +355,7 @@ def _is_equal(a: Any, b: Any) -> bool:
     pair = [settled(side) for side in (a, b)]
     if all(isinstance(side, Tensor | float) for side in pair):
         shapes = [getattr(side, "shape", ()) for side in pair]
-        return shapes[0] == shapes[1] == () and bool(_key(pair[0]) == _key(pair[1]))
+        return shapes[0] == shapes[1] == () and bool(plain(pair[0]) == plain(pair[1]))
     return type(a) is type(b) and isinstance(a, str) and a == b
 
 
@@ -372,7 +363,7 @@ def _index(xs: List, x: Any) -> float:
     for position, part in enumerate(xs.parts):
         if _is_equal(part, x):
             return float(position)
-    shown = format_number(_key(x)) if isinstance(x, float) else describe(settled(x))
+    shown = format_number(plain(x)) if isinstance(x, float) else describe(settled(x))
     raise AgradError("type", f"the list has no entry that is {shown}")
 
 
@@ -380,19 +371,19 @@ def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     """Values in the order of their numbers, or of what a function gives for each."""
     if key is not None and not callable(key):
         raise AgradError("type", f"sorted: key is a function, not {describe(key)}")
-    keys = [_key(part if key is None else key(part)) for part in parts]
+    keys = [plain(part if key is None else key(part)) for part in parts]
     try:
-        order = sorted(range(len(parts)), key=keys.__getitem__, reverse=bool(_key(reverse)))
+        order = sorted(range(len(parts)), key=keys.__getitem__, reverse=bool(plain(reverse)))
     except (TypeError, ValueError):  # what cannot be compared, or arrays
         raise AgradError("type", "numbers can be sorted, and texts, but not both together") from None
     return [parts[place] for place in order]
 
 
 _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "append": ("x", _append),
+    "append": ("x", lambda xs, x: _open(xs, x).append(x)),
     "extend": ("values", extend),
-    "insert": ("index, x", _insert),
-    "pop": ("index=-1", _pop),
+    "insert": ("index, x", lambda xs, index, x: _open(xs, x).insert(whole(index, "an index"), x)),
+    "pop": ("index=-1", lambda xs, index: _open(xs).pop(place_in(xs, index))),
     "remove": ("x", _remove),
     "clear": ("", lambda xs: xs.change([])),
     "reverse": ("", lambda xs: xs.change(xs.parts[::-1])),

@@ -29,10 +29,9 @@ def _asked(name: str, kind: type) -> Callable[..., Any]:
 
 
 def _stripped(name: str) -> Callable[..., Any]:
-    def call(text: str, characters: Any) -> Any:
-        return getattr(text, name)(None if characters is None else _needs_text(characters, f".{name}()"))
-
-    return call
+    return lambda text, characters: getattr(text, name)(
+        None if characters is None else _needs_text(characters, f".{name}()")
+    )
 
 
 def _padded(name: str) -> Callable[..., Any]:

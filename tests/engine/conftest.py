@@ -1,5 +1,7 @@
 """What tests of the engine share."""
 
+import gc
+
 import pytest
 from refused import Place
 
@@ -15,6 +17,15 @@ def own_context():
 
 
 @pytest.fixture
+def uncollected():
+    """No garbage collection: what is gone went by itself."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
 def says():
     """Run something as if it stood at a place of a program."""
 
@@ -26,3 +37,15 @@ def says():
             current().origin = current().statement = None
 
     return say
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a file, and tell its path."""
+
+    def write(data, name="a.csv"):
+        path = tmp_path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape"))
+        return str(path)
+
+    return write

@@ -10,10 +10,12 @@ from refused import refuses
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
+from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.data.csv_tables import CsvTable
 from agrad.engine.data.tables import Wanted
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar import special
+from agrad.engine.program.trace import trace
 from agrad.grammar.session.session import Session
 
 FAULTS = {
@@ -125,6 +127,7 @@ def test_an_llvmlite_of_another_version_is_told_with_that_and_how_to_do_without(
     target.binding.cache_clear()
     try:
         caught = refuses(target.llvmlite)
+        assert supports(trace(lambda x: x * x, (0.3,))) == f"{target.NEEDED} is not installed"
         assert ag.compile(lambda x: x * x, 2.0).map([1.0, 3.0])[0].tolist() == [1.0, 9.0]
     finally:
         target.binding.cache_clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from rows import each
 
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, render, suggest
@@ -83,16 +83,13 @@ def test_a_note_and_a_severity_of_one_s_own() -> None:
     assert render(note).splitlines()[-1] == "  fix: no_grad: w -= 1"
 
 
-@pytest.mark.parametrize(
-    ("line", "part", "carets"),
-    [
-        ("x\ty", "y", "     ^"),
-        ("数 + y", "y", "     ^"),
-        ("数 + y", "数", "^^"),
-        ("e\u0301 + y", "y", "    ^"),
-        ("\x1b[31m + y", "y", "        ^"),
-    ],
-)
+@each("line, part, carets", [
+    ("x\ty", "y", "     ^"), ("\x1b[31m + y", "y", "        ^"),
+    ("数 + y", "y", "     ^"), ("数 + y", "数", "^^"),
+    ("e\u0301 + y", "y", "    ^"), ("ที่ + y", "y", "    ^"),
+    ("1\ufe0f\u20e3 + y", "y", "    ^"),  # a keycap, without its variation selector
+    ("👨\u200d👩\u200d👧 + y", "y", "           ^"),  # the people one by one: what joins them is replaced
+])  # fmt: skip
 def test_carets_stand_under_what_the_terminal_shows(line: str, part: str, carets: str) -> None:
     shown = render(AgradError("syntax", "m", labels=[Label(at(line, part))])).splitlines()
     assert shown[2] == "    | " + carets
@@ -113,8 +110,8 @@ def test_a_long_line_is_cut_to_a_window() -> None:
     assert line.count("…") == 2
 
 
-@pytest.mark.parametrize("width", [10, 40, 80, 119])
-@pytest.mark.parametrize("term", ["x", "漢字", "e\N{COMBINING ACUTE ACCENT}"])
+@each("width", [10, 40, 80, 119])
+@each("term", ["x", "漢字", "e\N{COMBINING ACUTE ACCENT}"])
 def test_a_line_is_cut_to_the_terminal(term: str, width: int) -> None:
     text = f"{term} + " * 50 + "q" + f" + {term}" * 50
     problem = AgradError("name", "m", labels=[Label(at(text, "q"))])
@@ -125,21 +122,10 @@ def test_a_line_is_cut_to_the_terminal(term: str, width: int) -> None:
     assert columns < max(width, 30)
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("sni", ["sin"]),
-        ("sinn", ["sin", "sinh"]),
-        ("Sin", ["sin", "sinh"]),
-        ("X", ["x"]),
-        ("q", []),
-        ("xy", []),
-        ("sin", ["sinh"]),
-        ("backwrd", ["backward"]),
-        ("elephant", []),
-        ("", []),
-    ],
-)
+@each("word, expected", [
+    ("sni", ["sin"]), ("sinn", ["sin", "sinh"]), ("Sin", ["sin", "sinh"]), ("X", ["x"]), ("q", []), ("xy", []),
+    ("sin", ["sinh"]), ("backwrd", ["backward"]), ("elephant", []), ("", []),
+])  # fmt: skip
 def test_did_you_mean(word: str, expected: list[str]) -> None:
     names = ["sin", "sinh", "x", "y", "backward", "cos"]
     assert suggest(word, names) == suggest(word, reversed(names)) == expected

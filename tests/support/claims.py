@@ -27,29 +27,7 @@ from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import loader, parser
 
-START = """\
-manual_seed(1)
-var x = [1, 2]
-var s = 2
-var W = [[1, 2, 3], [4, 5, 6]]
-k = [3, -4]
-n = 0
-E = zeros(0, 2)
-m = k > 0
-p = (1, [2, 3])
-y = sum(x**2)*s
-z = W*s
-u = x*3
-retain u
-backward sum(u) retain
-backward y retain
-v = exp(s)
-backward v
-def f(t) = t*x
-def g(t):
-    t *= 2
-    return sum(t)
-"""
+START = Path(__file__).with_suffix(".ag").read_text("utf-8")
 
 KINDS = frozenset(get_args(Kind))
 SECONDS = 1.0  # to read a text of 10,000 characters

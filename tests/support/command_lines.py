@@ -8,6 +8,7 @@ tests/corpus.txt:
     | !      what is printed, and what is told on stderr; `|-` is a line without an end
     w        a file that is written
     ?        the exit code, if it is not 0
+    x        a session that is killed behind the statements in the lines `<`
 
 `python tests/support/command_lines.py` writes today's answers into the files.
 """
@@ -23,6 +24,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 import numpy as np
 
@@ -72,7 +74,7 @@ def alone() -> Iterator[str]:
 
 def ran(lines: list[str], folder: str) -> Iterator[str]:
     """The lines of a claim that are typed, each with what it does now."""
-    typed = [line for line in lines if line[:2] in ("= ", "$ ") or line[:1] == "<" or line == "$"]
+    typed = [line for line in lines if line[:2] in ("= ", "$ ") or line[:1] == "<" or line in ("$", "x")]
     while typed:
         head, given = typed.pop(0), []
         while typed and typed[0][:1] == "<":
@@ -82,6 +84,9 @@ def ran(lines: list[str], folder: str) -> Iterator[str]:
         if head[0] == "=":
             put(Path(restored(head[2:])), text)
             continue
+        if head == "x":
+            kill(text)
+            continue
         known = files()
         out, err, code = called(shlex.split(restored(head[2:])), text)
         if out:
@@ -89,12 +94,25 @@ def ran(lines: list[str], folder: str) -> Iterator[str]:
             yield from [*most, last if out.endswith("\n") else last.replace("|", "|-", 1)]
         if err:
             told = re.sub(r"from \d\d:\d\d", "from 14:03", err.removesuffix("\n"))  # the time of day
+            told = re.sub(r"\d{8}-\d{6}-\d+(?=\.jsonl)", "NAME", told)
             yield from (masked(line, folder) for line in lines_of("!", told))
         for place, content in files().items():
             if known.get(place) != content:
                 yield from lines_of("w", f"{place}\n{content}".removesuffix("\n"))
         if code:
             yield f"? {code}"
+
+
+def kill(text: str) -> None:
+    """Kill a session that has accepted some lines."""
+    command = [sys.executable, "-m", "agrad.cli", "repl", "--resume", "--precision", "full"]
+    with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(f'{text}print "done"\n')
+        process.stdin.flush()
+        while process.stdout.readline() != "done\n":
+            assert process.poll() is None
+        process.kill()
 
 
 def put(path: Path, text: str) -> None:
@@ -107,17 +125,17 @@ def put(path: Path, text: str) -> None:
 
 
 def files() -> dict[str, str]:
-    """The texts in the folder, but for what agrad keeps of sessions."""
+    """The texts in the folder, but for what agrad keeps of sessions and of runs, which have times."""
     found = {}
     for path in sorted(Path().rglob("*")):
-        if path.is_file() and path.parts[0] not in ("agrad", ".config", ".local"):
+        if path.is_file() and path.parts[0] not in ("agrad", ".config", ".local") and path.name != "_agrad.jsonl":
             found[str(path)] = path.read_text("utf-8", "replace")
     return found
 
 
 def main() -> None:
     """Write today's answers into the files."""
-    for file in sorted(FOLDER.glob("*.txt")):
+    for file in sorted(FOLDER.rglob("*.txt")):
         file.write_text(replayed(file.read_text("utf-8")), "utf-8")
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import agrad.engine as ag
+from agrad.engine.program.trace import gradient_of, plain, trace
 
 
 def eagerly(f, point):
@@ -20,6 +21,14 @@ def near(found, expected, scale=1.0, digits=1e-10):
     """Relative to the number itself, or to the scale of all."""
     assert np.shape(found) == np.shape(expected)
     np.testing.assert_allclose(found, expected, rtol=digits, atol=digits * scale)
+
+
+def kinds_of(m):
+    """A matrix again, in arrays of all kinds."""
+    held, fixed = np.zeros((2 * m.shape[0], 2 * m.shape[1])), m.copy()
+    held[::2, ::2] = m
+    fixed.flags.writeable = False
+    return [held[::2, ::2], fixed, np.asfortranarray(m), m.astype(">f8"), m[::-1][::-1], m.T.copy().T, ag.tensor(m)]
 
 
 def same(found, expected, digits=1e-10):
@@ -44,3 +53,9 @@ def check_threads(call, points, compare=same_bits):
         with ThreadPoolExecutor(count) as pool:
             for found, one in zip(pool.map(lambda point: call(*point), points), expected, strict=True):
                 compare(found, (one[0], one[1] if isinstance(one[1], tuple) else (one[1],)))
+
+
+def gradient_program(f, examples):
+    """The program of the value of a function and its gradients by all arguments, traced at some values."""
+    values = [plain(x) for x in examples]
+    return gradient_of(trace(f, values), values, range(len(values)))

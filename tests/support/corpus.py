@@ -1,8 +1,8 @@
 """What agrad answers, to very many texts: `tests/corpus.txt`, which holds the inputs and, below each, all that comes out.
 
 `python tests/support/corpus.py` runs the inputs in that file again, and writes today's answers into it; with `--print`, on
-standard output; with `--whole`, nothing is cut, to compare two versions of agrad. `python tests/support/collect.py` gathers the inputs anew. A change that is to change nothing that a user
-sees leaves the file as it is, byte for byte.
+standard output; with `--whole`, nothing is cut, to compare two versions of agrad. To try more, add entries to the
+file with their inputs alone. A change that is to change nothing that a user sees leaves the file as it is, byte for byte.
 
 An entry begins with `=== KIND ORIGIN`, and has lines that begin with a sign:
 

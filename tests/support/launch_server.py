@@ -45,7 +45,7 @@ def serve(path):
 def _load():
     """Import all that a command may need, and the parser."""
     from agrad.cli.main import COMMANDS
-    from agrad.engine.data.source import Source
+    from agrad.engine.errors import Source
     from agrad.grammar.syntax.parser import parse
 
     for module, _ in COMMANDS.values():

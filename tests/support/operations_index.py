@@ -35,7 +35,7 @@ def run(loader: SourceFileLoader, module: ModuleType) -> None:
     if module.__name__ == "agrad.engine.ops.index":
         BEFORE.extend(module.MODULES)
         module.MODULES = {}  # so that what it says now does not matter
-    if module.__name__ == "agrad.engine.lazy":
+    if module.__name__ == "agrad.lazy":
         module.Rows.__missing__ = missing
     core = sys.modules.get("agrad.engine.core.op")
     if not module.__name__.startswith("agrad.engine.") or not hasattr(core, "FUNCTIONS"):

@@ -8,9 +8,12 @@ later steps choose from: maps, indices, products and reductions, and, where they
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from native import EDGES
+from rows import by_name, functions
+from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
@@ -131,33 +134,9 @@ BINARY = {
     **dict.fromkeys("div pow remainder fmod xlogy".split(), (0.5, 2.5)),
     **({} if find_spec("scipy") is None else dict.fromkeys(("beta", "lbeta"), (0.6, 2.5))),
 }
-WHOLE = {
-    "sum": ag.sum, "mean": ag.mean, "prod": lambda x: ag.prod(inside(x, 0.5, 1.5)), "max": ag.max, "min": ag.min,
-    "var": ag.var, "std": ag.std, "norm": ag.norm, "logsumexp": ag.logsumexp, "median": ag.median,
-    "norm 3": lambda x: ag.norm(ag.flatten(x), ord=3), "sum of rows": lambda x: ag.sum(x, axis=0),
-    "max of rows": lambda x: ag.max(x, axis=1, keepdims=True), "std of rows": lambda x: ag.std(x, axis=0, ddof=1),
-    "det": ag.det, "slogdet": lambda x: ag.slogdet(positive_definite(x))[1], "trace": ag.trace,
-    "nuclear norm": lambda x: ag.norm(x + 3 * EYE, ord="nuc"), "index": lambda x: x[0, 1], "row": lambda x: x[-1],
-    "mse_loss": lambda x: ag.mse_loss(x, EYE), "huber_loss": lambda x: ag.huber_loss(x, EYE),
-    "cross_entropy": lambda x: ag.cross_entropy(x, [0, 2, 1]), "dot": lambda x: ag.dot(x[0], x[1]),
-}  # fmt: skip
-MATRIX = {
-    "inv": lambda x: ag.inv(positive_definite(x)), "solve": lambda x: ag.solve(positive_definite(x), EYE[0] + x),
-    "cholesky": lambda x: ag.cholesky(positive_definite(x)), "pinv": lambda x: ag.pinv(positive_definite(x)),
-    "eigh values": lambda x: ag.eigh(positive_definite(x))[0], "lstsq": lambda x: ag.lstsq(positive_definite(x), x),
-    "svd values": lambda x: ag.svd(x + np.diag([1.0, 3.0, 6.0]))[1], "qr": lambda x: ag.qr(x + 4 * EYE)[1],
-    "matrix_power": lambda x: ag.matrix_power(x / 2, 3), "transpose": ag.transpose, "roll": lambda x: ag.roll(x, 1, 0),
-    "cumsum": lambda x: ag.cumsum(x, axis=1), "cumprod": lambda x: ag.cumprod(x, axis=0), "tril": ag.tril,
-    "reshape": lambda x: ag.reshape(ag.flatten(x), SIZE, SIZE), "triu": ag.triu, "diag": lambda x: ag.diag(x[1]),
-    "outer": lambda x: ag.outer(x[0], x[:, 1]), "concat": lambda x: ag.concat([x[1:], x[:1]]),
-    "stack": lambda x: ag.stack([x[2], x[0], x[1]], axis=1), "split": lambda x: ag.concat(ag.split(x, 3)[::-1]),
-    "tile": lambda x: ag.tile(x[:1], (3, 1)), "repeat": lambda x: ag.repeat(x[1:2], 3, 0),
-    "topk": lambda x: ag.topk(x, 3, axis=0)[0], "kron": lambda x: ag.kron(x[:1], x[:, :1]),
-    "einsum": lambda x: ag.einsum("ij,kj,kl->il", x, x, x) / 4, "where": lambda x: ag.where(x > 0, x * x, ag.exp(x)),
-    "clip": lambda x: ag.clip(x, -0.5, 0.7), "permute": lambda x: ag.permute(x, 1, 0),
-    "mask": lambda x: x + ag.sum(x[x > 0.3]), "squeeze": lambda x: ag.squeeze(ag.unsqueeze(x, 0)),
-    "expand": lambda x: ag.expand(x[1], SIZE, SIZE), "diagonal": lambda x: x * ag.diagonal(x),
-}  # fmt: skip
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_suffix(".txt")).items()}
+WHOLE = by_name(TEXTS["whole"], "x", globals())
+MATRIX = by_name(TEXTS["matrix"], "x", globals())
 
 
 def _tamed(name, low, high):
@@ -183,25 +162,23 @@ def matrix_function(rng, depth):
 # Courses
 
 MAPS = [
-    lambda x: ag.sin(x),
-    lambda x: ag.tanh(x),
-    lambda x: ag.exp(-x * x),
-    lambda x: x / (1 + x * x),
-    lambda x: ag.sqrt(1 + x * x),
-    lambda x: ag.softplus(x),
-    lambda x: ag.where(x > 0.1, x, 0.5 * x),
-    lambda x: ag.maximum(x, 0.2),
-    lambda x: ag.log1p(x**2),
-    lambda x: 1.5 - x,
-    lambda x: abs(x),
+    *functions(
+        "x",
+        """
+    ag.sin(x); ag.tanh(x); ag.exp(-x * x); x / (1 + x * x); ag.sqrt(1 + x * x); ag.softplus(x)
+    ag.where(x > 0.1, x, 0.5 * x); ag.maximum(x, 0.2); ag.log1p(x ** 2); 1.5 - x; abs(x)
+""",
+        globals(),
+    ).values()
 ]
 JOINS = [
-    lambda x, y: x + y,
-    lambda x, y: x - 0.5 * y,
-    lambda x, y: x * y,
-    lambda x, y: ag.minimum(x, y),
-    lambda x, y: ag.where(x > y, x, y * 0.5),
-    lambda x, y: x / (2 + y * y),
+    *functions(
+        "x, y",
+        """
+    x + y; x - 0.5 * y; x * y; ag.minimum(x, y); ag.where(x > y, x, y * 0.5); x / (2 + y * y)
+""",
+        globals(),
+    ).values()
 ]
 
 

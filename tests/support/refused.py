@@ -1,11 +1,16 @@
 """What a refusal says, as a whole: its kind, and all the lines that a traceback would show."""
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from rows import functions
+from transcript import sections
 
 import agrad.engine as ag
-from agrad.grammar.session.session import Session
+
+REFUSALS = Path(__file__).parents[1] / "engine" / "refusals.txt"
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,13 @@ def refuses(call, message=None, kind=None):
     return caught.value
 
 
-def message_of(script):
-    """The message of the error that a script ends with in a session."""
-    with pytest.raises(ag.AgradError) as caught:
-        Session().run(script)
-    return caught.value.message
+def refusals(title, names):
+    """A table of tests/engine/refusals.txt: calls, the kinds of their errors (`-`: of any), and words of their messages."""
+    rows = [row.split(" | ") for row in sections(REFUSALS)[title][0].splitlines()]
+    return [
+        (functions("", call, names)[call], None if kind == "-" else kind, re.escape(message))
+        for call, kind, message in rows
+    ]
 
 
 def lines(*parts):

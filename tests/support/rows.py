@@ -17,15 +17,32 @@ MOST = 20  # rows of which a failure shows the errors
 
 
 def divided(text):
-    """The entries of a text, which `;` or the end of a line divides."""
-    return [entry for line in text.splitlines() for entry in line.strip().rstrip(";").split("; ") if entry]
+    """The entries of a text, which `;` or the end of a line divides; lines of `#` are comments."""
+    lines = [line.strip().rstrip(";") for line in text.splitlines() if line[:1] != "#"]
+    return [entry for line in lines for entry in line.split("; ") if entry]
+
+
+def table(text, parameters, names):
+    """Rows of a text, each a function of parameters and values that a test expects of it: `function | value | …`."""
+    rows = [line.split(" | ") for line in divided(text)]
+    return [(functions(parameters, row[0], names)[row[0]], *[eval(cell, names) for cell in row[1:]]) for row in rows]
+
+
+def by_name(text, parameters, names):
+    """The same with a name in front of each row; a row without values is its function."""
+    parts = [line.split(" | ", 1) for line in divided(text)]
+    rows = {name: table(rest, parameters, names)[0] for name, rest in parts}
+    return {name: row if len(row) > 1 else row[0] for name, row in rows.items()}
 
 
 def functions(parameters, text, names):
     """Functions of these parameters, by their texts, with the names of a module and modules of Python's library."""
     for name in {*re.findall(r"\b([a-z]+)\.", text)} & sys.stdlib_module_names:
         names.setdefault(name, importlib.import_module(name))
-    return {entry: eval(f"lambda {parameters}: {entry}", names) for entry in divided(text)}
+    found = {entry: eval(f"lambda {parameters}: {entry}", names) for entry in divided(text)}
+    for entry, function in found.items():
+        function.name = entry
+    return found
 
 
 def each(names, rows, short=1):
@@ -85,5 +102,5 @@ def _alone(test, values):
 
 def _named(value):
     code = getattr(value, "__code__", None)
-    text = f"line {code.co_firstlineno}" if code else getattr(value, "name", None) or str(value)
+    text = getattr(value, "name", None) or (f"line {code.co_firstlineno}" if code else str(value))
     return text if len(text) <= 80 else f"{text[:77]}..."

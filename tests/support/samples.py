@@ -1,6 +1,11 @@
 """The samples of every operation, as functions of the operands that can be differentiated by."""
 
+from contextlib import contextmanager
+
+import pytest
+
 import agrad.engine as ag
+from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import OPS
 
 # Operands that are no numbers to differentiate by: a choice, places, subscripts.
@@ -27,3 +32,23 @@ def function_of(entry, sample):
         return entry.call(full, **attrs) if entry.signature.variadic else entry.call(*full, **attrs)
 
     return function, [operands[place] for place in free]
+
+
+@contextmanager
+def scipy_or_skipped():
+    """Skip what needs SciPy, where it is not installed."""
+    try:
+        yield
+    except ag.AgradError as problem:
+        if problem.fixes != ['pip install "agrad[science]"']:
+            raise
+        pytest.skip("SciPy is not installed")
+
+
+@contextmanager
+def operation(rule, array, scalar=None):
+    """A new operation on x with this rule, as long as the block lasts."""
+    try:
+        yield row("new", "x", rules={"x": ("x", rule)}, family="internal", array=array, scalar=scalar or array, doc="")
+    finally:
+        OPS.pop("new", None)

@@ -10,16 +10,18 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from screens import PATIENCE, Terminal
+from transcript import sections
 
 PINNED = Path(__file__).parents[1] / "cli" / "repl" / "screens"
-ENTER, TAB, ESCAPE, UP, DOWN, RIGHT = "\r", "\t", "\x1b", "\x1b[A", "\x1b[B", "\x1b[C"
-ALT_UP, ALT_DOWN, CTRL_C, CTRL_R, F2 = "\x1b[1;3A", "\x1b[1;3B", "\x03", "\x12", "\x1bOQ"
+ENTER, CTRL_C = "\r", "\x03"
+KEYS = {"enter": ENTER, "tab": "\t", "up": "\x1b[A", "down": "\x1b[B", "f2": "\x1bOQ", "ctrl-r": "\x12"}
+KEYS |= {"alt-up": "\x1b[1;3A", "alt-down": "\x1b[1;3B"}
 _PROMPT = re.compile(r"(agrad \d+>| +\.\.\.>)$")
 _QUIET = 0.7  # seconds without output, after which a screen is written down
 # What differs each time: how long a statement took, when a session was, and how often Ctrl-C was pressed.
@@ -84,6 +86,24 @@ class Stage:
         """Type keys, and wait for what they show, however it is folded."""
         self.one.type(keys)
         self.see(*texts)
+
+    def do(self, line: str) -> None:
+        """A line of a scene."""
+        if line[:1] == ">":
+            return self.enter(line[2:])
+        (word, _, typed), *texts = (
+            part.partition(" ") if not place else part for place, part in enumerate(line.split(" | "))
+        )
+        if word == "keys":
+            return self.keys(re.sub("<([a-z0-9-]+)>", lambda found: KEYS[found[1]], typed), *texts)
+        return getattr(self, word)(*typed.split() if word == "again" else texts)
+
+    def interrupt(self, *texts: str) -> None:
+        """Press Ctrl-C while a statement runs, and wait for what it shows, and a prompt."""
+        self.one.shown = ""
+        self.one.interrupt()
+        self.see(*texts)
+        self.one.wait_for(lambda: _PROMPT.match(self._line()), "a prompt")
 
     def cancel(self) -> None:
         """Press Ctrl-C, and wait for a prompt without anything behind it."""
@@ -174,203 +194,23 @@ def look_of(cell) -> str:
 
 
 class Scene(NamedTuple):
-    """What is typed in a session, and the looks besides the sizes in which it is pinned; `variables` of all."""
+    """What is done in a session, line by line, and the looks besides the sizes in which it is pinned; `variables` of all."""
 
-    play: Callable[[Stage], None]
-    looks: tuple[str, ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
-
-
-SCENES: dict[str, Scene] = {}
-_ECHO = (("AGRAD_ECHO", "1"),)
+    lines: list[str]
+    looks: list[str]
+    variables: tuple[tuple[str, str], ...]
 
 
-def scene(*looks: str, echo: bool = False) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
-    """Add a scene under the name of its function."""
-
-    def add(play: Callable[[Stage], None]) -> Callable[[Stage], None]:
-        SCENES[play.__name__] = Scene(play, looks, _ECHO if echo else ())
-        return play
-
-    return add
-
-
-@scene("dumb", "vi")
-def numbers(stage: Stage) -> None:
-    """One number for the prompt, `_5`, `again`, `history` and messages."""
-    stage.enter("x = 6", "x*7", "_2 + 1", "again 2", "again 2..3", "oops + x", "history")
-    stage.pin()
+def scenes() -> Iterator[tuple[str, Scene]]:
+    """Those of tests/cli/repl/scenes.txt: `> LINE` is entered; `keys KEYS | TEXT` waits for a text, as do the others."""
+    for head, (text,) in sections(PINNED.with_name("scenes.txt")).items():
+        name, _, looks = head.removesuffix(" (echo)").partition(": ")
+        variables = (("AGRAD_ECHO", "1"),) if head.endswith("(echo)") else ()
+        lines = [line for line in text.splitlines() if line[:1] != "#"]
+        yield name, Scene(lines, [look for look in looks.split(", ") if look], variables)
 
 
-@scene("no colour", "dumb", "only ASCII", echo=True)
-def what_changed(stage: Stage) -> None:
-    """The dim line on what a statement has changed."""
-    stage.enter("var w = 2", "var b = [0.5, 1, 1.5]", "y = sum(w*b)**2", "backward y", "step sgd w b lr=0.1")
-    stage.enter("zero_grad w", "set w = 3", "forward y", "set echo off", "set w = 4")
-    stage.pin()
-
-
-@scene("no colour", "vi")
-def live_line(stage: Stage) -> None:
-    """The value of what is typed, its derivatives, and how a function is called."""
-    stage.enter("var x = 2", "var y = 3")
-    stage.keys("sin(x)*y", "= 2.728", "d/dx -1.248")
-    stage.pin()
-    stage.cancel()
-    stage.keys("clip(x, ", "‹lo=None›")
-    stage.pin()
-    stage.keys(F2, "2 leaves")
-    stage.pin()
-
-
-@scene()
-def steps(stage: Stage) -> None:
-    """A leaf moves, and the plot above with it."""
-    stage.enter("var k = 1.5", "plot k*x**2 for x in -2..2")
-    stage.keys("k", "= 1.5")
-    stage.keys(ALT_UP + ALT_UP, "= 1.7")
-    stage.pin()
-    stage.keys(ALT_DOWN, "= 1.6")
-    stage.pin()
-
-
-@scene("only ASCII")
-def tables(stage: Stage) -> None:
-    """Matrices, long vectors, what is rounded, and what is empty."""
-    stage.enter("set echo on", "m = [[1, -20.5, 300], [0.25, 4, -0.0]]", "m", "zeros(0, 3)", "linspace(0, 1, 12)")
-    stage.enter("0.1 + 0.2 - 0.3", "[1e-20, 1, 1e20]", "randn(3, 12) > 9")
-    stage.pin()
-
-
-@scene("no colour", "vi")
-def menu(stage: Stage) -> None:
-    """Completion by Tab."""
-    stage.enter("var weight = 2", "loss = weight**2")
-    stage.keys("backward " + TAB, "backward loss")
-    stage.keys(" " + TAB, "keeps the graph")
-    stage.pin()
-    stage.keys(DOWN + DOWN, "create_graph")
-    stage.pin()
-    stage.keys(ENTER + ENTER, "agrad 4>")
-    stage.keys("SINH" + TAB, "sinh(")
-    stage.pin()
-
-
-@scene("no colour")
-def search(stage: Stage) -> None:
-    """Earlier lines: what is suggested, found by Up, and by Ctrl-R."""
-    stage.enter("20 + 1", "30 + 1", "20 + 2")
-    stage.keys("3", "agrad 4> 3")
-    stage.pin()
-    stage.keys(UP, "agrad 4> 30 + 1")
-    stage.cancel()
-    stage.keys(CTRL_R + "20", "I-search backward: 20", "agrad 4> 20 + 2")
-    stage.pin()
-    stage.keys("zz", "not found: 20zz")
-    stage.pin()
-
-
-@scene("dumb")
-def kept_sessions(stage: Stage) -> None:
-    """What is told of earlier sessions, and one that is restored."""
-    stage.enter("var x = 2", "y = x**3")
-    stage.again()
-    stage.enter("sessions")
-    stage.pin()
-    stage.again("--resume")
-    stage.enter("backward y", "x.grad", "history")
-    stage.pin()
-
-
-@scene("no colour", "dumb")
-def paging(stage: Stage) -> None:
-    """What is longer than the screen goes through the pager; what is not does not."""
-    stage.enter("z = [[1, 2], [3, 4]]", "help", "z")
-    stage.pin()
-
-
-@scene("no colour", "dumb", "only ASCII")
-def plots(stage: Stage) -> None:
-    """Curves of a function and of points, over an axis, with a title."""
-    stage.enter('plot sin(x) for x in 0..6.3 title "A wave" labels "angle", "height"')
-    stage.pin()
-    stage.enter("x = [1, 2, 3, 4]", "y = [1.2, 1.9, 3.2, 3.9]", "plot x, y, x")
-    stage.pin()
-
-
-@scene("only ASCII")
-def plots_with_log_axes(stage: Stage) -> None:
-    """Logarithmic axes, and a pole."""
-    stage.enter("plot x**2 + 1/x for x in 1e-3..1e3 log logy")
-    stage.pin()
-    stage.enter("plot 1/x for x in -1..1 value")
-    stage.pin()
-
-
-@scene("only ASCII")
-def contours(stage: Stage) -> None:
-    """Contour lines, with the path of two leaves."""
-    stage.enter("var w = -1.5", "var b = 1", "for i in range(6):", "    l = w**2 + 3*b**2", "    backward l")
-    stage.enter("    step sgd w b lr=0.1", "    zero_grad w b", "")
-    stage.enter("contour w**2 + 3*b**2 for w in -2..2, b in -1..1 levels 5 path w b")
-    stage.pin()
-
-
-@scene("only ASCII")
-def histograms(stage: Stage) -> None:
-    """A histogram."""
-    stage.enter("manual_seed(1)", "histogram randn(500) bins 12")
-    stage.pin()
-
-
-@scene("dumb", "vi")
-def interrupted(stage: Stage) -> None:
-    """Ctrl-C in a line, and in a statement that would not end."""
-    stage.enter("x = 6")
-    stage.keys("x = 7 +", "x = 7 +")
-    stage.cancel()
-    stage.one.shown = ""
-    stage.one.interrupt()
-    stage.see("as before this statement")
-    stage.one.wait_for(lambda: _PROMPT.match(stage._line()), "a prompt")
-    stage.enter("x*7")
-    stage.pin()
-
-
-@scene("dumb", "vi")
-def undo_and_redo(stage: Stage) -> None:
-    """A block is one statement, which one `undo` takes back."""
-    stage.enter("total = 0", "for i in range(4):", "    total = total + i", "", "total")
-    stage.enter("undo 2", "total", "redo", "total", "undo 99")
-    stage.pin()
-
-
-@scene("no colour", "dumb", "only ASCII")
-def errors(stage: Stage) -> None:
-    """Errors with their place, and what to type instead."""
-    stage.enter("var a = [1, 2, 3]", "a + [1, 2]", "sine(a)", "b = sum(a)**2", "backward b", "backward b")
-    stage.pin()
-
-
-@scene("no colour", "vi")
-def a_line_that_is_wrong(stage: Stage) -> None:
-    """A syntax error is told below the line, which stays."""
-    stage.keys("2 +* 3" + ENTER, "a value is missing between")
-    stage.pin()
-
-
-@scene("no colour", "dumb")
-def states_of_graphs(stage: Stage) -> None:
-    """Graphs, and what holds, freed and outdated them."""
-    stage.enter("var x = 2", "y = sin(x)*x", "z = y + x", "graph z", "backward y", "graph z", "set x = 3", "info z")
-    stage.pin()
-
-
-@scene("dumb", "vi")
-def blocks(stage: Stage) -> None:
-    """Lines of a block, indented, and a pasted transcript."""
-    stage.enter("def f(x):", "    if x > 0:", "        return x", "    return -x", "", "f(-3)")
-    stage.pin()
+SCENES = dict(scenes())
 
 
 def settings() -> list[tuple[str, str]]:
@@ -384,7 +224,8 @@ def played(name: str, look: str, environment: dict[str, str], folder: str, expec
     clear = {"PAGER": f"{sys.executable} -c \"print('the pager shows:', input(), '...')\""}
     stage = Stage(clear | environment | dict(one.variables), LOOKS[look], folder, expected)
     try:
-        one.play(stage)
+        for line in one.lines:
+            stage.do(line)
     finally:
         stage.close()
     return stage.pinned

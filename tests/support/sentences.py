@@ -6,13 +6,13 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
+import mistakes
 from lark.grammar import Symbol, Terminal
 
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime import attributes
 from agrad.grammar.syntax import keywords, parser, table
-from agrad.grammar.syntax.errors import messages
 from agrad.grammar.syntax.loader import read_grammar
 
 ROOT = Path(__file__).parents[2]
@@ -24,29 +24,7 @@ POINTS = sorted(
 CALLED = ["f", "g", *FUNCTIONS, *(f"torch.{name}" for name in [*pytorch_names.RENAMED, "autograd.grad", "max", "std"])]
 KEYWORDS = sorted({name for entry in FUNCTIONS.values() for name in entry.signature.attributes} | {"lr", "gradient"})
 TEXTS = ['"a"', "'sum'", '"ij,j->i"', '""', '"\\x41 {s}"']
-BROKEN = [
-    '"',
-    "'",
-    "}",
-    "{",
-    ")",
-    "]",
-    "(",
-    "[",
-    "#",
-    "²",
-    "\t",
-    "\\",
-    "$",
-    "\x1b",
-    "\n  ",
-    ";",
-    "=",
-    ":",
-    ".",
-    "2x",
-    "é",
-]
+BROKEN = [*"\"'}{)]([#²\t\\$\x1b", "\n  ", *";=:.", "2x", "é"]
 
 # What a terminal looks like; one that is not here is its own text.
 LOOKS = {
@@ -145,7 +123,7 @@ def seeds() -> list[str]:
     files = [*(ROOT / "tests" / "fuzz" / "corpus").glob("*.ag"), *(ROOT / "examples").glob("*.ag")]
     texts = [path.read_text(encoding="utf-8") for path in sorted(files)]
     texts += [entry.example for entry in FUNCTIONS.values() if entry.example]
-    return texts + [text.replace(messages.CARET, "") for kind in messages.MESSAGES.values() for text in kind.examples]
+    return texts + mistakes.TEXTS
 
 
 STORE = seeds()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
@@ -53,3 +54,9 @@ def statements(text: str) -> list[str]:
 def blocks(markdown: str) -> list[str]:
     """The transcripts in a document: its ```agrad blocks."""
     return re.findall(r"^```agrad\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
+
+
+def sections(path: Path) -> dict[str, list[str]]:
+    """The texts of a file by their names: a text begins with `=== NAME`, and lines `---` divide it."""
+    found = [part.partition("\n") for part in path.read_text("utf-8").split("=== ")[1:]]
+    return {name: [f"{text.rstrip()}\n" for text in body.split("---\n")] for name, _, body in found}

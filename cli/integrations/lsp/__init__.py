@@ -4,3 +4,7 @@
 is read again; `places` finds what a name is; `jobs` checks and runs whole scripts, in processes of their own
 (`worker`), so that an answer does not wait for them.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

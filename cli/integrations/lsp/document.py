@@ -17,13 +17,11 @@ from agrad.grammar.help.help import help_on
 from agrad.grammar.help.used_names import given
 from agrad.grammar.lint.files import MARGIN
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
 
 _PATIENCE = 50  # lines without indentation that an open bracket may take
 _ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
-_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
-_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 _DEFINITIONS = frozenset({"DEF", "CLASS"})
 
 
@@ -42,7 +40,7 @@ class Read(Struct):
 @lru_cache(maxsize=50_000)
 def _read(text: str) -> Read:
     tokens = tuple(lexed(text))
-    depth = sum((token.type in _OPENERS) - (token.type in _CLOSERS) for token in tokens)
+    depth = sum((token.type in OPENERS) - (token.type in CLOSING) for token in tokens)
     names = {name: token.start_pos for name, token in given(tokens).items()}
     heads = [place for place, token in enumerate(tokens[:-1]) if token.type in _DEFINITIONS]
     if not heads or tokens[0].type not in _DEFINITIONS | {"AT"}:

@@ -8,10 +8,10 @@ terms are collected, and `formulas` writes them.
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.engine.compile.export import derive as derive
     from agrad.engine.compile.export import languages as languages
 else:
-    __getattr__ = lazy(__name__, "derive", "languages")
+    __getattr__ = lazy(__name__)

@@ -6,14 +6,12 @@ matrices, and operations that only move entries, or add them into zeros, along t
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.export.derive import MOST, Derived
 from agrad.engine.compile.export.source import COUNTERS, Lacking, Language, Written, prefix_of, written
-from agrad.engine.compile.llvm.stages import dense, moved
+from agrad.engine.compile.llvm.stages import dense, kept_strides, moved, strides_of
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
@@ -32,8 +30,8 @@ class _Move(NamedTuple):
     adds: bool
 
 
-class _Body(ABC):
-    """Writes the statements of a program of arrays. Raises AgradError where there are none for an operation."""
+class _Loops:
+    """Writes a program of arrays as statements with loops. Raises AgradError where there are none for an operation."""
 
     def __init__(self, what: Derived, language: Language, names: Sequence[str], prefix: str) -> None:
         self.language, self.prefix, self.written = language, prefix, Written()
@@ -87,38 +85,6 @@ class _Body(ABC):
 
     _kind = ""  # of an operation that is not written, in words
 
-    @abstractmethod
-    def _constant(self, value: Any) -> str:
-        """How a constant is written."""
-
-    @abstractmethod
-    def _pointwise(self, step: Step, name: str) -> None:
-        """Entry by entry; an operand with fewer axes, or of length 1 along one, is read again and again."""
-
-    @abstractmethod
-    def _sum(self, step: Step, name: str, axes: Sequence[int], divisor: float) -> None:
-        """A sum over some axes, or a mean."""
-
-    @abstractmethod
-    def _multiplies(self, shapes: Sequence[Shape]) -> bool:
-        """Whether there is code for products of these shapes."""
-
-    @abstractmethod
-    def _product(self, step: Step, name: str) -> None:
-        """A product of matrices, or of a matrix and a vector."""
-
-    @abstractmethod
-    def _move(self, step: Step, name: str, move: _Move) -> None:
-        """Entries moved along the axes, or added into zeros."""
-
-    @abstractmethod
-    def _lacking(self, operation: str) -> AgradError:
-        """The error for an operation of which there is no code."""
-
-
-class _Loops(_Body):
-    """Statements with loops."""
-
     def _constant(self, value: Any) -> str:
         numbers = [self.language.number(x) for x in np.ravel(value).tolist()]
         if np.shape(value) == ():
@@ -143,6 +109,7 @@ class _Loops(_Body):
             self._lines(*self._nest((size_of(shape),), [f"{name}[i] = {self.language.number(0.0)};"]))
 
     def _pointwise(self, step: Step, name: str) -> None:
+        """Entry by entry; an operand with fewer axes, or of length 1 along one, is read again and again."""
         flat = all(self.shapes[x] in ((), step.shape) for x in step.operands)
         around = (size_of(step.shape),) if flat and step.shape else step.shape
 
@@ -150,7 +117,7 @@ class _Loops(_Body):
             shape = self.shapes[x]
             if not shape:
                 return self.names[x]
-            own = [0 if length == 1 else stride for length, stride in zip(shape, _strides(shape), strict=True)]
+            own = [0 if length == 1 else stride for length, stride in zip(shape, strides_of(shape), strict=True)]
             return _entry(self.names[x], (1,) if flat else [0] * (len(step.shape) - len(shape)) + own)
 
         body, formula = self._formula(step, name, entry)
@@ -158,7 +125,7 @@ class _Loops(_Body):
             self._lines(*body, self.language.assign(name, formula, False))
             return
         self._result(name, step.shape, False)
-        target = _entry(name, (1,) if flat else _strides(step.shape))
+        target = _entry(name, (1,) if flat else strides_of(step.shape))
         self._lines(*self._nest(around, [*body, f"{target} = {formula};"]))
 
     def _nest(self, lengths: Sequence[int], inside: Sequence[str]) -> Iterator[str]:
@@ -178,16 +145,13 @@ class _Loops(_Body):
     def _sum(self, step: Step, name: str, axes: Sequence[int], divisor: float) -> None:
         (x,) = step.operands
         shape = self.shapes[x]
-        kept = [0 if axis in axes else length for axis, length in enumerate(shape)]
-        left = iter(_strides(tuple(length for length in kept if length)))
-        strides = [next(left) if length else 0 for length in kept]
         over = f" / {self.language.number(divisor)}" if divisor != 1.0 else ""
-        source = _entry(self.names[x], _strides(shape))
+        source = _entry(self.names[x], strides_of(shape))
         if not step.shape:
             self._total(name, shape, source, over)
             return
         self._result(name, step.shape)
-        self._lines(*self._nest(shape, [f"{_entry(name, strides)} += {source};"]))
+        self._lines(*self._nest(shape, [f"{_entry(name, kept_strides(shape, axes))} += {source};"]))
         if over:
             self._lines(*self._nest((size_of(step.shape),), [f"{name}[i] = {name}[i]{over};"]))
 
@@ -208,19 +172,19 @@ class _Loops(_Body):
 
     def _move(self, step: Step, name: str, move: _Move) -> None:
         source, around = self.names[step.operands[0]], move.around
-        there, here = _entry(source, move.strides, move.begin), _entry(name, _strides(around))
+        there, here = _entry(source, move.strides, move.begin), _entry(name, strides_of(around))
         if not step.shape:
             self._lines(self.language.assign(name, there, False))
             return
         self._result(name, step.shape, move.adds)
         if move.adds:
-            there = _entry(source, _strides(around)) if around else source
+            there = _entry(source, strides_of(around)) if around else source
             here = _entry(name, move.strides, move.begin)
         self._lines(*self._nest(around, [f"{here} {'+=' if move.adds else '='} {there};"]))
 
 
-class _Expressions(_Body):
-    """Statements with operations on whole arrays."""
+class _Expressions(_Loops):
+    """The same as statements with operations on whole arrays."""
 
     _kind = " of arrays"
 
@@ -277,11 +241,6 @@ def _moved(step: Step, shapes: Sequence[Shape]) -> _Move | None:
         op, shape, around = OPS["getitem"], step.shape, shapes[0]
     view = moved(op, dense(0, shape), shape, around, attrs) if shape else None
     return None if view is None or view.table is not None else _Move(view.strides, view.offset, around, adds)
-
-
-def _strides(shape: Shape) -> list[int]:
-    """How far the entries of a flat array are apart along each axis."""
-    return [*accumulate(reversed(shape[1:]), lambda x, y: x * y, initial=1)][::-1] if shape else []
 
 
 def _entry(name: str, strides: Sequence[int], begin: int = 0) -> str:

@@ -9,22 +9,20 @@ path, and chooses between their results.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.derive import of_graph
 from agrad.engine.compile.scalarise import Unexpanded, regular, scalarised, unrolled
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Input, Program, Step
-from agrad.engine.program.passes import Rewriting, arranged, optimised
-from agrad.engine.program.trace import gradient_of, gradients, trace
+from agrad.engine.program.ir import Input, Program, Step, spans
+from agrad.engine.program.passes import Rewriting, arranged, frozen, optimised
+from agrad.engine.program.trace import gradient_of, gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
 
@@ -73,9 +71,9 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
         message = f"the value has shape {format_shape(result)}, and a Hessian is that of one number"
         raise AgradError("shape", message, fixes=[Hint("sum the entries up")])
     if len(paths) == 1:
-        _refuse_choices(paths[0])
-    starts = [0, *accumulate([size_of(given.shape) for given in inputs])]
-    places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
+        _without_choices(paths[0])
+    entries = spans([size_of(given.shape) for given in inputs])
+    places = [entry for place in wrt for entry in entries[place]]
     has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
     try:
         with quiet():  # at these values another path may have no number
@@ -93,19 +91,13 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
         if problem.kind != "limit":
             raise
         if not has_loops:
-            raise _without_loops(problem, paths, result, order) from None
-        made = _of_arrays(paths[0], values, wrt, order)
+            raise _without_loops(problem, paths, result) from None
+        made = optimised(paths[0], again=bool(order))  # of arrays that are too large for numbers
+        if order:
+            made = gradient_of(made, values, wrt)
+        made = _in_order(optimised(_without_choices(made)))
         return Derived(made, inputs, tuple(wrt), order, arrays=True)
     return Derived(made, inputs, tuple(wrt), order, result)
-
-
-def _of_arrays(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
-    """The program of arrays that are too large for numbers, with its gradient."""
-    made = optimised(program, again=bool(order))
-    if order:
-        made = gradient_of(made, values, wrt)
-    _refuse_choices(made)
-    return _in_order(optimised(_without_checks(made)))
 
 
 def _open(program: Program) -> Program:
@@ -144,8 +136,7 @@ def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[i
         raise AgradError("type", f"{problem} cannot be exported: it has no expansion into numbers") from None
     if numbers is None:
         raise _too_long()
-    _refuse_choices(numbers)
-    return _without_checks(numbers)
+    return _without_choices(numbers)
 
 
 def _entries(x: Tensor) -> list[Tensor]:
@@ -168,13 +159,12 @@ def _differentiated(numbers: Program, flat: Sequence[Value], places: Sequence[in
         rows = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
         return [*results[:known], *rows, *results[known:]]
 
-    made = _without_checks(numbers)
+    made = replace(numbers, checks=())
     for derivatives, count in ((first, many), (second, len(places)))[:order]:
         if len(made.steps) * count > 10 * MOST:
             raise _too_long()
-        made = of_graph(_without_checks(made), flat, places, derivatives)
-    _refuse_choices(made)
-    return _without_checks(made)
+        made = of_graph(replace(made, checks=()), flat, places, derivatives)
+    return _without_choices(made)
 
 
 def _in_order(program: Program) -> Program:
@@ -183,24 +173,21 @@ def _in_order(program: Program) -> Program:
     return replace(backwards, outputs=backwards.outputs[::-1])
 
 
-def _without_checks(program: Program) -> Program:
-    return replace(program, checks=()) if program.checks else program
-
-
-def _refuse_choices(program: Program) -> None:
-    """Refuse a program that holds only for some values of its arguments.
+def _without_choices(program: Program) -> Program:
+    """The program without checks. AgradError of kind `guard` where it holds only for some values of its arguments.
 
     That a matrix is regular is no choice: where it is singular, the results are not finite.
     """
     if any(check.read is not regular for check in program.checks):
         raise refusal(program)
+    return replace(program, checks=())
 
 
 def _too_long() -> AgradError:
     return AgradError("limit", f"the function cannot be exported: it would have more than {MOST} instructions")
 
 
-def _without_loops(problem: AgradError, paths: Sequence[Program], result: Shape, order: int) -> AgradError:
+def _without_loops(problem: AgradError, paths: Sequence[Program], result: Shape) -> AgradError:
     """The same for a function that cannot be written with loops, either: why, and what can be."""
     if len(paths) > 1 or paths[0].is_scalar:
         return problem
@@ -264,8 +251,7 @@ def _other(examples: Sequence[Value], known: Any, dice: random.Random) -> list[V
         same = number()
         return [same if isinstance(x, float) else np.full(x.shape, same) for x in examples]
     return [
-        number() if isinstance(x, float) else np.array([number() for _ in range(x.size)]).reshape(x.shape)
-        for x in examples
+        number() if isinstance(x, float) else np.array([number() for _ in x.flat]).reshape(x.shape) for x in examples
     ]
 
 
@@ -299,7 +285,7 @@ def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) 
     outcomes.
     """
     new = Rewriting(programs[0])
-    made = [list(_inlined(new, program)) for program in programs]
+    made = [_inlined(new, program) for program in programs]
     count = len(programs[0].outputs) - len(conditions[0])
 
     def chosen(some: list[int], place: int) -> list[int]:
@@ -313,15 +299,13 @@ def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) 
     return new.program(chosen(list(range(len(programs))), 0), {})
 
 
-def _inlined(new: Rewriting, program: Program) -> Iterator[int]:
+def _inlined(new: Rewriting, program: Program) -> list[int]:
     """The references of the outputs of a program that is computed in another."""
     references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
     for step in program.steps:
         operands = tuple([references[x] for x in step.operands])
-        name = ("step", step.op.name, operands, repr(step.attrs)) if not step.attrs else None
-        if name is None or name not in new.known:
-            reference = new.step(step, operands)
-            if name is not None:
-                new.known[name] = reference
-        references.append(reference if name is None else new.known[name])
-    yield from (references[slot] for slot in program.outputs)
+        name = "step", step.op.name, operands, frozen(step.attrs)
+        if name not in new.known:
+            new.known[name] = new.step(step, operands)
+        references.append(new.known[name])
+    return [references[slot] for slot in program.outputs]

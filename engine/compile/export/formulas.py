@@ -1,7 +1,7 @@
 """Formulas: what a program computes, as one would write it on paper, in the language of agrad and in LaTeX.
 
 A term is made of each result; where these would be longer than the program, there are names for the parts that they
-share. A `Spelling` writes terms as text, which can be read again in the language.
+share. A `Language` writes terms as text, which can be read again in the language.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from agrad.engine.compile.export import terms
 from agrad.engine.compile.export.derive import Derived
@@ -24,7 +24,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.printer import parts
 from agrad.engine.text import latex_name, printable
-from agrad.engine.values import format_shape, shape_of
+from agrad.engine.values import format_shape
 
 _MOST = 2000  # parts of a formula in one line
 _LONG = 200  # parts of one with a name
@@ -59,7 +59,8 @@ def _read(program: Program, shares: Callable[[int, terms.Term], bool], taken: se
     """The terms of the results, with names for the steps that are shared. Raises _TooLong."""
     parts: dict[str, terms.Term] = {}
     names = (name for number in range(1, 10**9) if (name := f"t{number}") not in taken)
-    slots = [terms.variable(given.name) for given in program.inputs] + [_constant(value) for value in program.constants]
+    slots = [terms.variable(given.name) for given in program.inputs]
+    slots += [terms.term(value) for value in program.constants]
     for slot, step in enumerate(program.steps, program.first):
         made = term_of(step, [slots[x] for x in step.operands])
         if shares(slot, made):
@@ -69,12 +70,6 @@ def _read(program: Program, shares: Callable[[int, terms.Term], bool], taken: se
             raise _TooLong
         slots.append(made)
     return Formulas(parts, [slots[slot] for slot in program.outputs])
-
-
-def _constant(value: Any) -> terms.Term:
-    if shape_of(value):
-        raise terms.UnwritableError("an array")
-    return terms.term(value)
 
 
 def term_of(step: Step, operands: Sequence[terms.Term]) -> terms.Term:
@@ -132,8 +127,8 @@ def operations(text: str) -> int:
     return len(_OPERATIONS.findall(text))
 
 
-class Spelling(Protocol):
-    """How sums, products and powers are put together. Numbers become fractions and multiples of pi where they are."""
+class Language:
+    """Terms as text in the language of agrad. Numbers become fractions and multiples of pi where they are."""
 
     def write(self, x: terms.Term) -> str:
         """A term as text."""
@@ -184,45 +179,20 @@ class Spelling(Protocol):
             return self.sum(base)
         return self.name(base.text) if isinstance(base, terms.Name) else self.call(base)
 
-    def derivative(self, name: str, text: str) -> str:
-        """A line that says what a derivative is."""
-
-    def number(self, text: str) -> Text:
-        """A positive number, or a constant."""
-
-    def fraction(self, over: Sequence[Text], under: Sequence[Text]) -> Text:
-        """The product of some, divided by that of others."""
-
-    def raised(self, base: Text, exponent: Text) -> Text:
-        """A power."""
-
-    def root(self, base: Text) -> Text:
-        """A square root."""
-
-    def name(self, name: str) -> Text:
-        """A variable."""
-
-    def call(self, one: terms.Applied) -> Text:
-        """A function, or an infix operator."""
-
     def bracketed(self, x: Text, binding: int) -> str:
         """A part of a formula that holds together so tightly, in brackets if need be."""
         return f"({x.text})" if x.binding < binding else x.text
 
-
-class Language(Spelling):
-    """The language of agrad."""
-
     def derivative(self, name: str, text: str) -> str:
-        """As `d/dx = …`."""
+        """A line that says what a derivative is: `d/dx = …`."""
         return f"d/d{name} = {text}"
 
     def number(self, text: str) -> Text:
-        """Itself."""
+        """A positive number, or a constant."""
         return Text(text, ATOM)
 
     def fraction(self, over: Sequence[Text], under: Sequence[Text]) -> Text:
-        """`a*b/(c*d)`."""
+        """The product of some, divided by that of others: `a*b/(c*d)`."""
         if len(over) == 1 and not under:
             return over[0]
         above = "*".join(self.bracketed(one, POWER) for one in over) or "1"
@@ -251,7 +221,7 @@ class Language(Spelling):
         return Text(f"{one.name}({', '.join([*[x.text for x in operands], *filter(None, [one.rest])])})", ATOM)
 
 
-class Latex(Spelling):
+class Latex(Language):
     """LaTeX, for between dollar signs."""
 
     def derivative(self, name: str, text: str) -> str:
@@ -360,7 +330,7 @@ class Written(NamedTuple):
         return sum(map(len, [text for part in self.parts for text in part])) + sum(map(len, self.results))
 
 
-def written(program: Program, spelling: Spelling, times: float = 1.0) -> Written:
+def written(program: Program, spelling: Language, times: float = 1.0) -> Written:
     """The formulas without parts, if these are not so many times as long as the program; else whatever is shorter.
 
     Raises AgradError of kind `type` for what has no formula.
@@ -419,7 +389,7 @@ def in_latex(what: Derived, name: str, text: str) -> str:
     return f"% {remark}\n\\begin{{align*}}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"
 
 
-def _results(what: Derived, spelling: Spelling, times: float = 1.0) -> tuple[str, list[str], list[list[str]], Written]:
+def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str, list[str], list[list[str]], Written]:
     """The value, its derivatives, the rows of the second ones, and what names in these stand for.
 
     Raises AgradError of kind `shape` where the value is not one number.

@@ -6,16 +6,31 @@ module `math` alone. `LANGUAGES` lists these and the languages of formulas by th
 
 from __future__ import annotations
 
+import builtins
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from keyword import kwlist
+from operator import mul
 from typing import ClassVar
 
 from agrad.engine.compile.export.arrays import in_loops, in_numpy
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
-from agrad.engine.compile.export.source import CHOICE, OR, Formula, Language, Results, Written, inside, source, spread
+from agrad.engine.compile.export.source import (
+    CHOICE,
+    OR,
+    Formula,
+    Language,
+    Lines,
+    Results,
+    Written,
+    inside,
+    source,
+    spread,
+)
+from agrad.engine.compile.llvm.stages import strides_of
+from agrad.engine.program.ir import spans
 from agrad.engine.values import size_of
 
 _MATH = (
@@ -28,7 +43,8 @@ _WORDS = (
     "main value grad hess "
     "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
     "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
-    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
+    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify unix linux "
+    "HUGE HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN NULL MAXFLOAT RAND_MAX EXIT_FAILURE EXIT_SUCCESS DOMAIN OVERFLOW"
 ).split()
 
 
@@ -42,23 +58,19 @@ class C(Language):
     name = "C"
     functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
     words = frozenset([*_MATH, *_WORDS, *(f"{name}{suffix}" for name in _MATH for suffix in "fl")])
+    doubtful = r"_.*|[A-Z][A-Z0-9_]+|\w+_t"  # the headers of a system may define such names, as macros or types
 
     nan, infinity = "NAN", "INFINITY"
 
     def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         """An entry, counted row by row."""
-        place = 0
-        for one, length in zip(index, shape, strict=True):
-            place = place * length + one
-        return f"{name}[{place}]"
+        return f"{name}[{sum(map(mul, index, strides_of(shape)))}]"
 
     def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A constant."""
         return f"const {'int' if is_outcome else 'double'} {name} = {formula};"
 
-    def function(
-        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
-    ) -> str:
+    def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value and writes the derivatives where it is told."""
         what, second = results.what, [x for row in results.second for x in row]
         given, many = _parameters(names, what), len(results.values)
@@ -82,7 +94,7 @@ class C(Language):
         """A statement that makes a variable of 0."""
         return f"double {name} = 0.0;"
 
-    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function; what it computes besides stands in memory that it takes, and gives back."""
         given = [*_parameters(names, what), *([f"double grad[{what.count}]"] if what.order else [])]
         lines = ["#include <math.h>", "#include <stdlib.h>", ""]
@@ -90,21 +102,20 @@ class C(Language):
             wrapped = [f"    {', '.join(numbers[begin : begin + 8])}," for begin in range(0, len(numbers), 8)]
             lines += [f"static const double {data}[{len(numbers)}] = {{", *wrapped, "};", ""]
         lines += [f"/* {_commented(remark)}", "   The value is NAN, and grad untouched, where there is no memory. */"]
-        lines += [f"double {name}({', '.join(given)})", "{", *_memory(written)]
+        lines += [f"double {name}({', '.join(given)})", "{"]  # the arrays are one after the other in a piece of memory
+        lines.append(f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));")
+        lines.append("    if (work == NULL) return NAN;")
+        places = zip(written.buffers, spans(written.buffers.values()), strict=True)
+        lines += [f"    double *const {one} = work + {place.start};" for one, place in places]
         text = "\n".join(written.body + written.outputs)
         lines += [f"    (void){one};" for one in names if one not in re.findall(_NAME, text)]
         lines += [f"    {line}" for line in written.body]
-        begin = 0
-        for output, shape in zip(written.outputs[1:], what.shapes, strict=False):
-            count = size_of(shape)
-            if shape:
-                there = f"{output}[i]"
-                lines.append(
-                    f"    for (int i = 0; i < {count}; i++) grad[{f'{begin} + ' if begin else ''}i] = {there};"
-                )
-            else:
-                lines.append(f"    grad[{begin}] = {output};")
-            begin += count
+        for output, shape, part in zip(
+            written.outputs[1:], what.shapes, spans(map(size_of, what.shapes)), strict=False
+        ):
+            place = f"{part.start} + i" if part.start and shape else "i" if shape else f"{part.start}"
+            stored = f"grad[{place}] = {output}{'[i]' if shape else ''};"
+            lines.append(f"    for (int i = 0; i < {len(part)}; i++) {stored}" if shape else f"    {stored}")
         lines += [f"    const double value = {written.outputs[0]};", "    free(work);", "    return value;", "}"]
         return "\n".join(lines) + "\n"
 
@@ -116,16 +127,6 @@ def _parameters(names: Sequence[str], what: Derived) -> list[str]:
 
 def _commented(remark: Sequence[str]) -> str:
     return "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
-
-
-def _memory(written: Written) -> Iterator[str]:
-    """The arrays, one after the other in one piece of memory."""
-    yield f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));"
-    yield "    if (work == NULL) return NAN;"
-    begin = 0
-    for name, size in written.buffers.items():
-        yield f"    double *const {name} = work + {begin};"
-        begin += size
 
 
 def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
@@ -150,7 +151,7 @@ _JAVASCRIPT_WORDS = (
     "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
     "false finally for function if implements import in instanceof interface let new null package private protected "
     "public return static super switch this throw true try typeof var void while with yield "
-    "Math Object Infinity NaN undefined value grad hess"
+    "Math Object Array Float64Array Number Infinity NaN undefined globalThis value grad hess"
 ).split()
 
 
@@ -186,34 +187,31 @@ const erfc = (x) => {
 };"""
 
 
+# As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
+_JAVASCRIPT_HELPERS = {
+    "exp2": "const exp2 = (x) => Math.pow(2, x);",
+    "fmod": "const fmod = (x, y) => x % y;",
+    "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
+    "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
+    "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
+    "erf": _ERF,
+    "erfc": _ERFC,
+}
+
+
 class JavaScript(Language):
     """Arguments are numbers, or arrays of arrays; the result is an object."""
 
     name = "JavaScript"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"Math.{name}" for name in _JAVASCRIPT_MATH},
+        **{name: name for name in _JAVASCRIPT_HELPERS},
         "fabs": "Math.abs",
-        "exp2": "exp2",
-        "fmod": "fmod",
-        "pow": "pow",
-        "rint": "rint",
-        "copysign": "copysign",
-        "erf": "erf",
-        "erfc": "erfc",
     }
     words = frozenset(_JAVASCRIPT_WORDS)
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
-    # As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
-    helpers: ClassVar[dict[str, str]] = {
-        "exp2": "const exp2 = (x) => Math.pow(2, x);",
-        "fmod": "const fmod = (x, y) => x % y;",
-        "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
-        "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
-        "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
-        "erf": _ERF,
-        "erfc": _ERFC,
-    }
+    helpers = _JAVASCRIPT_HELPERS
 
     def number(self, value: float) -> str:
         """A literal."""
@@ -224,9 +222,7 @@ class JavaScript(Language):
         """A constant."""
         return f"const {name} = {formula};"
 
-    def function(
-        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
-    ) -> str:
+    def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns an object with `value`, `grad` and `hess`."""
         parts = [f"value: {results.value}"]
         if results.what.order:
@@ -250,7 +246,7 @@ class JavaScript(Language):
         """The name of an argument as a flat array."""
         return f"{name}_flat"
 
-    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function; the gradients get the shapes of the arguments at its end."""
         lines = [self.helpers[helper] for helper in self.used]
         lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
@@ -334,7 +330,7 @@ class Python(Language):
     """Arguments are numbers, or arrays or lists of lists; the result is a tuple."""
 
     name = "Python"
-    words = frozenset([*kwlist, "math", "abs", "round"])
+    words = frozenset([*kwlist, *dir(builtins), "math"])
     helpers = _HELPERS
     of_arrays = property(lambda self: NumPy())
     both, either = "and", "or"
@@ -347,15 +343,10 @@ class Python(Language):
 
     def binary(self, name: str, x: str, y: str) -> str:
         """Arithmetic; a division by what may be 0 by a helper."""
-        if name != "div" or self._is_constant(y):
-            return super().binary(name, x, y)
-        return self._called("divide", (x, y))
-
-    def _is_constant(self, x: str) -> bool:
-        """Whether a divisor is a number other than 0."""
-        write, operands = self.steps[int(x)]
+        write, operands = self.steps[int(y)]
         text = write().text if not operands else ""
-        return text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
+        is_nonzero = text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
+        return super().binary(name, x, y) if name != "div" or is_nonzero else self._called("divide", (x, y))
 
     def opposite(self, text: str) -> Formula:
         """The opposite of an outcome."""
@@ -365,9 +356,7 @@ class Python(Language):
         """One of two numbers."""
         return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
 
-    def function(
-        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
-    ) -> str:
+    def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value, a tuple of gradients, and a list of the rows of the Hessian."""
         parts, first = [results.value], results.gradients
         if results.what.order:
@@ -375,12 +364,7 @@ class Python(Language):
         if results.what.order > 1:
             parts.append(results.rows)
         lines = [line for helper in self.used for line in (self.helpers[helper], "", "")]
-        lines = [
-            *lines,
-            *[f"# {line}" for line in remark],
-            f"def {name}({', '.join(names)}):",
-            *[f"    {line}" for line in body],
-        ]
+        lines += [*[f"# {line}" for line in remark], f"def {name}({', '.join(names)}):", *[f"    {x}" for x in body]]
         text = "\n".join([*lines, f"    return {f'({spread(parts)})' if len(parts) > 1 else parts[0]}"]) + "\n"
         return f"import math\n\n\n{text}" if "math." in text else text
 
@@ -400,9 +384,7 @@ class NumPy(Language):
 
     def logic(self, name: str, a: str, b: str) -> str:
         """Two outcomes together."""
-        return self._outcome(
-            lambda left, right: Formula(f"np.logical_{name}({left.text}, {right.text})"), a, b, key=name
-        )
+        return self._outcome(lambda x, y: Formula(f"np.logical_{name}({x.text}, {y.text})"), a, b, key=name)
 
     def opposite(self, text: str) -> Formula:
         """The opposite of an outcome."""
@@ -412,7 +394,7 @@ class NumPy(Language):
         """One of two numbers, entry by entry."""
         return Formula(f"np.where({which.text}, {here.text}, {there.text})")
 
-    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function, which takes arrays, and returns the value, and a tuple of gradients."""
         value, *grads = written.outputs
         results = [f"float({value})", *([f"({', '.join(grads)}{',' * (len(grads) == 1)})"] if what.order else [])]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Input, Program
+from agrad.engine.program.ir import Input, Program, spans
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable
 from agrad.engine.values import Shape, format_shape, np, size_of
@@ -23,6 +24,9 @@ ARRAY_WORDS = (*COUNTERS, *"work malloc free nested Array Float64Array np as_str
 _LONG = 88  # characters of a formula inside another
 _SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+Lines: TypeAlias = Sequence[str]
 
 
 class Formula(NamedTuple):
@@ -48,15 +52,11 @@ class Results(Struct):
     @property
     def gradients(self) -> list[str]:
         """The gradient by each argument, an array in brackets: in the shape of the value, and then of the argument."""
-        if not self.first:
-            return []
-        parts, begin, count = [], 0, self.what.count
-        for shape in self.what.shapes:
-            end = begin + size_of(shape)
-            rows = range(0, len(self.first), count)
-            entries = [self.first[row + place] for row in rows for place in range(begin, end)]
-            parts += nested(entries, [(*self.what.result, *shape)])
-            begin = end
+        parts: list[str] = []
+        for places, shape in zip(spans(map(size_of, self.what.shapes)), self.what.shapes, strict=True):
+            rows = range(0, len(self.first), self.what.count or 1)
+            entries = [self.first[row + place] for row in rows for place in places]
+            parts += nested(entries, [(*self.what.result, *shape)]) if self.first else []
         return parts
 
     @property
@@ -85,6 +85,7 @@ class Language(Writer):
 
     name: ClassVar[str]
     words: ClassVar[frozenset[str]]  # that no argument may be called
+    doubtful: ClassVar[str] = "(?!)"  # a pattern of names that an argument gets another for
     functions: ClassVar[dict[str, str]]  # of the C library, and exact ones: how they are called
     helpers: ClassVar[dict[str, str]] = {}  # definitions of functions that are called, by their names
     same: ClassVar[tuple[str, str]] = ("==", "!=")
@@ -155,8 +156,12 @@ class Language(Writer):
             return self.of_outcome[x] if name == "ne" else self.invert(self.of_outcome[x])
         sign = self.same[name == "ne"] if name in ("eq", "ne") else _COMPARISONS[name]
         binding = EQUAL if name in ("eq", "ne") else LESS
+        return self._between(f" {sign} ", SUM, binding, x, y, key=name)
+
+    def _between(self, sign: str, inner: int, binding: int, *operands: str, key: object) -> str:
+        """The outcome of an infix operator, whose operands hold together so tightly."""
         return self._outcome(
-            lambda left, right: Formula(f"{inside(left, SUM)} {sign} {inside(right, SUM)}", binding), x, y, key=name
+            lambda *xs: Formula(sign.join([inside(x, inner) for x in xs]), binding), *operands, key=key
         )
 
     def _outcome(self, write: Callable[..., Formula], *operands: str, key: object) -> str:
@@ -167,9 +172,7 @@ class Language(Writer):
     def logic(self, name: str, a: str, b: str) -> str:
         """Two outcomes together."""
         word, binding = {"and": (self.both, AND), "or": (self.either, OR), "xor": (self.same[1], EQUAL)}[name]
-        return self._outcome(
-            lambda left, right: Formula(f"{inside(left, ATOM)} {word} {inside(right, ATOM)}", binding), a, b, key=name
-        )
+        return self._between(f" {word} ", ATOM, binding, a, b, key=name)
 
     both, either = "&&", "||"
 
@@ -202,9 +205,7 @@ class Language(Writer):
     def _called(self, name: str, operands: tuple[str, ...]) -> str:
         if name in self.helpers:
             self.used[name] = None
-        return self._step(
-            lambda *given: Formula(f"{name}({', '.join([one.text for one in given])})"), *operands, key=name
-        )
+        return self._step(lambda *xs: Formula(f"{name}({', '.join([x.text for x in xs])})"), *operands, key=name)
 
     def builtin(self, name: str, operands: tuple[str, ...]) -> str:
         """An exact function."""
@@ -228,9 +229,7 @@ class Language(Writer):
         """A statement that gives a new variable its value: a number, or an outcome."""
         return f"{name} = {formula}"
 
-    def function(
-        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
-    ) -> str:
+    def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The text of the function: `names` are those of its arguments, `remark` the lines of a comment."""
         raise NotImplementedError
 
@@ -253,7 +252,7 @@ class Language(Writer):
         """A statement that makes a variable of 0."""
         raise NotImplementedError
 
-    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The text of the function for arrays: `names` are those of its arguments."""
         raise NotImplementedError
 
@@ -325,6 +324,8 @@ def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:
     """What the function computes, and in which order."""
     lines = [printable(" ".join(text.split()))]
     for name, given in zip(names, what.arguments, strict=True):
+        if name != given.name:
+            lines.append(f"{name}: in the formula {printable(given.name)}")
         if given.shape:
             lines.append(f"{name}: an array of shape {format_shape(given.shape)}")
     by = ", ".join([names[place] for place in what.wrt])
@@ -361,6 +362,7 @@ def _names(arguments: Sequence[Input], function: str, language: Language, others
     names: list[str] = []
     for place, given in enumerate(arguments):
         name = given.name if given.name.isascii() and given.name.isidentifier() else f"x{place}"
+        name = f"x_{name}" if re.fullmatch(language.doubtful, name) else name
         while name in taken:
             name += "_"
         taken.add(name)
@@ -376,17 +378,8 @@ def prefix_of(names: Sequence[str]) -> str:
 
 def nested(entries: Sequence[str], shapes: Sequence[Shape]) -> list[str]:
     """Entries as a text for each shape: the entry itself, or in brackets, row by row."""
-    parts, begin = [], 0
-    for shape in shapes:
-        end = begin + size_of(shape)
-        parts.append(_nested(entries[begin:end], shape))
-        begin = end
-    return parts
-
-
-def _nested(entries: Sequence[str], shape: Shape) -> str:
-    if not shape:
-        return entries[0]
-    step = size_of(shape[1:])
-    rows = [_nested(entries[place * step : (place + 1) * step], shape[1:]) for place in range(shape[0])]
-    return f"[{', '.join(rows)}]"
+    parts = zip(spans(map(size_of, shapes)), shapes, strict=True)
+    return [
+        f"[{', '.join(nested(entries[one.start : one.stop], [shape[1:]] * shape[0]))}]" if shape else entries[one.start]
+        for one, shape in parts
+    ]

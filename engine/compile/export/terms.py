@@ -16,9 +16,9 @@ Terms take Python's operators and numpy's functions, so that the formula of a ro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from operator import eq, ge, gt, le, lt, ne
+from operator import add, eq, ge, gt, le, lt, mul, ne, pow, sub, truediv  # noqa: A004 - of the operator
 from typing import Any, NamedTuple
 
 _WHERE = "where"
@@ -72,6 +72,10 @@ class Product(NamedTuple):
     factors: tuple[Factor, ...]
 
 
+def _reflected(operation: Callable[[Term, Term], Term]) -> Callable[[Term, Any], Term]:
+    return lambda self, other: operation(term(other), self)
+
+
 class Term:
     """A sum of products, no two of which differ by their numbers only. `key` is the same for equal terms."""
 
@@ -122,20 +126,8 @@ class Term:
             return there
         return applied(_WHERE, [condition, here, there])
 
-    def __radd__(self, other: Any) -> Term:
-        return term(other) + self
-
-    def __rsub__(self, other: Any) -> Term:
-        return term(other) - self
-
-    def __rmul__(self, other: Any) -> Term:
-        return term(other) * self
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return term(other) / self
-
-    def __rpow__(self, other: Any) -> Term:
-        return term(other) ** self
+    __radd__, __rsub__, __rmul__ = map(_reflected, (add, sub, mul))
+    __rtruediv__, __rpow__ = map(_reflected, (truediv, pow))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         """numpy's function of terms, by its name."""

@@ -13,10 +13,10 @@ From outside import `backend.supports`, `repeated` and, to ask whether llvmlite 
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.engine.compile.llvm import backend as backend
     from agrad.engine.compile.llvm import repeated as repeated
 else:
-    __getattr__ = lazy(__name__, "backend", "repeated")
+    __getattr__ = lazy(__name__)

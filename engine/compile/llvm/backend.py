@@ -11,34 +11,21 @@ program are left to the caller, which adds the slots that they read to the outpu
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.ir_builder import Code, loads, of_step, of_vectors
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import (
-    LONG,
-    NEEDED,
-    binding,
-    compiled,
-    definitions,
-    function,
-    in_pieces,
-    llvmlite,
-    machine,
-    optimised,
-    processor,
-)
+from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, definitions, function, in_pieces, machine
 from agrad.engine.compile.registry import NativeBackend
-from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import arranged
-from agrad.engine.values import Array, describe, np
+from agrad.engine.values import Array, np
 
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
@@ -47,7 +34,7 @@ _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, an
 
 def supports(program: Program) -> str | None:
     """Why there is no machine code for a program, in words; None if there is."""
-    if binding() is None:
+    if target.binding() is None:
         return f"{NEEDED} is not installed"
     return _of_numbers(program) if program.is_scalar else reason_against(Schedule(program))
 
@@ -71,62 +58,35 @@ def _of_numbers(program: Program) -> str | None:
 
 
 class Native:
-    """The code of a program. It is compiled when it is first called, and freed with this object."""
+    """The code of a supported program. It is compiled when it is first called, and freed with this object."""
 
-    def __init__(self, program: Program, fast: bool | None = None) -> None:
-        """With `fast` or without, the results have the same bits.
-
-        Without it, a long program is compiled ten times as fast, and runs at two thirds of the speed. None means
-        without for a very long program. Raises AgradError of kind `limit` where there is no machine code.
-        """
-        reason = supports(program)
-        if reason is not None:
-            message = f"there is no machine code for this program: {reason}"
-            raise AgradError("limit", message, fixes=[Hint('backend="python"')])
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.fast = len(program.steps) < LONG if fast is None else fast
+        # With it or without, the results have the same bits. Without, a long program is compiled ten times as fast, and
+        # runs at two thirds of the speed.
+        self.fast = len(program.steps) < LONG
         self._mapped = 0  # rows so far
         # Numbers to the bytes that the code reads, and a buffer of results to numbers.
-        self._pack: Callable[..., bytes] = struct.Struct(f"{len(program.inputs)}d").pack
+        self.pack: Callable[..., bytes] = struct.Struct(f"{len(program.inputs)}d").pack
         self._numbers: Callable[[Any], tuple[float, ...]] = struct.Struct(f"{len(program.outputs)}d").unpack_from
         self._loops: dict[bool, Any] = {}
 
     @cached_property
     def call(self) -> Callable[..., tuple[float, ...]]:
         """The Python function that computes the program: from its inputs, as numbers, to a tuple."""
-        pack, compute, read = self._pack, self._compute, self._numbers
-        inputs = len(self.program.inputs)
-
-        def call(*values: float) -> tuple[float, ...]:
-            try:
-                given = pack(*values)
-            except struct.error:
-                if len(values) != inputs:
-                    raise TypeError(f"the program takes {inputs} numbers") from None
-                given = pack(*[math.copysign(x, x) for x in values])  # which raises the error for what is not a number
-            found: tuple[float, ...] = compute(given, read)
-            return found
-
-        return call
-
-    def packed(self, *values: float) -> bytes:
-        """The same, to the bytes of an array: for many outputs faster than a tuple."""
-        found: bytes = self._compute(self._pack(*values), bytes)
-        return found
+        pack, compute, read = self.pack, self._compute, self._numbers
+        return lambda *values: compute(pack(*values), read)
 
     def raw(self, given: bytes) -> bytearray:
         """The outputs as bytes, for all inputs as bytes: eight for each."""
-        if len(given) != 8 * len(self.program.inputs):
-            raise TypeError(f"the program takes {len(self.program.inputs)} numbers")
-        found: bytearray = self._compute(given, bytearray)
-        return found
+        return self._compute(given, bytearray)  # type: ignore[no-any-return]
 
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
 
         Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.
         """
-        pack, compute, read = self._pack, self._compute, self._numbers
+        pack, compute, read = self.pack, self._compute, self._numbers
         expected = None if known is None else pack(*known)
 
         def call(*values: Any) -> Any:
@@ -172,14 +132,15 @@ class Native:
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
 
-        Raises AgradError of kind `arity`, `type` or `shape` unless the arrays are as the code needs them: float64, of
-        one dimension, all of one length, those of `outs` contiguous and without shared memory.
+        All are of float64, of one dimension and length; those of `outs` are contiguous, and share no memory.
         """
-        rows, columns = _fitting(columns, outs, (len(self.program.inputs), len(self.program.outputs)))
+        rows = len([*columns, *outs][0])
         self._mapped += rows
         run = self._loop(self.fast and self._mapped >= _MANY)
-        strides = _packed([column.strides[0] for column in columns])
-        places, results = (_packed(x.ctypes.data for x in arrays) for arrays in (columns, outs))
+        strides, places, results = (
+            np.array(numbers, np.int64).tobytes()
+            for numbers in ([x.strides[0] for x in columns], *([x.ctypes.data for x in one] for one in (columns, outs)))
+        )
 
         def work(first: int, end: int, kept: object = (columns, outs)) -> None:
             """Some rows; the arrays stay alive while a thread has their addresses."""
@@ -191,10 +152,6 @@ class Native:
         """LLVM's code of the loop over rows, as it is before optimization."""
         return self._module(machine().lanes)
 
-    def assembly(self) -> str:
-        """The processor's instructions for that loop."""
-        return str(processor(True).emit_assembly(optimised(self.source(), True)))
-
     def _loop(self, fast: bool) -> Any:
         """The function of the loop over rows."""
         if fast not in self._loops:
@@ -205,8 +162,7 @@ class Native:
     def _module(self, lanes: int) -> str:
         """The text of a module: for numbers (one lane) with the function `compute`, for vectors with `rows`."""
         code = Code(lanes)
-        outputs = [symbol.text for symbol in written(self.program, code)]
-        inputs = len(self.program.inputs)
+        outputs, inputs = written(self.program, code), len(self.program.inputs)
         if lanes == 1:
             frame = compute_kernel(code.lines, inputs, outputs)
         else:
@@ -219,7 +175,7 @@ class LLVMBackend(NativeBackend):
 
     def require(self) -> None:
         """Raise AgradError of kind `extra` without llvmlite."""
-        llvmlite()
+        target.llvmlite()
 
     def supports(self, program: Program) -> str | None:
         """Why there is no machine code for a program, in words; None if there is."""
@@ -233,41 +189,14 @@ class LLVMBackend(NativeBackend):
 BACKEND = LLVMBackend()
 
 
-def written(program: Program, code: Code) -> list[Symbol]:
-    """The program of numbers as code, whose inputs are %x0, %x1, …; its outputs."""
+def written(program: Program, code: Code) -> list[str]:
+    """The program of numbers as code, whose inputs are %x0, %x1, …; the names of its outputs."""
     program = arranged(program)
     slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
     slots += [code.constant(float(value)) for value in program.constants]
     for step in program.steps:
         slots.append(lower(step.op, [slots[i] for i in step.operands], step.attrs))
-    return [slots[i] for i in program.outputs]
-
-
-def _packed(numbers: Iterable[int]) -> bytes:
-    """Whole numbers as the code reads them."""
-    found = tuple(numbers)
-    return struct.pack(f"{len(found)}q", *found)
-
-
-def _fitting(columns: Sequence[Array], outs: Sequence[Array], counts: tuple[int, int]) -> tuple[int, list[Array]]:
-    """How many rows there are, and the columns, copied where an output would write to them."""
-    if (len(columns), len(outs)) != counts:
-        message = f"the program has {counts[0]} inputs and {counts[1]} outputs, and was given {len(columns)} columns"
-        raise AgradError("arity", f"{message} and {len(outs)} arrays for results")
-    for one in (*columns, *outs):
-        if not isinstance(one, np.ndarray) or one.dtype != np.float64 or one.ndim != 1:
-            raise AgradError("type", f"a column must be an array of float64 of one dimension, not {describe(one)}")
-    rows = {len(one) for one in (*columns, *outs)}
-    if len(rows) > 1:
-        listed = ", ".join(map(str, sorted(rows)))
-        raise AgradError("shape", f"the columns and the arrays for results must have one length, not {listed}")
-    for i, out in enumerate(outs):
-        if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
-            raise AgradError("type", "an array for results must be contiguous, aligned and writeable")
-        if any(np.may_share_memory(out, other) for other in outs[:i]):
-            raise AgradError("type", "two arrays for results share their memory")
-    apart = [one.copy() if any(np.may_share_memory(one, out) for out in outs) else one for one in columns]
-    return rows.pop() if rows else 0, apart
+    return [slots[i].text for i in program.outputs]
 
 
 # One block of rows at a time. Dense columns are read and written as they are, and a number that is the same in each row

@@ -104,13 +104,23 @@ class Decisions:
             if node is None:
                 code.lines.append(f"  ret i32 {UNKNOWN}")
                 continue
+            for number in node.own:
+                value = self.paths.values[number]
+                if isinstance(value, Step):
+                    known[number] = lower(value.op, [known[x] for x in value.operands], value.attrs)
+                else:
+                    is_input = isinstance(value, int)
+                    known[number] = code.argument(f"%x{value}") if is_input else code.constant(float(value))
             if node.guard is None:
-                self._end(code, node, known)
+                for place, number in enumerate(node.outputs):
+                    at = f"%q{len(code.lines)}"
+                    code.lines.append(f"  {at} = getelementptr double, ptr %out, i64 {place}")
+                    code.lines.append(f"  store double {known[number].text}, ptr {at}")
+                code.lines.append(f"  ret i32 {node.number}")
                 continue
-            read = self._computed(code, node.read, known)
             labels += 1
             name = f"%holds{labels}"
-            code.lines.append(f"  {name} = fcmp une double {read.text}, 0x0000000000000000")
+            code.lines.append(f"  {name} = fcmp une double {known[node.read].text}, 0x0000000000000000")
             code.lines.append(f"  br i1 {name}, label %yes{labels}, label %no{labels}")
             yes, no = [node.after.get(outcome) for outcome in _HOLDS[node.guard.read]]
             pending.append((yes, dict(known) if yes and no else known, dict(code.known), f"yes{labels}"))
@@ -127,38 +137,6 @@ class Decisions:
         text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
         return "\n\n".join((*definitions(code.called, 1), *code.declared(), body, text))
 
-    def _computed(self, code: Code, number: int, known: dict[int, Symbol]) -> Symbol:
-        """A value, after those that it is computed from."""
-        stack = [number]
-        while stack:
-            one = stack[-1]
-            value = self.paths.values[one]
-            if one in known:
-                stack.pop()
-            elif isinstance(value, int):
-                known[stack.pop()] = code.argument(f"%x{value}")
-            elif isinstance(value, Step):
-                lacking = [x for x in value.operands if x not in known]
-                if not lacking:
-                    known[stack.pop()] = lower(value.op, [known[x] for x in value.operands], value.attrs)
-                stack += lacking
-            else:
-                known[stack.pop()] = code.constant(float(value))
-        return known[number]
-
-    def _end(self, code: Code, node: Branch, known: dict[int, Symbol]) -> None:
-        for place, number in enumerate(node.outputs):
-            text = self._computed(code, number, known).text
-            at = f"%q{len(code.lines)}"
-            code.lines.append(f"  {at} = getelementptr double, ptr %out, i64 {place}")
-            code.lines.append(f"  store double {text}, ptr {at}")
-        code.lines.append(f"  ret i32 {node.number}")
-
-
-def is_decidable(program: Program) -> bool:
-    """Whether a program can be a path: it computes with numbers, and its guards read truths."""
-    return program.is_scalar and bool(program.checks) and all(check.read in _HOLDS for check in program.checks)
-
 
 def decided(
     programs: Sequence[Program], most: int, shapes: tuple[Sequence[Shape], Sequence[Sequence[Shape]]] | None = None
@@ -167,7 +145,7 @@ def decided(
 
     `shapes`: of the arguments, and for each program those of its outputs, where they are not all numbers.
     """
-    fitting = [one if is_decidable(one) else None for one in programs]
+    fitting = [one if one.is_scalar and all(check.read in _HOLDS for check in one.checks) else None for one in programs]
     steps = {(s.op.name, repr(s.attrs)): s for one in fitting if one is not None for s in one.steps}
     try:
         for step in steps.values():
@@ -199,11 +177,6 @@ class Branches:
         """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
         hits = [self.call(row_of(columns, row)) for row in range(len(columns[0]))]
         return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])
-
-    @property
-    def text(self) -> str:
-        """LLVM's code of the function."""
-        return self.loops.source()
 
 
 def branched(programs: Sequence[Program], most: int) -> Branches | None:

@@ -157,14 +157,12 @@ class Grouped:
         known = {name for name, count in code.called.items() if count == 1 and machine().vector_name(name, 1)}
         found = {place: _CALL.fullmatch(line) for place, line in enumerate(code.lines)}
         calls = {place: match for place, match in found.items() if match is not None and match[2] in known}
-        depths = _depths(code.lines, calls)
-        while calls:  # without small groups, others may change
+        large: dict[int, re.Match[str]] | None = None
+        while large != calls:  # without small groups, others may change
+            calls = calls if large is None else large
+            depths = _depths(code.lines, calls)
             counts = Counter([(depths[place], match[2]) for place, match in calls.items()])
             large = {place: match for place, match in calls.items() if counts[depths[place], match[2]] >= _FEWEST}
-            if len(large) == len(calls):
-                break
-            calls = large
-            depths = _depths(code.lines, calls)
         if calls:
             self.lines = list(_together(code.lines, calls, depths, lanes))
             self.declared = [*definitions({match[2]: 1 for match in calls.values()}, lanes)]

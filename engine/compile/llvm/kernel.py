@@ -89,13 +89,12 @@ class KernelCode:
                 continue
             strides = [one.strides[axis] for one in every]
             if lengths and all(row[-1] == stride * length for row, stride in zip(kept, strides, strict=True)):
-                lengths[-1] *= length
-                for row, stride in zip(kept, strides, strict=True):
-                    row[-1] = stride
-            else:
-                lengths.append(length)
-                for row, stride in zip(kept, strides, strict=True):
-                    row.append(stride)
+                length *= lengths.pop()
+                for row in kept:
+                    row.pop()
+            lengths.append(length)
+            for row, stride in zip(kept, strides, strict=True):
+                row.append(stride)
         if not lengths:
             lengths, kept = [1], [[int(key[0] != "sum")] for key in self.references]
         for one, row in zip(every, kept, strict=True):
@@ -200,17 +199,11 @@ class KernelCode:
     def _together(self, one: Sum) -> Iterator[str]:
         """The partial sums of a row, or of a chunk, added up and to the result."""
         parts = [*[f"%a{one.slot}.{u}" for u in range(self.unrolled)], f"%c{one.slot}"]
-        while len(parts) > 1:
-            pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            made = []
-            for number, pair in enumerate(pairs):
-                if len(pair) == 1:
-                    made.append(pair[0])
-                    continue
-                name = f"%m{one.slot}.{len(parts)}.{number}"
-                yield f"  {name} = fadd {self.number} {pair[0]}, {pair[1]}"
-                made.append(name)
-            parts = made
+        while (count := len(parts)) > 1:
+            names = [f"%m{one.slot}.{count}.{number}" for number in range(count // 2)]
+            for name, left, right in zip(names, parts[::2], parts[1::2], strict=False):
+                yield f"  {name} = fadd {self.number} {left}, {right}"
+            parts = names + parts[count - count % 2 :]
         at = f"%sum{one.slot}.row"
         reduced = f"call double @llvm.vector.reduce.fadd.v{self.lanes}f64(double {_NOTHING}, {self.number} {parts[0]})"
         yield f"  %r{one.slot} = {reduced}\n  %p{one.slot} = load double, ptr {at}, align 1"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from agrad.engine.compile.arguments import row_of
@@ -29,9 +30,9 @@ from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
-from agrad.engine.program.ir import GuardCheck, Program, computed, own
+from agrad.engine.program.ir import GuardCheck, Program, called, computed
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Array, Value, settle, size_of
+from agrad.engine.values import Array, Value, size_of
 
 _MOST = 20_000  # instructions, in all kernels
 _FEWEST = 64  # entries: of fewer, a call of numpy takes as long
@@ -77,6 +78,13 @@ class Loops:
         self._pool.append(buffers)
         return found
 
+    def along(self, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]] | None:
+        """The number of the path that is taken, and its outputs; None where it is not known, or a matrix singular."""
+        buffers = self._buffers()
+        number, found = self._along(buffers, values)
+        self._pool.append(buffers)
+        return (number, found) if number >= 0 else None
+
     @contextmanager
     def holding(self, held: Sequence[Value]) -> Iterator[Callable[..., tuple[Value, ...]] | None]:
         """A function that does as `call`, whose last inputs, the held ones, are these; None if one is singular."""
@@ -96,31 +104,18 @@ class Loops:
             return Buffers(self.memory)
 
     def _called(self, buffers: Buffers, values: Sequence[Value]) -> tuple[Value, ...]:
-        buffers.enter(values)
-        number = self._path(buffers)
-        if number == FAILED:
-            buffers.leave()
-            return self.program.run(*values)  # which says what is wrong, or what the result is
-        found = tuple(buffers.outputs(self.ends[number]))
-        buffers.leave()
-        return found
+        number, found = self._along(buffers, values)
+        return self.program.run(*values) if number == FAILED else found  # which says what is wrong, or the result
 
-    def along(self, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]] | None:
-        """The number of the path that is taken, and its outputs; None where it is not known, or a matrix singular."""
-        buffers = self._buffers()
+    def _along(self, buffers: Buffers, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]]:
+        """Compute all stages on the way: the number of the path, UNKNOWN or FAILED, and the outputs."""
         buffers.enter(values)
-        number = self._path(buffers)
-        found = tuple(buffers.outputs(self.ends[number])) if number >= 0 else None
-        buffers.leave()
-        self._pool.append(buffers)
-        return None if found is None else (number, found)
-
-    def _path(self, buffers: Buffers) -> int:
-        """Compute all stages on the way; returns the number of the program at its end, or UNKNOWN or FAILED."""
         number = silently(self._run, buffers) if self._library else self._run(buffers)
         if number == FAILED:
             buffers.numbers[self.memory.failed] = 0.0
-        return number
+        found = tuple(buffers.outputs(self.ends[number])) if number >= 0 else ()
+        buffers.leave()
+        return number, found
 
     def _run(self, buffers: Buffers) -> int:
         run, (table, numbers) = self._function, buffers.addresses
@@ -133,11 +128,11 @@ class Loops:
             if pause.guard is None:
                 self._by_library(pause.slot, buffers)
                 state = pause.state
-            else:
-                following = pause.following(buffers.get(pause.slot))
-                if following is None:
-                    return UNKNOWN
-                state = following
+                continue
+            try:
+                state = pause.states[frozen(pause.guard.read(buffers.get(pause.slot)))]
+            except (KeyError, ValueError, OverflowError):  # no path has this outcome
+                return UNKNOWN
 
     def _by_library(self, slot: int, buffers: Buffers) -> None:
         op, operands, attrs = self._library[slot]
@@ -151,11 +146,7 @@ class Loops:
             if found is not None:
                 buffers.put(slot, found)
                 return
-        try:
-            value = settle(op.array(*values, **attrs)) if not all_floats(values) else computed(op, values, attrs)
-        except (ValueError, IndexError, MemoryError):
-            value = computed(op, values, attrs)  # which says what is wrong
-        buffers.put(slot, value if op.role == "view" else own(value))
+        buffers.put(slot, computed(op, values, attrs) if all_floats(values) else called(op, *values, **attrs))
 
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
@@ -166,8 +157,7 @@ class Loops:
 
     def source(self) -> str:
         """LLVM's code of all loops."""
-        lanes, texts = machine().lanes, list[str]()
-        codes: list[Code] = []
+        lanes, texts, codes = machine().lanes, list[str](), list[Code]()
         products: dict[object, stages.Product] = {}  # of each kind, the first
         for number, part in enumerate(self.driver.parts):
             calls = []
@@ -181,8 +171,8 @@ class Loops:
         declared: dict[str, None] = {}
         for width in (1, lanes):
             here = [code for code in codes if code.lanes == width]
-            called = {name: count for code in here for name, count in code.called.items()}
-            lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
+            functions = {name: count for code in here for name, count in code.called.items()}
+            lines = [*definitions(functions, width), *[line for code in here for line in code.declared()]]
             declared.update(dict.fromkeys(lines))
         return "\n\n".join((*declared, *helpers(lanes), *routines.HELPERS, *texts))
 
@@ -238,14 +228,6 @@ class Pause:
     guard: GuardCheck | None = None
     states: dict[object, int] = field(default_factory=dict)  # after each outcome
 
-    def following(self, value: Value) -> int | None:
-        """The state after a guard; None where no path has its outcome."""
-        assert self.guard is not None
-        try:
-            return self.states.get(frozen(self.guard.read(value)))
-        except (ValueError, OverflowError):
-            return None
-
 
 class Driver:
     """The text of the function, and its pauses. `parts` are the stages that follow each other without one."""
@@ -274,16 +256,14 @@ class Driver:
 
     def _segment(self, number: int, staged: Mapping[int, list[stages.Stage]]) -> Iterator[str]:
         yield f"s{number}:"
-        together: list[stages.Stage] = []
-        for stage in staged.get(number, ()):
-            if not isinstance(stage, stages.Library):
-                together.append(stage)
-                continue
-            yield from self._part(together)
-            together = []
-            label = f"p{len(self.pauses)}"
-            yield self._pause(Pause(stage.slot, self._state(label))) + f"\n{label}:"
-        yield from self._part(together)
+        for _, group in groupby(staged.get(number, ()), lambda stage: isinstance(stage, stages.Library)):
+            some = list(group)
+            of_library = [stage for stage in some if isinstance(stage, stages.Library)]
+            if not of_library:
+                yield from self._part(some)
+            for stage in of_library:
+                label = f"p{len(self.pauses)}"
+                yield self._pause(Pause(stage.slot, self._state(label))) + f"\n{label}:"
         one = self.schedule.branching.segments[number]
         if one.guard is None:
             yield f"  ret i32 {one.number}"
@@ -295,8 +275,6 @@ class Driver:
 
     def _part(self, some: list[stages.Stage]) -> Iterator[str]:
         """A call of the function of some stages, and what follows where one has failed."""
-        if not some:
-            return
         name = f"%n{len(self.parts)}"
         yield f"  call void @part{len(self.parts)}(ptr %tab, ptr %num)"
         self.parts.append(some)

@@ -20,7 +20,7 @@ from agrad.engine.compile.llvm.ir_builder import Code, Grouped, loads
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
-from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, llvmlite, looped, machine
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, llvmlite, machine
 from agrad.engine.compile.plan import without_outer
 from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import optimised, prune
@@ -61,12 +61,13 @@ class Repeated:
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
         code = Code(1)
-        outputs = [symbol.text for symbol in written(self.program, code)]
+        outputs = written(self.program, code)
         grouped = Grouped(code)
         frame = repeat_kernel(grouped.lines, self.sizes, outputs, self.width, grouped.attributes)
         return "\n\n".join((*definitions(code.called, 1), *grouped.declared, *code.declared(), frame))
 
 
+_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
 _INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
 _FLAGS = ("feclearexcept", "fetestexcept")
 
@@ -108,16 +109,18 @@ class Iterated:
 
     @cached_property
     def _function(self) -> Any:
-        engine, count = looped(self.source(), len(self.program.steps)), ctypes.c_int64
+        steps, count = len(self.program.steps), ctypes.c_int64
+        repeats = _FEWEST <= steps <= _SOME  # then what entries of arrays do alike is vectorized
+        engine = compiled(self.source(), steps < LONG, int(repeats), repeats)
         return function(engine, "iterate", count, ctypes.c_void_p, count, ctypes.c_double, ctypes.c_void_p)
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
         code, asked, inputs = Code(1), Code(1, "c"), range(1, len(self.program.inputs))  # but the counter
-        outputs = [symbol.text for symbol in written(self.program, code)]
+        outputs = written(self.program, code)
         texts = [_iterate(code.lines, inputs, outputs, self.changed, self.conditions is not None)]
         if self.conditions is not None:
-            found = [symbol.text for symbol in written(self.conditions.program, asked)]
+            found = written(self.conditions.program, asked)
             texts.append(_holds(asked.lines, inputs, found, self.conditions.answers))
         called = {**code.called, **asked.called}
         declared = dict.fromkeys((*definitions(called, 1), *code.declared(), *asked.declared(), *_DECLARED))

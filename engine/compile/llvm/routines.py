@@ -173,10 +173,8 @@ class Routine:
             yield f"  {place}.c = add i64 {place}.b, {vector * self.lanes}"
             yield f"  {place} = getelementptr double, ptr %out, i64 {place}.c"
             value, mask = f"{number} %{p}t{row}.{vector}, ptr {place}", self._mask(vector)
-            if mask is None:
-                yield f"  store {value}, align 1"
-            else:
-                yield f"  call void @llvm.masked.store.v{self.lanes}f64.p0({value}, i32 1, {mask})"
+            masked = f"call void @llvm.masked.store.v{self.lanes}f64.p0({value}, i32 1, {mask})"
+            yield f"  store {value}, align 1" if mask is None else f"  {masked}"
 
     def _added(self, p: str, count: int, across: int, down: int) -> Iterator[str]:
         """A column of the left matrix times a row of the right one, added to the sums."""

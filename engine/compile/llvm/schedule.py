@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from agrad.engine.compile.llvm import stages
@@ -79,11 +80,14 @@ class Schedule:
                 return "kernel"
         if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs)
-            self.sums[slot] = stages.Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
+            self.sums[slot] = stages.Sum(slot, step.operands[0], stages.kept_strides(shapes[0], axes), 0, divisor)
             return "sum"
-        special = self._special(slot, step, shapes)
-        if special:
-            return special
+        if slot in self.systems and step.op is OPS["solve"]:
+            return "solve"
+        if step.op.runs is not None and size_of(shape) and all(one == shape for one in shapes):
+            return "running"
+        if _loop(step) is not None:
+            return "repeat"
         if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
             return "product"
         if step.op.role == "adding" and self._adds(slot, step):
@@ -95,14 +99,6 @@ class Schedule:
                 self.views[slot] = view
                 return "view"
         return "join" if self._joins(slot, step, shapes) else "library"
-
-    def _special(self, slot: int, step: Step, shapes: list[Shape]) -> str:
-        """The kind of a system of equations, or of a loop that the row of an operation describes; "" for others."""
-        if slot in self.systems and step.op is OPS["solve"]:
-            return "solve"
-        if step.op.runs is not None and size_of(step.shape) and all(shape == step.shape for shape in shapes):
-            return "running"
-        return "repeat" if _loop(step) is not None else ""
 
     def _joins(self, slot: int, step: Step, shapes: list[Shape]) -> bool:
         """Whether a result consists of its operands."""
@@ -182,7 +178,9 @@ class Schedule:
                 bases = [(x, self._base(x)) for x in step.operands]
                 wanted += [x for x, base in bases if base.table is not None or not self.program.shape(base.slot)]
             space = self._space(slot, step)
-            wanted += [x for x in step.operands if space is not None and not self._is_readable(x, space)]
+            views = [(x, self.views[x]) for x in step.operands if x in self.views]
+            shape = self.program.shape
+            wanted += [x for x, view in views if space is not None and not stages.broadcast(view, shape(x), space)]
         while wanted:
             slot = wanted.pop()
             if self.kind(slot) == "view":
@@ -206,11 +204,6 @@ class Schedule:
             for part in self.joins.get(slot, ()):
                 if not self.is_direct(part.operand, self.program.shape(part.operand)):
                     self.stored.add(self._base(part.operand).slot)
-
-    def _is_readable(self, slot: int, space: Shape) -> bool:
-        """Whether a loop can read something where it lies."""
-        view = self.views.get(slot)
-        return view is None or stages.broadcast(view, self.program.shape(slot), space) is not None
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
@@ -256,29 +249,29 @@ class Schedule:
 
     # Kernels
 
-    def _kernel(self, space: Shape, level: int) -> stages.Kernel:
-        return self.kernels.setdefault((space, level), stages.Kernel(space, level))
-
     def _fuse(self) -> None:
         wanted: dict[tuple[Shape, int], list[int]] = {}
+
+        def kernel(space: Shape, level: int, *slots: int) -> stages.Kernel:
+            """The one of a space and a level, in which some slots are wanted."""
+            for slot in slots:
+                wanted.setdefault((space, level), []).append(slot)
+            return self.kernels.setdefault((space, level), stages.Kernel(space, level))
+
         for slot, step in enumerate(self.program.steps, self.program.first):
-            kind = self.kinds[slot]
+            kind, level = self.kinds[slot], self.levels[slot]
             if kind == "sum":
-                space = self.program.shape(step.operands[0])
-                self._kernel(space, self.levels[slot]).sums.append(self.sums[slot])
-                wanted.setdefault((space, self.levels[slot]), []).append(step.operands[0])
+                kernel(self.program.shape(step.operands[0]), level, step.operands[0]).sums.append(self.sums[slot])
             elif kind == "kernel" and slot in self.stored:
-                self._kernel(step.shape, self.levels[slot]).stores.append(slot)
-                wanted.setdefault((step.shape, self.levels[slot]), []).append(slot)
+                kernel(step.shape, level, slot).stores.append(slot)
             elif kind == "copy":
-                kernel = self._kernel(step.shape, self.levels[slot])
-                kernel.reads[slot] = self.copies[slot]
-                kernel.joins.append(stages.Join(slot, slot, stages.strides_of(step.shape), 0))
+                one = kernel(step.shape, level)
+                one.reads[slot] = self.copies[slot]
+                one.joins.append(stages.Join(slot, slot, stages.strides_of(step.shape), 0))
             for part in self.joins.get(slot, ()):
                 space = self.program.shape(part.operand)
                 level = max(self._ready(part.operand, space), self.lowest[self.branching.at(slot)])
-                self._kernel(space, level).joins.append(part)
-                wanted.setdefault((space, level), []).append(part.operand)
+                kernel(space, level, part.operand).joins.append(part)
         home: dict[int, stages.Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
             for slot in wanted[key]:
@@ -353,17 +346,9 @@ class Schedule:
 
     def _between(self, slots: Iterable[int]) -> Iterator[stages.Stage]:
         """Steps outside of loops."""
-        numbers: list[int] = []
-        for slot in slots:
-            if self.kinds[slot] == "number":
-                numbers.append(slot)
-                continue
-            if numbers:
-                yield stages.Numbers(tuple(numbers))
-                numbers = []
-            yield self._alone(slot)
-        if numbers:
-            yield stages.Numbers(tuple(numbers))
+        for are_numbers, group in groupby(slots, lambda slot: self.kinds[slot] == "number"):
+            some = tuple(group)
+            yield from [stages.Numbers(some)] if are_numbers else map(self._alone, some)
 
     def _alone(self, slot: int) -> stages.Stage:
         """The stage of a step that is neither in a loop over entries nor on numbers."""
@@ -380,9 +365,8 @@ class Schedule:
             reads = tuple([self._read(x, step.shape) for x in step.operands])
             return stages.Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
         if kind == "solve":
-            return stages.Solve(
-                slot, self.systems[slot], step.operands[1], step.shape[1] if len(step.shape) > 1 else None
-            )
+            columns = step.shape[1] if len(step.shape) > 1 else None
+            return stages.Solve(slot, self.systems[slot], step.operands[1], columns)
         if kind == "repeat":
             found = _loop(step)
             assert found is not None
@@ -393,9 +377,3 @@ class Schedule:
 def _loop(step: Step) -> tuple[Any, int] | None:
     """The machine code for all iterations of a loop, and how many these are; None for any other step."""
     return step.attrs["body"].loop(step.attrs["count"]) if step.op.role == "loop" else None
-
-
-def _kept(space: Shape, axes: Shape) -> Shape:
-    """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
-    kept = tuple([1 if axis in axes else length for axis, length in enumerate(space)])
-    return tuple([0 if axis in axes else stride for axis, stride in enumerate(stages.strides_of(kept))])

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import linear_algebra
-from agrad.engine.program.ir import Program, Step
+from agrad.engine.program.ir import Program, Step, spans
 from agrad.engine.struct import Struct
 from agrad.engine.values import Array, Shape, np, size_of
 
@@ -47,6 +47,12 @@ def strides_of(shape: Shape) -> Shape:
     return tuple([size_of(shape[axis + 1 :]) for axis in range(len(shape))])
 
 
+def kept_strides(space: Shape, axes: Sequence[int]) -> Shape:
+    """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
+    kept = tuple([1 if axis in axes else length for axis, length in enumerate(space)])
+    return tuple([0 if axis in axes else stride for axis, stride in enumerate(strides_of(kept))])
+
+
 def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]) -> View | None:
     """The result of an operation on a view of a shape as a view of the same; None if it does more than move entries.
 
@@ -56,16 +62,22 @@ def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]
     count = size_of(shape)
     if not op.moves_entries or max(count, size_of(result)) > _MOST or 0 in (count, size_of(result)):
         return None
+    order = _order(count, lambda entries: op.array(_shaped(entries, shape), **attrs))
+    if order is None or order.shape != result:
+        return None
+    table = places(base, shape).ravel()[order]
+    return affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
+
+
+def _order(count: int, apply: Callable[[Array], Any]) -> Places | None:
+    """Where each entry of the result of a function was among so many entries; None if it does more than move them."""
     numbered = np.arange(float(count))
     mixed = numbered[::-1] * 3.0 + 0.25
-    found = np.asarray(op.array(_shaped(numbered, shape), **attrs), dtype=np.float64)
-    if found.shape != result or not (np.floor(found) == found).all() or found.min() < 0 or found.max() >= count:
+    found = np.asarray(apply(numbered), dtype=np.float64)
+    if not (np.floor(found) == found).all() or found.min() < 0 or found.max() >= count:
         return None
-    table = found.astype(np.int64)
-    if not np.array_equal(np.asarray(op.array(_shaped(mixed, shape), **attrs)), mixed[table]):
-        return None
-    table = places(base, shape).ravel()[table]
-    return affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
+    order = found.astype(np.int64)
+    return order if np.array_equal(np.asarray(apply(mixed)), mixed[order]) else None
 
 
 def is_injective(view: View, shape: Shape) -> bool:
@@ -89,42 +101,28 @@ def _shaped(entries: Array, shape: Shape) -> Any:
 
 def placed(op: Op, shapes: Sequence[Shape], result: Shape, attrs: dict[str, Any]) -> list[Places] | None:
     """For each operand, where its entries are in a result that consists of the operands; None if it does not."""
-    ends = [0]
-    for shape in shapes:
-        ends.append(ends[-1] + size_of(shape))
-    count = ends[-1]
+    parts = list(zip(spans(map(size_of, shapes)), shapes, strict=True))
+    count = sum([len(one) for one, _ in parts])
     if not op.moves_entries or op.reach == "mixed" or not 0 < count <= _MOST or count != size_of(result):
         return None
-    numbered = np.arange(float(count))
-    mixed = numbered[::-1] * 3.0 + 0.25
-    spans = list(zip(ends, ends[1:], shapes, strict=False))
 
     def joined(entries: Array) -> Any:
-        return np.asarray(op.array(*[_shaped(entries[a:b], shape) for a, b, shape in spans], **attrs)).ravel()
+        given = [_shaped(entries[one.start : one.stop], shape) for one, shape in parts]
+        return np.asarray(op.array(*given, **attrs)).ravel()
 
-    found = joined(numbered)
-    if not np.array_equal(np.sort(found), numbered):
-        return None
-    order = found.astype(np.int64)
-    if not np.array_equal(joined(mixed), mixed[order]):
+    order = _order(count, joined)
+    if order is None or not np.array_equal(np.sort(order), np.arange(count)):
         return None
     where = np.empty(count, dtype=np.int64)
     where[order] = np.arange(count)
-    return [where[a:b].reshape(shape) for a, b, shape in spans]
+    return [where[one.start : one.stop].reshape(shape) for one, shape in parts]
 
 
 def affine(slot: int, table: Places) -> View | None:
     """The table as an offset and strides, if it is that."""
-    first = (0,) * table.ndim
-    offset = int(table[first])
-    strides = []
-    grid = np.full(table.shape, offset)
-    for axis, length in enumerate(table.shape):
-        second = tuple([int(axis == other) for other in range(table.ndim)])
-        stride = int(table[second]) - offset if length > 1 else 0
-        strides.append(stride)
-        grid += (np.arange(length) * stride).reshape([-1 if axis == other else 1 for other in range(table.ndim)])
-    return View(slot, offset, tuple(strides)) if np.array_equal(grid, table) else None
+    offset, seconds = int(table.flat[0]), [table.take(min(1, n - 1), axis) for axis, n in enumerate(table.shape)]
+    view = View(slot, offset, tuple([int(one.flat[0]) - offset for one in seconds]))
+    return view if np.array_equal(places(view, table.shape), table) else None
 
 
 def broadcast(view: View, shape: Shape, space: Shape) -> View | None:

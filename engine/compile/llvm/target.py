@@ -148,10 +148,8 @@ PIECE = 1 << 15  # rows: few enough that a thread can be stopped soon
 
 def cores() -> int:
     """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+    known = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(known(0)) if known is not None else os.cpu_count() or 1
 
 
 def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None = None) -> None:
@@ -173,7 +171,11 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
 
     helpers: list[Thread] = []
     try:
-        _start(helpers, take, min(threads or cores(), -(-rows // PIECE)) - 1)
+        with suppress(RuntimeError):  # as many as the system allows
+            for _ in range(min(threads or cores(), -(-rows // PIECE)) - 1):
+                helper = Thread(target=take, daemon=True)
+                helper.start()
+                helpers.append(helper)
         take()
         for helper in helpers:
             helper.join()
@@ -185,23 +187,11 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
         raise failures[0]
 
 
-def _start(helpers: list[Thread], take: Callable[[], None], count: int) -> None:
-    """So many threads, or as many as the system allows."""
-    for _ in range(count):
-        helper = Thread(target=take, daemon=True)
-        try:
-            helper.start()
-        except RuntimeError:
-            return
-        helpers.append(helper)
-
-
 LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
-_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
 
 
-def optimised(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
-    """A module, with the small functions of the loop put in place.
+def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
+    """The LLVM engine with the code of a module, with the small functions of the loop put in place.
 
     Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
     seconds for thousands of lines, without gain. With `is_vectorized`, it is used.
@@ -212,12 +202,7 @@ def optimised(text: str, fast: bool, level: int = 0, is_vectorized: bool = False
     options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = is_vectorized, False, False
     builder = llvm.create_pass_builder(processor(fast), options)
     builder.getModulePassManager().run(module, builder)
-    return module
-
-
-def compiled(text: str, fast: bool, level: int = 0, is_vectorized: bool = False) -> Any:
-    """The LLVM engine with the code of a module: see `optimised`."""
-    engine = llvmlite().create_mcjit_compiler(optimised(text, fast, level, is_vectorized), processor(fast))
+    engine = llvm.create_mcjit_compiler(module, processor(fast))
     engine.finalize_object()
     return engine
 
@@ -227,9 +212,3 @@ def function(engine: Any, name: str, *kinds: Any) -> Any:
     found = ctypes.CFUNCTYPE(*kinds)(engine.get_function_address(name))
     found.engine = engine  # type: ignore[attr-defined]
     return found
-
-
-def looped(text: str, steps: int) -> Any:
-    """The same for the code of a loop whose body has so many steps: what entries of arrays do alike is vectorized."""
-    repeats = _FEWEST <= steps <= _SOME
-    return compiled(text, steps < LONG, int(repeats), repeats)

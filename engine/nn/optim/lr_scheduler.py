@@ -11,12 +11,7 @@ from agrad.engine.nn.objects import Object
 from agrad.engine.nn.optim.optimizer import Optimizer, ParamGroup
 from agrad.engine.values import describe, whole
 
-__all__ = [
-    "CosineAnnealingLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "StepLR",
-]
+__all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "StepLR"]
 
 
 class LRScheduler(Object):

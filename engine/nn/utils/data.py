@@ -12,11 +12,7 @@ from agrad.engine.nn.objects import Object
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, np, whole
 
-__all__ = [
-    "DataLoader",
-    "Dataset",
-    "TensorDataset",
-]
+__all__ = ["DataLoader", "Dataset", "TensorDataset"]
 
 
 class Dataset(Object):

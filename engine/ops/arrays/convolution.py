@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import axes_of
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
@@ -21,7 +21,7 @@ from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.comparison import greater, greater_equal, isnan, less, where
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of
 
-FAMILY = "reductions"
+row, composed = in_family("reductions")
 _MODES = ("full", "same", "valid")
 
 
@@ -74,13 +74,10 @@ def _by_right(g: Any, out: Any, x: Any, y: Any, axes: Shape, valid: bool, shapes
 convolution: Function = row(
     "convolution",
     "x, y; axes, valid",
-    family="internal",
     array=_convolved,
     unrolled=_convolved,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_prepared,
-    reach="mixed",
-    commutes=False,
     samples=(
         ([1.0, 2.0, 3.0], [0.5, -1.0], {"axes": (0,), "valid": False}),
         ([2.0], [1.0, 3.0], {"axes": (0,), "valid": False}),
@@ -128,7 +125,6 @@ def _convolution_axes(x: Shape, y: Shape, axes: Any) -> Shape:
 @composed(
     "convolve",
     "x, y; mode='full', axes=None",
-    family=FAMILY,
     pure=True,
     samples=(
         ([1.0, 2.0, 3.0], [0.5, -1.0]),
@@ -136,14 +132,15 @@ def _convolution_axes(x: Shape, y: Shape, axes: Any) -> Shape:
         ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"mode": "same"}),
         ([[1.0, 2.0, 3.0], [0.5, -2.0, 1.5]], [[0.5, -1.0]], {"axes": 1}),
     ),
-    doc="The convolution of two vectors, the coefficients of the product of two polynomials: all of it, the middle "
-    'with mode="same", or where both overlap fully with mode="valid". Of arrays, along all axes, or along some, and '
-    "the others are broadcast.",
     derivative="the gradient convolved with the other operand in reverse order",
     example="convolve([1, 2], [1, 3]) == [1, 5, 6]",
 )
 def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
-    """See the entry. Of vectors as np.convolve; of arrays as scipy.signal.convolve and fftconvolve."""
+    """The convolution of two vectors, the coefficients of the product of two polynomials: all of it, the middle with
+    mode="same", or where both overlap fully with mode="valid". Of arrays, along all axes, or along some, and the
+    others are broadcast.
+    """
+    # Of vectors as np.convolve; of arrays as scipy.signal.convolve and fftconvolve.
     x, y = operand(x), operand(y)
     mode = _mode("convolve", mode)
     check_vectors("convolve", *(one for one in (x, y) if not shape_of(one)))
@@ -167,16 +164,15 @@ def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
 @composed(
     "correlate",
     "x, y; mode='valid'",
-    family=FAMILY,
     pure=True,
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "full"})),
-    doc="The correlation of two vectors: the sums of the products x[k + i]*y[i], where both overlap fully, or for more "
-    'k with mode="same" and mode="full".',
     derivative="that of convolve, with y in reverse order",
     example="correlate([1, 2, 3], [0, 1]) == [2, 3]",
 )
 def correlate(x: Any, y: Any, mode: Any) -> Any:
-    """See the entry."""
+    """The correlation of two vectors: the sums of the products x[k + i]*y[i], where both overlap fully, or for more k
+    with mode="same" and mode="full".
+    """
     x, y = operand(x), operand(y)
     mode = _mode("correlate", mode)
     check_vectors("correlate", x, y)
@@ -216,10 +212,8 @@ def _by_signal(g: Any, out: Any, x: Any, n: int, axis: int) -> Any:
 cosine_transform: Function = row(
     "cosine_transform",
     "x; n, axis",
-    family="internal",
     array=lambda x, n, axis: np.fft.rfft(x, n, axis).real.copy(),
     rules={"x": ("", _by_signal)},
-    reach="mixed",
     samples=(([1.0, 3.0, 2.0, -1.0], {"n": 4, "axis": 0}), ([[1.0, 3.0, 2.0]], {"n": 3, "axis": 1})),
     doc="The real part of the Fourier transform of n real numbers along an axis, up to half the frequencies.",
     derivative="the weighted inverse of the gradient",
@@ -228,10 +222,8 @@ cosine_transform: Function = row(
 inverse_cosine_transform: Function = row(
     "inverse_cosine_transform",
     "x; n, axis",
-    family="internal",
     array=lambda x, n, axis: np.fft.irfft(x, n, axis),
     rules={"x": ("", _by_spectrum)},
-    reach="mixed",
     samples=(([1.0, 3.0, 2.0], {"n": 4, "axis": 0}), ([[1.0, 3.0]], {"n": 3, "axis": 1})),
     doc="The n real numbers whose Fourier transform, up to half the frequencies, is real and given.",
     derivative="the weighted transform of the gradient",
@@ -256,33 +248,29 @@ def _interval(x: Any, xs: Any) -> Any:
 interval: Function = row(
     "interval",
     "x, xs",
-    family="internal",
     array=_interval,
     prepare=lambda x, xs: {},
-    reach="mixed",
     samples=(([0.5, 2.5], [0.0, 1.0, 2.0]),),
     doc="The place of the interval of ascending numbers that x lies in.",
-    derivative="none: the result does not require grad",
 )
 
 
 @composed(
     "interp",
     "x, xp, fp; left=None, right=None",
-    family=FAMILY,
     data=("left", "right"),
     samples=(
         (0.5, [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
         ([0.3, 2.5, -1.0, 4.0], [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
         ([0.3, -1.0, 4.0], [0.0, 3.0], [2.0, 1.0], {"left": 0.0, "right": 7.0}),
     ),
-    doc="The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the "
-    "value at the end, or left and right.",
     derivative="wrt x: the slope, at a point that to its right; wrt fp: the shares of the two points",
     example="interp(1.5, [1, 2, 3], [3, 2, 0]) == 2.5",
 )
 def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
-    """See the entry."""
+    """The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the value
+    at the end, or left and right.
+    """
     x, xp, fp = operand(x), operand(xp), operand(fp)
     check_vectors("interp", xp, fp)
     count = shape_of(xp)[0]

@@ -11,14 +11,16 @@ from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
-from agrad.engine.ops.arrays.reduction import FAMILY, itself, reducing, widened
-from agrad.engine.ops.arrays.shaping import flip, permute, reshape, shape_of_any
+from agrad.engine.ops.arrays.reduction import itself, reducing, widened
+from agrad.engine.ops.arrays.shaping import flip, permute, reshape
 from agrad.engine.values import Shape, np, shape_of
+
+row, composed = in_family("reductions")
 
 WITH_ZEROS = Kink(
     "prod, cumprod with zeros",
@@ -43,7 +45,6 @@ _cumsum: Function = row(
     "cumsum",
     "x; axis",
     total=True,
-    family="internal",
     array=lambda x, axis: np.cumsum(x, axis=axis),
     fails=Failure(undefined=opposed.added),
     rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
@@ -86,14 +87,12 @@ def _run_back(g: Any, a: Any, axis: int) -> Any:
 recurrence: Function = row(
     "recurrence",
     "a, b; axis",
-    family="internal",
     array=_recurrence,
     rules={
         "a": ("a out", lambda g, out, a, b, axis: _run_back(g, a, axis) * _shifted(out, axis, 0.0)),
         "b": ("a", lambda g, out, a, b, axis: _run_back(g, a, axis)),
     },
     prepare=_along("recurrence"),
-    reach="mixed",
     unrolled=expansions.along(expansions.recurring),
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
     runs=(lambda a, b: b, lambda last, a, b: a * last + b),
@@ -112,12 +111,10 @@ _cumprod: Function = row(
     "cumprod",
     "x; axis",
     total=True,
-    family="internal",
     array=lambda x, axis: np.cumprod(x, axis=axis),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x out", _cumprod_rule)},
     prepare=_along("cumprod"),
-    reach="mixed",
     unrolled=expansions.along(expansions.products),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
     runs=(lambda x: x, lambda last, x: last * x),
@@ -126,44 +123,39 @@ _cumprod: Function = row(
 )
 
 
-def _running(call: Function, x: Any, axis: Any) -> Any:
-    if axis is None:
-        shape = shape_of_any(x)
-        return call(x if len(shape) == 1 else reshape(x, (-1,)), 0)
-    return call(x, axis)
+def _running(call: Function, what: str, **words: Any) -> Function:
+    """The function of a row along one axis, which without an axis takes all entries, flattened."""
+
+    @composed(
+        call.__name__,
+        "x; axis=None",
+        total=True,
+        doc=f"The running {what}, of all entries, flattened, or along an axis.",
+        **words,
+    )
+    def running(x: Any, axis: Any) -> Any:
+        if axis is not None:
+            return call(x, axis)
+        return call(x if len(shape_of_any(x)) == 1 else reshape(x, (-1,)), 0)
+
+    return running
 
 
-@composed(
-    "cumsum",
-    "x; axis=None",
-    pure=True,
-    total=True,
-    family=FAMILY,
+cumsum: Function = _running(
+    _cumsum,
+    "sum",
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0})),
-    doc="The running sum, of all entries, flattened, or along an axis.",
     derivative="the running sum of g from the end",
     example="cumsum([1, 2, 3]) == [1, 3, 6]",
 )
-def cumsum(x: Any, axis: Any) -> Any:
-    """See the entry."""
-    return _running(_cumsum, x, axis)
-
-
-@composed(
-    "cumprod",
-    "x; axis=None",
-    pure=True,
-    total=True,
-    family=FAMILY,
+cumprod: Function = _running(
+    _cumprod,
+    "product",
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 0})),
     kinks=(WITH_ZEROS,),
-    doc="The running product, of all entries, flattened, or along an axis.",
     derivative="for each entry, the sum of g times the products without it; exact with zeros",
     example="cumprod([1, 2, 3]) == [1, 2, 6]",
 )
-def cumprod(x: Any, axis: Any) -> Any:
-    """See the entry."""
-    return _running(_cumprod, x, axis)
 
 
 def _others(x: Any) -> Any:
@@ -192,7 +184,6 @@ def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shap
 prod: Function = row(
     "prod",
     "x; axis=None, keepdims=False",
-    family=FAMILY,
     scalar=itself,
     array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
     fails=Failure(undefined=opposed.multiplied),

@@ -22,6 +22,7 @@ from agrad.engine.values import (
     check_truths,
     describe,
     fits,
+    format_number,
     format_shape,
     mask_type,
     np,
@@ -218,6 +219,16 @@ def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
     return buffer
 
 
+def check_places(name: str, what: str, given: Any, count: int) -> Any:
+    """Places, which are counted from 0 on, as an array. Raises AgradError of kind `shape`."""
+    places = np.asarray(getattr(given, "value", given))
+    outside = places[~((places >= 0) & (places < count))]
+    if outside.size:
+        wrong = format_number(float(outside.flat[0]))
+        raise AgradError("shape", f"{name}: there is no {what} {wrong}: there are {count}, from 0 on")
+    return places
+
+
 def _behind(index: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """An index behind a new axis; None where arrays of indices would move that."""
     arrays = [part for part in index if hasattr(part, "dtype")]
@@ -244,7 +255,6 @@ getitem: Function = row(
     "getitem",
     "x; index",
     title="Index",
-    family="internal",
     array=_taken_from,
     rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
     prepare=_prepared,
@@ -264,7 +274,6 @@ getitem: Function = row(
 scatter: Function = row(
     "scatter",
     "g; index, shape",
-    family="internal",
     array=_scattered,
     rules={"g": ("", lambda g, out, x, index, shape: getitem(g, index))},
     reach="whole",
@@ -318,12 +327,8 @@ def _taken_back(g: Any, out: Any, x: Any, v: Any, index: Any, shape: Shape, bare
 index_put: Function = row(
     "index_put",
     "x, v; index",
-    family="internal",
     array=_put,
-    rules={
-        "x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)),
-        "v": ("", _taken_back),
-    },
+    rules={"x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)), "v": ("", _taken_back)},
     prepare=_put_prepared,
     reach="part",
     samples=(
@@ -377,9 +382,9 @@ def _other_shape(expected: Shape, found: Shape) -> NoReturn:
 entries_at: Function = row(
     "entries_at",
     "*xs; index",
-    family="internal",
     array=_entries,
     prepare=_entries_prepared,
+    reach="pointwise",
     samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
     doc="The entries of the first operand at an index that the other operands are parts of.",
     derivative="none: only plain values are indexed by it",
@@ -403,9 +408,9 @@ def _put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
 put_at: Function = row(
     "put_at",
     "*xs; index",
-    family="internal",
     array=_put_at,
     prepare=_put_at_prepared,
+    reach="pointwise",
     samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
     doc="The first operand with the second put at an index that the others are parts of.",
     derivative="none: only plain values are written by it",
@@ -430,7 +435,6 @@ def _put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
 take_along: Function = row(
     "take_along",
     "x, i; axis",
-    family="internal",
     array=lambda x, i, axis, shape: np.take_along_axis(x, i.astype(np.intp), axis),
     rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
     prepare=_along("take_along"),
@@ -444,7 +448,6 @@ take_along: Function = row(
 put_along: Function = row(
     "put_along",
     "g, i; axis, shape",
-    family="internal",
     array=_put_along,
     unrolled=expansions.put_along,
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, to_join, to_stack, wholes_of
 from agrad.engine.core.context import afford, current
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, scatter
-from agrad.engine.ops.arrays.shaping import FAMILY, expand, permute, reshape, shape_of_any
+from agrad.engine.ops.arrays.shaping import check_matrix, expand, permute, reshape
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import where
-from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of
+from agrad.engine.values import format_shape, np, put_together, shape_of, size_of
+
+row, composed = in_family("shapes")
 
 
 def at(axis: int, part: Any) -> tuple[Any, ...]:
@@ -41,17 +44,12 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
     return {"axis": place, "ends": tuple(ends)}
 
 
-def _cut(g: Any, out: Any, *xs: Any, axis: int, ends: Shape, which: int) -> Any:
-    return getitem(g, at(axis, slice(ends[which], ends[which + 1])))
-
-
 concat: Function = row(
     "concat",
     "*xs; axis=0",
     total=True,
-    family=FAMILY,
     array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
-    rules={"xs": ("", _cut)},
+    rules={"xs": ("", lambda g, out, *xs, axis, ends, which: getitem(g, at(axis, slice(*ends[which : which + 2]))))},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
     reach="whole",
@@ -92,7 +90,6 @@ stack: Function = row(
     "stack",
     "*xs; axis=0",
     total=True,
-    family=FAMILY,
     array=_stack,
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
     parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
@@ -112,17 +109,14 @@ _MOST_EMPTY = 1000  # parts of an axis that has no entry
 @composed(
     "split",
     "x; parts, axis=0",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
     shares=True,
-    doc="x split along an axis: into a number of equal parts, or at the indices in a list.",
     derivative="1 for each entry",
     example="split([1, 2, 3, 4], 2)[1] == [3, 4]",
 )
 def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
-    """See the entry."""
+    """x split along an axis: into a number of equal parts, or at the indices in a list."""
     shape = shape_of_any(x)
     place = axis_of("split", shape, axis)
     length = shape[place]
@@ -141,16 +135,13 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
 @composed(
     "repeat",
     "x; n, axis=None",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
-    doc="Each entry n times in a row, of the flattened array or along an axis; n may be a list.",
     derivative="the sum over the copies of each entry",
     example="repeat([1, 2], 2) == [1, 1, 2, 2]",
 )
 def repeat(x: Any, n: Any, axis: Any) -> Any:
-    """See the entry."""
+    """Each entry n times in a row, of the flattened array or along an axis; n may be a list."""
     shape = shape_of_any(x)
     if axis is None:
         x = reshape(x, (-1,))
@@ -168,16 +159,13 @@ def repeat(x: Any, n: Any, axis: Any) -> Any:
 @composed(
     "tile",
     "x; *n",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
-    doc="The whole of x repeated n times; with several counts, along the last axes.",
     derivative="the sum over the copies of each entry",
     example="tile([1, 2], 2) == [1, 2, 1, 2]",
 )
 def tile(x: Any, n: Any) -> Any:
-    """See the entry."""
+    """The whole of x repeated n times; with several counts, along the last axes."""
     counts, shape = wholes_of("tile", "n", n), shape_of_any(x)
     if min(counts, default=0) < 0:
         raise AgradError("shape", "tile: n cannot be negative")
@@ -193,13 +181,6 @@ def tile(x: Any, n: Any) -> Any:
 # Matrices
 
 
-def _matrix_shape(name: str, x: Any) -> Shape:
-    shape = shape_of_any(x)
-    if len(shape) < 2:
-        raise AgradError("shape", f"{name} needs a matrix, not a value of shape {format_shape(shape)}")
-    return shape
-
-
 def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
     count = max(0, min(rows + min(k, 0), columns - max(k, 0)))
     steps = np.arange(count)
@@ -209,18 +190,16 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
 @composed(
     "diagonal",
     "x; k=0, axis1=0, axis2=1",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
     shares=True,
-    doc="The k-th diagonal of a matrix: 0 the main one, positive above, negative below.",
     derivative="1 on the diagonal, exactly 0 off it",
     example="diagonal([[1, 2], [3, 4]]) == [1, 4]",
 )
 def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
-    """See the entry."""
-    shape = _matrix_shape("diagonal", x)
+    """The k-th diagonal of a matrix: 0 the main one, positive above, negative below."""
+    shape = shape_of_any(x)
+    check_matrix("diagonal", shape, square=False)
     first, second = axis_of("diagonal", shape, axis1), axis_of("diagonal", shape, axis2)
     if first == second:
         raise AgradError("shape", f"diagonal: axis {first} is named twice")
@@ -236,16 +215,13 @@ def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
 @composed(
     "diag",
     "x; k=0",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
-    doc="The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.",
     derivative="the gradient on the diagonal",
     example="diag([1, 2]) == [[1, 0], [0, 2]]",
 )
 def diag(x: Any, k: Any) -> Any:
-    """See the entry."""
+    """The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal."""
     shape, k = shape_of_any(x), small("diag", "k", k)
     if len(shape) == 2:
         return diagonal(x, k)
@@ -256,55 +232,40 @@ def diag(x: Any, k: Any) -> Any:
     return scatter(x, _diagonal_places(size, size, k), (size, size))
 
 
-def _triangle(name: str, x: Any, k: Any, keep: Any) -> Any:
-    rows, columns = _matrix_shape(name, x)[-2:]
-    offset = np.arange(columns) - np.arange(rows)[:, None]
-    return where(keep(offset, small(name, "k", k)).astype(float), x, False)  # of a mask, a mask
+def _triangle(name: str, keeps: Function, side: str, other: str, k: int, value: str) -> Function:
+    """The part of a matrix in which the column less the row fits k."""
+
+    @composed(
+        name,
+        "x; k=0",
+        total=True,
+        samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": k})),
+        doc=f"The matrix with 0 {other} its k-th diagonal.",
+        derivative=f"1 on and {side} the diagonal, exactly 0 {other}",
+        example=f"{name}([[1, 2], [3, 4]]) == {value}",
+    )
+    def triangle(x: Any, k: Any) -> Any:
+        shape = shape_of_any(x)
+        check_matrix(name, shape, square=False)
+        rows, columns = shape[-2:]
+        offset = np.arange(columns) - np.arange(rows)[:, None]
+        return where(keeps(offset, small(name, "k", k)).astype(float), x, False)  # of a mask, a mask
+
+    return triangle
 
 
-@composed(
-    "tril",
-    "x; k=0",
-    pure=True,
-    total=True,
-    family=FAMILY,
-    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
-    doc="The matrix with 0 above its k-th diagonal.",
-    derivative="1 on and below the diagonal, exactly 0 above",
-    example="tril([[1, 2], [3, 4]]) == [[1, 0], [3, 4]]",
-)
-def tril(x: Any, k: Any) -> Any:
-    """See the entry."""
-    return _triangle("tril", x, k, lambda offset, k: offset <= k)
-
-
-@composed(
-    "triu",
-    "x; k=0",
-    pure=True,
-    total=True,
-    family=FAMILY,
-    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": -1})),
-    doc="The matrix with 0 below its k-th diagonal.",
-    derivative="1 on and above the diagonal, exactly 0 below",
-    example="triu([[1, 2], [3, 4]]) == [[1, 2], [0, 4]]",
-)
-def triu(x: Any, k: Any) -> Any:
-    """See the entry."""
-    return _triangle("triu", x, k, lambda offset, k: offset >= k)
+tril: Function = _triangle("tril", operator.le, "below", "above", 1, "[[1, 0], [3, 4]]")
+triu: Function = _triangle("triu", operator.ge, "above", "below", -1, "[[1, 2], [0, 4]]")
 
 
 @composed(
     "outer",
     "x, y",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
-    doc="The matrix of the products of each entry of x with each of y.",
     derivative="wrt x: the sum of g*y over each row; wrt y: of g*x over each column",
     example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",
 )
 def outer(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The matrix of the products of each entry of x with each of y."""
     return mul(reshape(x, (-1, 1)), reshape(y, (1, -1)))

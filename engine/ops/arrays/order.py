@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, kept, truth_of
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.indexing import take_along
-from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import TIES, count_of, reducing, total, widened
-from agrad.engine.ops.arrays.shaping import shape_of_any
-from agrad.engine.ops.scalar.comparison import FAMILY, equal, maximum, where
+from agrad.engine.ops.scalar.comparison import equal, maximum, where
 from agrad.engine.values import Shape, format_shape, np, shape_of, whole
+
+row, composed = in_family("selection")
 
 SORTED_TIES = Kink(
     "sort, topk with ties",
@@ -42,13 +42,11 @@ def _place_of(name: str, size: str) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False",
-        family=FAMILY,
         scalar=lambda x, axis, keepdims: 0.0,
         array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
         prepare=_one_axis(name),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
         doc=f"The index of the {size} entry, the first of several; of all entries, flattened, or along an axis.",
-        derivative=NONE,
         example="argmax([1, 5, 3]) == 1" if name == "argmax" else "argmin([1, 5, 3]) == 0",
     )
 
@@ -70,13 +68,12 @@ argsort: Function = row(
     "argsort",
     "x; axis=-1, descending=False",
     total=True,
-    family=FAMILY,
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
+    reach="pointwise",
     unrolled=expansions.ordered_places,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     doc="The indices that sort the entries in ascending order; equal entries keep their order.",
-    derivative=NONE,
     example="argsort([3, 1, 2]) == [1, 2, 0]",
 )
 
@@ -84,17 +81,14 @@ argsort: Function = row(
 @composed(
     "sort",
     "x; axis=-1, descending=False",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     kinks=(SORTED_TIES,),
-    doc="The entries in ascending order; equal entries keep their order.",
     derivative="1 for each entry, in its new place",
     example="sort([3, 1, 2]) == [1, 2, 3]",
 )
 def sort(x: Any, axis: Any, descending: Any) -> Any:
-    """See the entry."""
+    """The entries in ascending order; equal entries keep their order."""
     axis = axis_of("sort", shape_of_any(x), axis)
     return take_along(x, argsort(x, axis, truth_of("sort", "descending", descending)), axis)
 
@@ -107,37 +101,29 @@ def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
     return {"k": count, "axis": place, "largest": truth_of("topk", "largest", largest)}
 
 
-def _places(x: Any, k: int, axis: int, largest: bool) -> Any:
-    return np.take(_order(x, axis, largest), range(k), axis=axis)
-
-
 topk_places: Function = row(
     "topk_places",
     "x; k, axis, largest",
-    family="internal",
-    array=_places,
+    array=lambda x, k, axis, largest: np.take(_order(x, axis, largest), range(k), axis=axis),
     prepare=_topmost,
+    reach="pointwise",
     unrolled=expansions.topmost_places,
     samples=(([1.0, 3.0, 2.0], {"k": 2, "axis": 0, "largest": True}),),
     doc="The indices of the k largest (or smallest) entries.",
-    derivative=NONE,
 )
 
 
 @composed(
     "topk",
     "x; k, axis=-1, largest=True",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
-    doc="The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2).",
     derivative="1 for each entry taken, exactly 0 for the others",
     example="topk([1, 5, 3], 2)[0] == [5, 3]",
 )
 def topk(x: Any, k: Any, axis: Any, largest: Any) -> tuple[Any, Any]:
-    """See the entry."""
+    """The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2)."""
     places = topk_places(x, k, axis, largest)
     return take_along(x, places, axis), places
 
@@ -160,13 +146,11 @@ def _middle(which: int) -> Function:
     return row(
         ("lower_middle", "upper_middle")[which],
         "x; axis",
-        family="internal",
         scalar=lambda x, axis: x,
         array=lambda x, axis: _middles(x, axis)[which],
         unrolled=expansions.middle(which),
         samples=(([1.0, 3.0, 2.0, 4.0], {"axis": (0,)}),),
         doc="One of the two entries in the middle, with the axes kept.",
-        derivative=NONE,
     )
 
 
@@ -187,7 +171,7 @@ def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Sh
 median: Function = row(
     "median",
     "x; axis=None, keepdims=False",
-    family=REDUCTIONS,
+    family="reductions",
     scalar=lambda x, **_: x,
     array=lambda x, axis, keepdims, wide: np.median(x, axis=axis, keepdims=keepdims),
     rules={"x": ("x", _median_rule)},

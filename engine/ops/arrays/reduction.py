@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions, opposed
@@ -16,7 +17,7 @@ from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, maximum, minimum, not_equal, where
 from agrad.engine.values import Shape, as_mask, format_shape, np, put_together, shape_of
 
-FAMILY = "reductions"
+row, composed = in_family("reductions")
 
 TIES = Kink(
     "max, min, median with ties",
@@ -105,7 +106,6 @@ def _sum_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
 total: Function = row(
     "sum",
     "x; axis=None, keepdims=False",
-    family=FAMILY,
     fails=Failure(undefined=opposed.added),
     scalar=itself,
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
@@ -147,7 +147,6 @@ def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
 mean: Function = row(
     "mean",
     "x; axis=None, keepdims=False",
-    family=FAMILY,
     fails=Failure(undefined=opposed.added),
     scalar=itself,
     array=_mean,
@@ -177,7 +176,6 @@ def _extreme(name: str, title: str, size: str) -> Function:
         name,
         "x; axis=None, keepdims=False",
         title=title,
-        family="internal",
         scalar=itself,
         array=lambda x, axis, keepdims, wide: put_together(getattr(np, name)(x, axis=axis, keepdims=keepdims), x),
         rules={"x": ("out x", _share)},
@@ -195,59 +193,34 @@ amax: Function = _extreme("amax", "Max", "largest")
 amin: Function = _extreme("amin", "Min", "smallest")
 
 
-def _of_several(name: str, both: Function, reduce: Function, x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
+def _of_several(name: str, both: Function, reduce: Function, size: str, larger: str, example: str) -> Function:
     """`max(a, b)` of several values is maximum, `max(x)` of one the reduction; an axis must be given by name."""
-    rest = others if isinstance(others, tuple) else (others,)
-    if not rest:
-        return reduce(x, axis, keepdims)
-    if axis is not None or keepdims is not False:
-        raise AgradError(
-            "arity",
-            f"{name} of several values takes no axis",
-            fixes=[Hint(f"{name}(x, axis=0) along an axis of one value"), Hint(f"{name}(a, b) of two values")],
-        )
-    for other in rest:
-        x = both(x, other)
-    return x
+
+    @composed(
+        name,
+        "x; *others=(), axis=None, keepdims=False",
+        total=True,
+        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
+        data=("others",),
+        kinks=(EQUAL_VALUES, TIES),
+        doc=f"The {size} entry, or along an axis; of two values or more, the {larger}, entry by entry.",
+        derivative=f"1 for the {size} entry, exactly 0 for the others; ties share equally",
+        example=example,
+    )
+    def extreme(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
+        rest = others if isinstance(others, tuple) else (others,)
+        if not rest:
+            return reduce(x, axis, keepdims)
+        if axis is not None or keepdims is not False:
+            fixes = [Hint(f"{name}(x, axis=0) along an axis of one value"), Hint(f"{name}(a, b) of two values")]
+            raise AgradError("arity", f"{name} of several values takes no axis", fixes=fixes)
+        return functools.reduce(both, rest, x)
+
+    return extreme
 
 
-_WORDS: dict[str, Any] = {
-    "family": FAMILY,
-    "samples": (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
-    "data": ("others",),
-}
-
-
-@composed(
-    "max",
-    "x; *others=(), axis=None, keepdims=False",
-    pure=True,
-    total=True,
-    kinks=(EQUAL_VALUES, TIES),
-    doc="The largest entry, or along an axis; of two values or more, the larger, entry by entry.",
-    derivative="1 for the largest entry, exactly 0 for the others; ties share equally",
-    example="max([1, 5, 3]) == 5 and max(2, 3) == 3",
-    **_WORDS,
-)
-def largest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
-    """See the entry."""
-    return _of_several("max", maximum, amax, x, others, axis, keepdims)
-
-
-@composed(
-    "min",
-    "x; *others=(), axis=None, keepdims=False",
-    pure=True,
-    total=True,
-    kinks=(EQUAL_VALUES, TIES),
-    doc="The smallest entry, or along an axis; of two values or more, the smaller, entry by entry.",
-    derivative="1 for the smallest entry, exactly 0 for the others; ties share equally",
-    example="min([1, 5, 3]) == 1 and min(2, 3) == 2",
-    **_WORDS,
-)
-def smallest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
-    """See the entry."""
-    return _of_several("min", minimum, amin, x, others, axis, keepdims)
+largest: Function = _of_several("max", maximum, amax, "largest", "larger", "max([1, 5, 3]) == 5 and max(2, 3) == 3")
+smallest: Function = _of_several("min", minimum, amin, "smallest", "smaller", "min([1, 5, 3]) == 1 and min(2, 3) == 2")
 
 
 # Truths
@@ -266,36 +239,24 @@ def _of_entries(method: str, empty: float) -> Function:
     return expand
 
 
-def _truth(name: str, combine: Function, entries: Function, doc: str, example: str) -> Function:
+def _truth(name: str, entries: Function, which: str, example: str) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False",
         family="selection",
         scalar=lambda x, **_: float(x != 0.0),
-        array=lambda x, axis, keepdims, wide: as_mask(combine(x, axis, keepdims)),
+        array=lambda x, axis, keepdims, wide: as_mask(getattr(np, name)(x, axis=axis, keepdims=keepdims)),
         prepare=reducing(name),
         entries=entries,
         samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
-        doc=doc,
-        derivative="none: the result does not require grad",
+        doc=f"1 if {which} entry is not 0, else 0; or along an axis.",
         example=example,
     )
 
 
-any_of: Function = _truth(
-    "any",
-    lambda x, axis, keepdims: np.any(x, axis=axis, keepdims=keepdims),
-    _of_entries("either", 0.0),
-    "1 if any entry is not 0, else 0; or along an axis.",
-    "any([0, 2]) == 1",
-)
-all_of: Function = _truth(
-    "all",
-    lambda x, axis, keepdims: np.all(x, axis=axis, keepdims=keepdims),
-    _of_entries("both", 1.0),
-    "1 if every entry is not 0, else 0; or along an axis.",
-    "all([0, 2]) == 0",
-)
+any_of: Function = _truth("any", _of_entries("either", 0.0), "any", "any([0, 2]) == 1")
+all_of: Function = _truth("all", _of_entries("both", 1.0), "every", "all([0, 2]) == 0")
+
 
 # Spread
 
@@ -312,7 +273,6 @@ def _centred(x: Any, axis: Shape) -> Any:
 centre: Function = row(
     "centre",
     "x; axis",
-    family="internal",
     scalar=lambda x, axis: x - x,
     array=_centred,
     rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
@@ -373,13 +333,13 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
     return row(
         name,
         "x; axis=None, keepdims=False, ddof=0",
-        family=FAMILY,
         scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
         array=array,
         rules={"x": (reads, rule)},
         prepare=_varying(name),
         reach="mixed",
         samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
+        kinks=(EQUAL_ENTRIES,),
         **words,
     )
 
@@ -390,7 +350,6 @@ var: Function = _moment(
     "x",
     _var_rule,
     unrolled=expansions.reduced(expansions.variance),
-    kinks=(EQUAL_ENTRIES,),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
     derivative="2*(x - mean(x))/(n - ddof)",
     example="var([1, 2, 3, 4]) == 1.25",
@@ -401,7 +360,6 @@ std: Function = _moment(
     "out x",
     _std_rule,
     unrolled=expansions.reduced(expansions.deviation),
-    kinks=(EQUAL_ENTRIES,),
     doc="The standard deviation, the root of the variance.",
     derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",
     example="std([1, 3]) == 1",

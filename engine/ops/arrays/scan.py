@@ -29,11 +29,9 @@ def reverse(g: Any, out: Any, x: Any, body: Any, count: int) -> Any:
 scanned: Function = row(
     "scanned",
     "x; body, count",
-    family="internal",
     title="Scan",
     array=lambda x, body, count: body.run(x, count),
     rules={"x": ("x out", reverse)},
-    reach="mixed",
     role="loop",
     doc="All iterations of a body, from a vector of its first state, its rows, and what is the same in each.",
     derivative="the same, backward",
@@ -46,14 +44,14 @@ scanned: Function = row(
     data=("rows",),
     family="reductions",
     samples=(),
-    doc="Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the "
-    "last state and all results. f is called once, to find out what an iteration computes. The derivative keeps one "
-    "state an iteration.",
     derivative="that of the loop, which runs backward",
     example="scan(f, 1, [2, 3])[0] == 6   # with def f(s, x) = (s*x, s)",
 )
 def scan(f: Any, start: Any, rows: Any = None, count: Any = None) -> Any:
-    """See the entry."""
+    """Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the last
+    state and all results. f is called once, to find out what an iteration computes. The derivative keeps one state
+    an iteration.
+    """
     from agrad.engine.program.scan import scanned  # here, since few calculations have such a loop
 
     return scanned(f, start, rows, count)

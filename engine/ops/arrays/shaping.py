@@ -17,12 +17,12 @@ from agrad.engine.core.arguments import (
     to_fill,
     wholes_of,
 )
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
-FAMILY = "shapes"
+row, composed = in_family("shapes")
 
 
 def _expanded(x: Any, shape: Any) -> dict[str, Any]:
@@ -46,7 +46,6 @@ expand: Function = row(
     "expand",
     "x; *shape",
     total=True,
-    family=FAMILY,
     array=lambda x, shape, old: put_together(np.array(spread(x, shape)), x),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
@@ -88,7 +87,6 @@ def _collapse_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
 collapse: Function = row(
     "sum_to",
     "x; shape",
-    family="internal",
     array=lambda x, shape, old: np.array(sum_to(x, shape)),
     rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
@@ -134,7 +132,6 @@ reshape: Function = row(
     "reshape",
     "x; *shape",
     total=True,
-    family=FAMILY,
     array=lambda x, shape, old: np.reshape(x, shape),
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
     prepare=_reshaped,
@@ -169,7 +166,6 @@ permute: Function = row(
     "permute",
     "x; *axes",
     total=True,
-    family=FAMILY,
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
     prepare=_permuted,
@@ -187,7 +183,6 @@ permute: Function = row(
 swap: Function = row(
     "swap",
     "x",
-    family="internal",
     array=lambda x: np.swapaxes(x, -1, -2),
     rules={"x": ("", lambda g, out, x: swap(g))},
     reach="whole",
@@ -215,7 +210,6 @@ def _transposed(x: Any, axes: Any) -> dict[str, Any]:
 transpose: Function = row(
     "transpose",
     "x; *axes=()",
-    family=FAMILY,
     scalar=lambda x, axes: x,
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
@@ -231,42 +225,38 @@ transpose: Function = row(
 )
 
 
-def shape_of_any(x: Any) -> Shape:
-    """The shape of a value, a Tensor, or nested lists of numbers."""
-    return shape_of(x if isinstance(x, float) or hasattr(x, "shape") else operand(x))
+def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
+    """AgradError of kind `shape` for what is not a matrix, or not a square one."""
+    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
+        wanted = "a square matrix" if square else "a matrix"
+        raise AgradError("shape", f"{name} needs {wanted}, not a value of shape {format_shape(shape)}")
 
 
 @composed(
     "flatten",
     "x",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
     shares=True,
-    doc="All entries as a vector.",
     derivative="the gradient in the old shape",
     example="flatten([[1, 2], [3, 4]]) == [1, 2, 3, 4]",
 )
 def flatten(x: Any) -> Any:
-    """See the entry."""
+    """All entries as a vector."""
     return reshape(x, (size_of(shape_of_any(x)),))
 
 
 @composed(
     "squeeze",
     "x; axis=None",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
     shares=True,
-    doc="x without its axes of length 1, or without those named.",
     derivative="the gradient in the old shape",
     example="squeeze([[1, 2]]) == [1, 2]",
 )
 def squeeze(x: Any, axis: Any) -> Any:
-    """See the entry."""
+    """x without its axes of length 1, or without those named."""
     shape = shape_of_any(x)
     axes = axes_of("squeeze", shape, axis)
     for one in axes:
@@ -279,34 +269,26 @@ def squeeze(x: Any, axis: Any) -> Any:
 @composed(
     "unsqueeze",
     "x; axis",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
     shares=True,
-    doc="x with a new axis of length 1 at that position.",
     derivative="the gradient in the old shape",
     example="unsqueeze([1, 2], 1) == [[1], [2]]",
 )
 def unsqueeze(x: Any, axis: Any) -> Any:
-    """See the entry."""
+    """x with a new axis of length 1 at that position."""
     shape = shape_of_any(x)
     place = axis_of("unsqueeze", shape, axis, extra=1)
     return reshape(x, (*shape[:place], 1, *shape[place:]))
-
-
-def _flipped(x: Any, axis: Any) -> dict[str, Any]:
-    return {"axis": axes_of("flip", shape_of(x), axis)}
 
 
 flip: Function = row(
     "flip",
     "x; axis=None",
     total=True,
-    family=FAMILY,
     array=lambda x, axis: np.flip(x, axis),
     rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
-    prepare=_flipped,
+    prepare=lambda x, axis: {"axis": axes_of("flip", shape_of(x), axis)},
     reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
     moves_entries=True,
@@ -338,7 +320,6 @@ roll: Function = row(
     "roll",
     "x; shift, axis=None",
     total=True,
-    family=FAMILY,
     array=lambda x, shift, axis: np.roll(x, shift, axis),
     rules={"x": ("", _unroll)},
     prepare=_rolled,

@@ -7,19 +7,21 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, plain_of, truth_of
-from agrad.engine.core.dispatch import composed, operand
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, take_along
 from agrad.engine.ops.arrays.joining import concat, diagonal, outer, stack
 from agrad.engine.ops.arrays.order import SORTED_TIES, sort
-from agrad.engine.ops.arrays.reduction import FAMILY, largest, mean, smallest, total
+from agrad.engine.ops.arrays.reduction import largest, mean, smallest, total
 from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.comparison import equal, isnan, maximum, minimum, where
 from agrad.engine.ops.scalar.elementary import floor, sqrt, square
 from agrad.engine.values import Shape, format_shape, np, shape_of
+
+_, composed = in_family("reductions")
 
 # Quantiles
 
@@ -79,14 +81,6 @@ def _between(ordered: Any, below: Any, above: Any, share: Any) -> Any:
     return add(low, where(equal(share, 0.0), 0.0, mul(share, sub(high, low))))
 
 
-_QUANTILE: dict[str, Any] = {
-    "family": FAMILY,
-    "pure": True,
-    "kinks": (SORTED_TIES,),
-    "derivative": "the shares of the two entries around the place, exactly 0 for the others",
-}
-
-
 def _quantile(name: str, whole: float, **words: Any) -> Function:
     @composed(
         name,
@@ -95,8 +89,10 @@ def _quantile(name: str, whole: float, **words: Any) -> Function:
             ([1.0, 3.0, 2.0, 7.0], {"q": 0.3 * whole}),
             ([[1.0, 2.0], [4.0, 3.0]], {"q": (0.25 * whole, whole), "axis": 0}),
         ),
+        pure=True,
+        kinks=(SORTED_TIES,),
+        derivative="the shares of the two entries around the place, exactly 0 for the others",
         **words,
-        **_QUANTILE,
     )
     def call(x: Any, q: Any, axis: Any, keepdims: Any) -> Any:
         return quantiles(name, whole, False, x, q, axis, keepdims)
@@ -146,17 +142,16 @@ def _covariance(data: Any, ddof: float) -> Any:
 @composed(
     "cov",
     "x; y=None, rowvar=True, bias=False, ddof=None",
-    family=FAMILY,
     data=("y",),
     pure=True,
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0})),
-    doc="The covariances of variables: the rows of x (and of y), or the columns with rowvar=False; divided by n - 1, "
-    "or n - ddof.",
     derivative="of the mean products of the distances from the means",
     example="cov([1, 2, 3], [2, 4, 6]) == [[1, 2], [2, 4]]",
 )
 def cov(x: Any, y: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
-    """See the entry."""
+    """The covariances of variables: the rows of x (and of y), or the columns with rowvar=False; divided by n - 1, or n
+    - ddof.
+    """
     less = number_of("cov", "ddof", ddof) if ddof is not None else 0.0 if truth_of("cov", "bias", bias) else 1.0
     matrix = _covariance(_variables("cov", x, y, rowvar), less)
     return _number(matrix) if shape_of(matrix) == (1, 1) else matrix
@@ -165,16 +160,14 @@ def cov(x: Any, y: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
 @composed(
     "corrcoef",
     "x; y=None, rowvar=True",
-    family=FAMILY,
     data=("y",),
     pure=True,
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})),
-    doc="The correlation coefficients of variables: the covariances divided by both standard deviations.",
     derivative="of cov, divided by the standard deviations",
     example="corrcoef([1, 2, 3], [1, 2, 1])[0, 1] == 0",
 )
 def corrcoef(x: Any, y: Any, rowvar: Any) -> Any:
-    """See the entry."""
+    """The correlation coefficients of variables: the covariances divided by both standard deviations."""
     matrix = _covariance(_variables("corrcoef", x, y, rowvar), 0.0)
     if shape_of(matrix) == (1, 1):
         matrix = _number(matrix)
@@ -227,7 +220,6 @@ def _without_nan(name: str, of: str, function: Function, doc: str, value: str, *
     @composed(
         name,
         form,
-        family=FAMILY,
         pure=True,
         samples=(([1.0, math.nan, 4.0],), ([[1.0, 2.0], [math.nan, 3.5], [2.5, 7.0]], {"axis": 0, "keepdims": True})),
         doc=f"{doc} of the entries that are not nan.",

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Domain, Failure, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
-from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
+from agrad.engine.ops.arrays.shaping import swap, unsqueeze
 from agrad.engine.ops.linalg.expansions import lower_triangle
-from agrad.engine.ops.linalg.matrices import FAMILY, matmul, matrices, solve
+from agrad.engine.ops.linalg.matrices import matmul, matrices, of_matrix, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
+
+row, composed = in_family("linear algebra")
 
 REPEATED = Kink(
     "eigh, svd with repeated values",
@@ -51,14 +53,10 @@ def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
     return _symmetric(swap(solve(swap(out), swap(left))))
 
 
-cholesky: Function = row(
+cholesky: Function = of_matrix(
     "cholesky",
-    "x",
-    family=FAMILY,
+    ("out", _cholesky_rule),
     array=lambda x: np.linalg.cholesky(_symmetric(x)),
-    rules={"x": ("out", _cholesky_rule)},
-    prepare=matrices("cholesky"),
-    reach="mixed",
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
@@ -97,11 +95,9 @@ _EITHER_TRIANGLE = *_SYMMETRIC, (*_SYMMETRIC[0], {"upper": True})
 eigh_values: Function = row(
     "eigh_values",
     "x; upper=False",
-    family="internal",
     array=lambda x, upper: np.linalg.eigvalsh(_symmetric(x), _triangle(upper)),
     rules={"x": ("x", _values_rule)},
     prepare=matrices("eigh"),
-    reach="mixed",
     samples=_EITHER_TRIANGLE,
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
     derivative="V @ diag(g) @ V.T, V the eigenvectors",
@@ -110,11 +106,9 @@ eigh_values: Function = row(
 eigh_vectors: Function = row(
     "eigh_vectors",
     "x; upper=False",
-    family="internal",
     array=lambda x, upper: np.linalg.eigh(_symmetric(x), _triangle(upper))[1],
     rules={"x": ("out x", _vectors_rule)},
     prepare=matrices("eigh"),
-    reach="mixed",
     samples=_EITHER_TRIANGLE,
     fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
     doc="The eigenvectors of a symmetric matrix, in columns.",
@@ -126,16 +120,14 @@ eigh_vectors: Function = row(
     "eigh",
     "x",
     pure=True,
-    family=FAMILY,
     samples=_SYMMETRIC,
     kinks=(REPEATED,),
     domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])"),
-    doc="Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).",
     derivative="of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal",
     example="eigh([[2, 0], [0, 1]])[0] == [1, 2]",
 )
 def eigh(x: Any) -> tuple[Any, Any]:
-    """See the entry."""
+    """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x)."""
     return eigh_values(x), eigh_vectors(x)
 
 
@@ -144,10 +136,6 @@ def eigh(x: Any) -> tuple[Any, Any]:
 
 def _svd(x: Any, which: int) -> Any:
     return np.linalg.svd(x, full_matrices=False)[which]
-
-
-def _singular_rule(g: Any, out: Any, x: Any) -> Any:
-    return matmul(_scaled(svd_left(x), g), svd_right(x))
 
 
 def _turns(values: Any, product: Any) -> Any:
@@ -188,41 +176,35 @@ _OBLONG = (
     ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],),
 )
 
-svd_values: Function = row(
+svd_values: Function = of_matrix(
     "svd_values",
-    "x",
-    family="internal",
+    ("x", lambda g, out, x: matmul(_scaled(svd_left(x), g), svd_right(x))),
     array=lambda x: np.linalg.svd(x, compute_uv=False),
-    rules={"x": ("x", _singular_rule)},
-    prepare=matrices("svd", square=False),
-    reach="mixed",
+    what="svd",
+    square=False,
     samples=_OBLONG,
     doc="The singular values of a matrix, in descending order.",
     derivative="U @ diag(g) @ Vt",
 )
 
-svd_left: Function = row(
+svd_left: Function = of_matrix(
     "svd_left",
-    "x",
-    family="internal",
+    ("out x", _left_rule),
     array=lambda x: _svd(x, 0),
-    rules={"x": ("out x", _left_rule)},
-    prepare=matrices("svd", square=False),
-    reach="mixed",
+    what="svd",
+    square=False,
     samples=_OBLONG,
     fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The left singular vectors of a matrix, in columns.",
     derivative="nan where two singular values are equal",
 )
 
-svd_right: Function = row(
+svd_right: Function = of_matrix(
     "svd_right",
-    "x",
-    family="internal",
+    ("out x", _right_rule),
     array=lambda x: _svd(x, 2),
-    rules={"x": ("out x", _right_rule)},
-    prepare=matrices("svd", square=False),
-    reach="mixed",
+    what="svd",
+    square=False,
     samples=_OBLONG,
     fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The right singular vectors of a matrix, in rows.",
@@ -234,15 +216,13 @@ svd_right: Function = row(
     "svd",
     "x",
     pure=True,
-    family=FAMILY,
     samples=_OBLONG,
     kinks=(REPEATED,),
-    doc="U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.",
     derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
     example="svd([[2, 0], [0, 1]])[1] == [2, 1]",
 )
 def svd(x: Any) -> tuple[Any, Any, Any]:
-    """See the entry."""
+    """U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order."""
     return svd_left(x), svd_values(x), svd_right(x)
 
 
@@ -283,11 +263,9 @@ _TALL = ([[2.0, 1.0], [0.5, 3.0]],), ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],)
 qr_q: Function = row(
     "qr_q",
     "x",
-    family="internal",
     array=lambda x: np.linalg.qr(x)[0],
     rules={"x": ("out x", _q_rule)},
     prepare=_tall,
-    reach="mixed",
     samples=_TALL,
     doc="The orthonormal columns of a QR decomposition.",
     derivative="(g - Q @ M) @ inv(R).T, M the mirrored lower half of g.T @ Q",
@@ -296,11 +274,9 @@ qr_q: Function = row(
 qr_r: Function = row(
     "qr_r",
     "x",
-    family="internal",
     array=lambda x: np.linalg.qr(x)[1],
     rules={"x": ("out x", _r_rule)},
     prepare=_tall,
-    reach="mixed",
     samples=_TALL,
     doc="The upper triangle of a QR decomposition.",
     derivative="Q @ M @ inv(R).T, M the mirrored lower half of R @ g.T",
@@ -311,14 +287,12 @@ qr_r: Function = row(
     "qr",
     "x",
     pure=True,
-    family=FAMILY,
     samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
-    doc="q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form.",
     derivative="as of the solution of d(q @ r) = dx; x must have full rank",
     example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",
 )
 def qr(x: Any) -> tuple[Any, Any]:
-    """See the entry."""
+    """q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form."""
     shape = shape_of_any(x)
     if len(shape) < 2 or shape[-2] >= shape[-1]:
         return qr_q(x), qr_r(x)
@@ -327,10 +301,6 @@ def qr(x: Any) -> tuple[Any, Any]:
 
 
 # Least squares
-
-
-def _pinv(x: Any) -> Any:
-    return np.linalg.pinv(x, rcond=max(x.shape[-2:]) * np.finfo(float).eps)
 
 
 def _beside(g: Any, left: Any, right: Any) -> Any:
@@ -346,14 +316,11 @@ def _pinv_rule(g: Any, out: Any, x: Any) -> Any:
     return second + third - first
 
 
-pinv: Function = row(
+pinv: Function = of_matrix(
     "pinv",
-    "x",
-    family=FAMILY,
-    array=_pinv,
-    rules={"x": ("out x", _pinv_rule)},
-    prepare=matrices("pinv", square=False),
-    reach="mixed",
+    ("out x", _pinv_rule),
+    array=lambda x: np.linalg.pinv(x, rcond=max(x.shape[-2:]) * np.finfo(float).eps),
+    square=False,
     samples=_OBLONG,
     doc="The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.",
     derivative="that of constant rank",
@@ -386,14 +353,9 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
 lstsq: Function = row(
     "lstsq",
     "x, y",
-    family=FAMILY,
     array=lambda x, y, right: np.linalg.lstsq(x, y, rcond=None)[0],
-    rules={
-        "x": ("out x y", _lstsq_by_matrix),
-        "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g)),
-    },
+    rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,
-    reach="mixed",
     samples=(
         ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [1.0, 2.0, 0.5]),
         ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [[1.0, 2.0], [0.5, 1.0], [0.3, -1.0]]),

@@ -130,12 +130,10 @@ minor_form: Function = row(
     "minor_form",
     "*xs",
     title="Cofactors",
-    family="internal",
     array=_form,
     unrolled=_unrolled,
     rules={"xs": ("xs", _rule)},
     by_factors=_of_factors,
-    reach="mixed",
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]],),
         ([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [1.0, 0.0, 3.0]], [[0.5, 1.0, 0.0], [2.0, -1.0, 1.0], [0.3, 0.2, 1.0]]),

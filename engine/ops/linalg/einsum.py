@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.context import afford
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import scatter
 from agrad.engine.ops.arrays.shaping import collapse, expand, reshape
-from agrad.engine.ops.linalg.matrices import FAMILY
 from agrad.engine.values import Shape, describe, format_number, format_shape, np, shape_of, size_of, whole_as_float
+
+row, composed = in_family("linear algebra")
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_PRODUCTS = 10**12  # an hour, during which numpy does not react to Ctrl-C
@@ -101,11 +102,9 @@ sum_of_products: Function = row(
     "einsum",
     "*xs; subscripts",
     total=True,
-    family="internal",
     array=_summed,
     rules={"xs": ("xs", _rule)},
     prepare=_prepared,
-    reach="mixed",
     moves_entries=True,
     samples=(
         ([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]], {"subscripts": "ij,jk->ik"}),
@@ -120,20 +119,17 @@ sum_of_products: Function = row(
 @composed(
     "einsum",
     "subscripts; *operands",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(
         ("ij,jk->ik", [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]]),
         ("...ij->...ji", [[1.0, 2.0], [3.0, 4.0]]),
         ("i,i", [1.0, 2.0], [3.0, 4.0]),
         ("ij,ik,il->jkl", [[1.0, 2.0]], [[3.0]], [[0.5, 1.5]]),
     ),
-    doc='Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B).',
     derivative="g and the other operands, summed to the indices of the one",
     data=("operands",),
     example='einsum("i,i->", [1, 2], [3, 4]) == 11',
 )
 def einsum(subscripts: Any, operands: Any) -> Any:
-    """See the entry."""
+    """Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B)."""
     return sum_of_products(operands if isinstance(operands, tuple) else (operands,), subscripts)

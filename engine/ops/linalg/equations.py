@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of, wholes_of
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand, shape_of_any
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
 from agrad.engine.ops.arrays.reduction import total
-from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
-from agrad.engine.ops.linalg.matrices import FAMILY, check_matrix, matmul, matrices, solve
+from agrad.engine.ops.arrays.shaping import check_matrix, swap, unsqueeze
+from agrad.engine.ops.linalg.matrices import matmul, of_matrix, solve
 from agrad.engine.ops.scalar.arithmetic import add, mul
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import format_shape, np, shape_of
+
+row, composed = in_family("linear algebra")
 
 # Sylvester's equation
 
@@ -56,7 +58,6 @@ def _adjoint(g: Any, a: Any, b: Any) -> Any:
 solve_sylvester: Function = row(
     "solve_sylvester",
     "a, b, q",
-    family=FAMILY,
     array=_solve_sylvester,
     rules={
         "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),
@@ -64,7 +65,6 @@ solve_sylvester: Function = row(
         "q": ("a b", lambda g, out, a, b, q: _adjoint(g, a, b)),
     },
     prepare=_check_sylvester,
-    reach="mixed",
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0]], [[1.0], [2.0]]),
         ([[2.0, 1.0], [-1.5, 3.0]], [[1.0, 0.5], [-2.0, 1.5]], [[1.0, 2.0], [0.5, -1.0]]),
@@ -126,10 +126,8 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> 
 banded_solution: Function = row(
     "banded_solution",
     "x, y; lower, upper",
-    family="internal",
     array=_solve_banded,
     rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
-    reach="mixed",
     samples=(
         ([[9.0, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [1.0, 2.0, 3.0], {"lower": 1, "upper": 1}),
         ([[4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [[1.0, 2.0], [3.0, 0.5], [1.0, -1.0]], {"lower": 1, "upper": 0}),
@@ -142,15 +140,14 @@ banded_solution: Function = row(
 @composed(
     "solve_banded",
     "l_and_u, x, y",
-    family=FAMILY,
     pure=True,
-    doc="The solution s of A @ s = y for a banded A with l diagonals below the main one and u above, l_and_u = [l, u]. "
-    "The rows of x are its diagonals, from the top: A[i, j] is x[u + i - j, j]; entries outside A are not read.",
     derivative="wrt y: v = the solution with A.T; wrt x: -v[i]*s[j], exactly 0 outside A",
     example="solve_banded([1, 1], [[0, 1, 1], [2, 2, 2], [1, 1, 0]], [3, 4, 3]) ~= [1, 1, 1]",
 )
 def solve_banded(l_and_u: Any, x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The solution s of A @ s = y for a banded A with l diagonals below the main one and u above, l_and_u = [l, u]. The
+    rows of x are its diagonals, from the top: A[i, j] is x[u + i - j, j]; entries outside A are not read.
+    """
     counts = wholes_of("solve_banded", "a number of diagonals", l_and_u)
     if len(counts) != 2 or min(counts) < 0:
         raise AgradError("type", "solve_banded: l_and_u must be two numbers, of the diagonals below and above")
@@ -183,14 +180,10 @@ def _exponential_rule(g: Any, out: Any, x: Any) -> Any:
     return getitem(expm(concat([upper, lower], -2)), (..., slice(None, n), slice(n, None)))
 
 
-expm: Function = row(
+expm: Function = of_matrix(
     "expm",
-    "x",
-    family=FAMILY,
+    ("x", _exponential_rule),
     array=_exponential,
-    rules={"x": ("x", _exponential_rule)},
-    prepare=matrices("expm"),
-    reach="mixed",
     samples=(([[0.2, 1.0], [0.5, -0.3]],), ([[[0.2, 1.0], [0.5, 0.3]], [[0.0, 1.0], [0.0, 0.0]]],)),
     doc="The exponential of a square matrix: the sum of x**k/k! in matrix products.",
     derivative="a block of the exponential of [[x.T, g], [0, x.T]]",
@@ -206,17 +199,15 @@ def _with_unit_diagonal(x: Any, lower: bool) -> Any:
 @composed(
     "solve_triangular",
     "x, y; lower=False, unit_diagonal=False",
-    family=FAMILY,
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [0.5, -1.0]], {"lower": True}),
     ),
-    doc="The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read.",
     derivative="that of solve, in the triangle",
     example="solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]",
 )
 def solve_triangular(x: Any, y: Any, lower: Any, unit_diagonal: Any) -> Any:
-    """See the entry."""
+    """The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read."""
     check_matrix("solve_triangular", shape_of_any(x))
     below = truth_of("solve_triangular", "lower", lower)
     if truth_of("solve_triangular", "unit_diagonal", unit_diagonal):
@@ -227,14 +218,12 @@ def solve_triangular(x: Any, y: Any, lower: Any, unit_diagonal: Any) -> Any:
 @composed(
     "cho_solve",
     "x, y; lower=True",
-    family=FAMILY,
     samples=(([[2.0, 0.0], [0.5, 3.0]], [1.0, 2.0]), ([[2.0, 0.5], [0.0, 3.0]], [1.0, 2.0], {"lower": False})),
-    doc="The solution of A @ s = y, given the Cholesky factor x of A: A = x @ x.T, or x.T @ x for an upper factor.",
     derivative="that of the two triangular solutions",
     example="cho_solve(cholesky([[4, 2], [2, 3]]), [8, 7]) ~= [1.25, 1.5]",
 )
 def cho_solve(x: Any, y: Any, lower: Any) -> Any:
-    """See the entry."""
+    """The solution of A @ s = y, given the Cholesky factor x of A: A = x @ x.T, or x.T @ x for an upper factor."""
     check_matrix("cho_solve", shape_of_any(x))
     factor = tril(x) if truth_of("cho_solve", "lower", lower) else swap(triu(x))
     return solve(swap(factor), solve(factor, y))

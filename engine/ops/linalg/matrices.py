@@ -7,14 +7,14 @@ from typing import Any
 
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import afford, current
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand, shape_of_any
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import diagonal
 from agrad.engine.ops.arrays.reduction import total
-from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
+from agrad.engine.ops.arrays.shaping import check_matrix, collapse, permute, reshape, swap, unsqueeze
 from agrad.engine.ops.linalg.determinant import minor_form
 from agrad.engine.ops.linalg.expansions import (
     determinant,
@@ -30,7 +30,7 @@ from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul, sub
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
 
-FAMILY = "linear algebra"
+row, composed = in_family("linear algebra")
 
 SINGULAR = Kink(
     "inv, solve of a singular matrix",
@@ -60,11 +60,9 @@ def matrices(name: str, square: bool = True) -> Function:
     return prepare
 
 
-def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
-    """AgradError of kind `shape` for what is not a matrix, or not a square one."""
-    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
-        wanted = "a square matrix" if square else "a matrix"
-        raise AgradError("shape", f"{name} needs {wanted}, not a value of shape {format_shape(shape)}")
+def of_matrix(name: str, rule: tuple[str, Function], *, what: str = "", square: bool = True, **facts: Any) -> Function:
+    """A row for a matrix, or a batch of matrices. `what`: the name in messages, if it is that of a function."""
+    return row(name, "x", rules={"x": rule}, prepare=matrices(what or name, square), **facts)
 
 
 # Products
@@ -141,11 +139,9 @@ matmul: Function = row(
     "matmul",
     "x, y",
     total=True,
-    family=FAMILY,
     array=lambda x, y, shapes: np.matmul(x, y),
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
-    reach="mixed",
     samples=(
         ([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0, 2.0], [1.5, 0.3, 1.0]]),
         ([[1.0, 2.0], [3.0, 4.0]], [0.5, -1.0]),
@@ -168,16 +164,13 @@ matmul: Function = row(
 @composed(
     "dot",
     "x, y",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
-    doc="The inner product of two vectors; the product of matrices and scalars.",
     derivative="wrt x: g*y; wrt y: g*x",
     example="dot([1, 2], [3, 4]) == 11",
 )
 def dot(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The inner product of two vectors; the product of matrices and scalars."""
     a, b = shape_of_any(x), shape_of_any(y)
     if not a or not b:
         return mul(x, y)
@@ -192,32 +185,26 @@ def dot(x: Any, y: Any) -> Any:
 @composed(
     "trace",
     "x",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],),),
-    doc="The sum of the diagonal of a matrix.",
     derivative="1 on the diagonal, exactly 0 off it",
     example="trace([[1, 2], [3, 4]]) == 5",
 )
 def trace(x: Any) -> Any:
-    """See the entry."""
+    """The sum of the diagonal of a matrix."""
     return total(diagonal(x), -1)
 
 
 @composed(
     "kron",
     "x, y",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
-    doc="The Kronecker product: each entry of x times the whole of y, side by side.",
     derivative="wrt x: the sum of g*y over each block; wrt y: of g*x over the blocks",
     example="kron([1, 2], [1, 10]) == [1, 10, 2, 20]",
 )
 def kron(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The Kronecker product: each entry of x times the whole of y, side by side."""
     a, b = shape_of_any(x), shape_of_any(y)
     axes = max(len(a), len(b))
     a, b = (1,) * (axes - len(a)) + a, (1,) * (axes - len(b)) + b
@@ -234,14 +221,10 @@ def _inverse_rule(g: Any, out: Any, x: Any) -> Any:
     return -matmul(matmul(turned, g), turned)
 
 
-inv: Function = row(
+inv: Function = of_matrix(
     "inv",
-    "x",
-    family=FAMILY,
+    ("out", _inverse_rule),
     array=lambda x: np.linalg.inv(x),
-    rules={"x": ("out", _inverse_rule)},
-    prepare=matrices("inv"),
-    reach="mixed",
     entries=inverse,
     unrolled=unrolled_inverse,
     by_factors=lambda factors, turned: factors.inverse(turned),
@@ -297,11 +280,9 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]
 solve: Function = row(
     "solve",
     "x, y",
-    family=FAMILY,
     array=_solved,
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
-    reach="mixed",
     entries=solution,
     unrolled=unrolled_solution,
     samples=(
@@ -324,14 +305,10 @@ def _as_matrices(g: Any) -> Any:
     return g if not shape_of(g) else reshape(g, (*shape_of(g), 1, 1))
 
 
-det: Function = row(
+det: Function = of_matrix(
     "det",
-    "x",
-    family=FAMILY,
+    ("x", lambda g, out, x: _as_matrices(g) * minor_form([x])),
     array=lambda x: np.linalg.det(x),
-    rules={"x": ("x", lambda g, out, x: _as_matrices(g) * minor_form([x]))},
-    prepare=matrices("det"),
-    reach="mixed",
     entries=determinant,
     unrolled=unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
@@ -362,45 +339,36 @@ def _inverse_or_not(x: Any) -> Any:
     return np.swapaxes(minor_form([x]), -1, -2) / 0.0
 
 
-inverse_if_any: Function = row(
+inverse_if_any: Function = of_matrix(
     "inverse_if_any",
-    "x",
-    family="internal",
+    ("out", _inverse_rule),
     array=_inverse_or_not,
     unrolled=unrolled_inverse,
-    rules={"x": ("out", _inverse_rule)},
-    prepare=matrices("inv"),
-    reach="mixed",
+    what="inv",
     by_factors=lambda factors, turned: factors.inverse(turned),
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     doc="The inverse of a square matrix; infinite, where it is singular.",
     derivative="as of inv",
 )
 
-slogdet_sign: Function = row(
+slogdet_sign: Function = of_matrix(
     "slogdet_sign",
-    "x",
-    family="internal",
+    ("", flat),
     array=lambda x: np.linalg.slogdet(x)[0],
     unrolled=sign_of_determinant,
-    rules={"x": ("", flat)},
-    prepare=matrices("slogdet"),
-    reach="mixed",
+    what="slogdet",
     by_factors=lambda factors, turned: factors.sign,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     doc="The sign of the determinant.",
     derivative="0",
 )
 
-slogdet_log: Function = row(
+slogdet_log: Function = of_matrix(
     "slogdet_log",
-    "x",
-    family="internal",
+    ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x))),
     array=lambda x: np.linalg.slogdet(x)[1],
     unrolled=log_of_determinant,
-    rules={"x": ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x)))},
-    prepare=matrices("slogdet"),
-    reach="mixed",
+    what="slogdet",
     by_factors=lambda factors, turned: factors.log,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[-3.0]]],)),
     doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
@@ -412,16 +380,14 @@ slogdet_log: Function = row(
     "slogdet",
     "x",
     pure=True,
-    family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", ("slogdet([[1, 2], [2, 4]]) == (0, -inf)",)),),
     domain=SQUARE,
-    doc="The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).",
     derivative="of the sign 0; of the logarithm inv(x).T",
     example="slogdet([[2, 0], [0, 0.5]])[0] == 1",
 )
 def slogdet(x: Any) -> tuple[Any, Any]:
-    """See the entry."""
+    """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x)."""
     return slogdet_sign(x), slogdet_log(x)
 
 
@@ -429,17 +395,15 @@ def slogdet(x: Any) -> tuple[Any, Any]:
     "matrix_power",
     "x; n",
     pure=True,
-    family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
     domain=Domain(
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
     ),
-    doc="The square matrix multiplied with itself n times; its inverse, for a negative n.",
     derivative="the sum over the positions of the factor",
     example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",
 )
 def matrix_power(x: Any, n: Any) -> Any:
-    """See the entry."""
+    """The square matrix multiplied with itself n times; its inverse, for a negative n."""
     check_matrix("matrix_power", shape_of_any(x))
     n = whole(n, "matrix_power: n")
     if n < 0:
@@ -470,15 +434,13 @@ def _last(x: Any, axis: Any) -> Any:
 @composed(
     "cross",
     "x, y; axis=-1",
-    family=FAMILY,
     pure=True,
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), ([[1.0], [2.0], [3.0]], [[0.5], [-1.0], [2.0]], {"axis": 0})),
-    doc="The cross product of vectors with three entries, along the last axis or another.",
     derivative="wrt x: cross(y, g); wrt y: cross(g, x)",
     example="cross([1, 0, 0], [0, 1, 0]) == [0, 0, 1]",
 )
 def cross(x: Any, y: Any, axis: Any) -> Any:
-    """See the entry."""
+    """The cross product of vectors with three entries, along the last axis or another."""
     x, y = (_last(operand(one), axis) for one in (x, y))
     (x1, x2), (y1, y2) = ([getitem(one, (..., order)) for order in ([1, 2, 0], [2, 0, 1])] for one in (x, y))
     result = sub(mul(x1, y2), mul(x2, y1))

@@ -6,25 +6,24 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import amax, amin, reducing, scaled_root, total, widened
-from agrad.engine.ops.arrays.shaping import permute, reshape, shape_of_any
+from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.decomposition import svd_values
 from agrad.engine.ops.scalar.arithmetic import power
 from agrad.engine.ops.scalar.comparison import equal, not_equal, where
 from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
 from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
-FAMILY = "reductions"
+row, composed = in_family("reductions")
 
 euclidean: Function = row(
     "euclidean",
     "x; axis=None, keepdims=False",
     title="Norm",
-    family="internal",
     scalar=lambda x, **_: abs(x),
     array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
@@ -55,7 +54,6 @@ p_norm: Function = row(
     "p_norm",
     "x; axis=None, keepdims=False, p=2.0",
     title="Norm",
-    family="internal",
     scalar=lambda x, **_: abs(x),
     array=_scaled_power,
     rules={"x": ("out x", _p_rule)},
@@ -108,7 +106,6 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
     "norm",
     "x; ord=None, axis=None, keepdims=False",
     pure=True,
-    family=FAMILY,
     samples=(
         ([3.0, 4.0],),
         ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}),
@@ -117,12 +114,11 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
         ([3.0, -4.0], {"ord": 3}),
     ),
     kinks=(NORM_AT_ZERO,),
-    doc='The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc".',
     derivative="x/norm(x); 0 at 0",
     example="norm([3, 4]) == 5",
 )
 def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Any:
-    """See the entry."""
+    """The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc"."""
     order = getattr(ord, "value", ord)
     shape = shape_of_any(x)
     axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened
 from agrad.engine.ops.arrays.shaping import expand
 from agrad.engine.ops.scalar.arithmetic import mul
@@ -20,6 +21,8 @@ from agrad.engine.ops.scalar.trigonometry import FLAT_ENDS
 from agrad.engine.values import Shape, broadcast, np, shape_of
 
 FAMILY = "learning"
+row, composed = in_family(FAMILY)
+smooth: Callable[..., Function] = partial(elementary, family=FAMILY)
 
 FAR_OUT = Kink(
     "logsumexp, softmax, sigmoid, softplus, logaddexp far out",
@@ -41,7 +44,6 @@ FAR_OUT = Kink(
 relu: Function = row(
     "relu",
     "x",
-    family=FAMILY,
     scalar=lambda x: 0.0 if x <= 0.0 else x,
     array=lambda x: np.maximum(x, 0.0),
     rules={"x": ("x", lambda g, out, x: g)},
@@ -58,7 +60,6 @@ relu: Function = row(
 leaky_relu: Function = row(
     "leaky_relu",
     "x; slope=0.01",
-    family=FAMILY,
     prepare=numbers("leaky_relu"),
     scalar=lambda x, slope: x if x > 0.0 else slope * x,
     array=lambda x, slope: np.where(x > 0.0, x, slope * x),
@@ -73,7 +74,6 @@ leaky_relu: Function = row(
 elu: Function = row(
     "elu",
     "x; alpha=1.0",
-    family=FAMILY,
     prepare=numbers("elu"),
     scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
     array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
@@ -92,7 +92,6 @@ _SCALE = 1.0507009873554804934193349852946
 selu: Function = row(
     "selu",
     "x",
-    family=FAMILY,
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
     array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
     rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
@@ -105,7 +104,6 @@ selu: Function = row(
 hardtanh: Function = row(
     "hardtanh",
     "x; lo=-1.0, hi=1.0",
-    family=FAMILY,
     prepare=numbers("hardtanh"),
     scalar=lambda x, lo, hi: lo if x < lo else hi if x > hi else x,
     array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
@@ -134,13 +132,11 @@ def _sigmoid_array(x: Any) -> Any:
     return np.where(x >= 0.0, 1.0, t) / (1.0 + t)
 
 
-sigmoid: Function = elementary(
+sigmoid: Function = smooth(
     "sigmoid",
-    _sigmoid,
-    "x out",
-    lambda g, out, x: g * (out * sigmoid(-x)),
+    ("x out", lambda g, out, x: g * (out * sigmoid(-x))),
+    scalar=_sigmoid,
     array=_sigmoid_array,
-    family=FAMILY,
     kinks=(FAR_OUT, FLAT_ENDS),
     fails=Failure(logarithm="logsigmoid"),
     doc="1/(1 + exp(-x)).",
@@ -148,50 +144,42 @@ sigmoid: Function = elementary(
     example="sigmoid(0) == 0.5",
 )
 
-softplus: Function = elementary(
+softplus: Function = smooth(
     "softplus",
-    lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))) if x == x else x,
-    "x",
-    lambda g, out, x: g * sigmoid(x),
+    ("x", lambda g, out, x: g * sigmoid(x)),
+    scalar=lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))) if x == x else x,
     array=lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
-    family=FAMILY,
     kinks=(FAR_OUT,),
     doc="log(1 + exp(x)), without overflow.",
     derivative="sigmoid(x)",
     example="softplus(1000) == 1000",
 )
 
-logsigmoid: Function = elementary(
+logsigmoid: Function = smooth(
     "logsigmoid",
-    lambda x: min(x, 0.0) - math.log1p(math.exp(-abs(x))) if x == x else x,
-    "x",
-    lambda g, out, x: g * sigmoid(-x),
+    ("x", lambda g, out, x: g * sigmoid(-x)),
+    scalar=lambda x: min(x, 0.0) - math.log1p(math.exp(-abs(x))) if x == x else x,
     array=lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))),
-    family=FAMILY,
     doc="The logarithm of sigmoid(x), without underflow.",
     derivative="sigmoid(-x)",
     example="logsigmoid(-1000) == -1000",
 )
 
-silu: Function = elementary(
+silu: Function = smooth(
     "silu",
-    lambda x: x * _sigmoid(x),
-    "x",
-    lambda g, out, x: g * (sigmoid(x) * (1.0 + x * sigmoid(-x))),
+    ("x", lambda g, out, x: g * (sigmoid(x) * (1.0 + x * sigmoid(-x)))),
+    scalar=lambda x: x * _sigmoid(x),
     array=lambda x: x * _sigmoid_array(x),
-    family=FAMILY,
     doc="x*sigmoid(x), also called swish.",
     derivative="sigmoid(x)*(1 + x*sigmoid(-x))",
     example="silu(0) == 0",
 )
 
-gelu: Function = elementary(
+gelu: Function = smooth(
     "gelu",
-    lambda x: x * ndtr(x),
-    "x",
-    lambda g, out, x: g * (ndtr(x) + x * normal_density(x)),
+    ("x", lambda g, out, x: g * (ndtr(x) + x * normal_density(x))),
+    scalar=lambda x: x * ndtr(x),
     array=lambda x: x * ndtr(x),
-    family=FAMILY,
     lower=lambda x: x * lower_ndtr(x),
     doc="x times the probability that a standard normal number is below x.",
     derivative="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
@@ -208,7 +196,6 @@ def _lower_logaddexp(x: Any, y: Any) -> Any:
 logaddexp: Function = row(
     "logaddexp",
     "x, y",
-    family=FAMILY,
     scalar=lambda x, y: x + LN2 if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
     array=lambda x, y: np.logaddexp(x, y),
     rules={
@@ -265,17 +252,12 @@ def _along(name: str) -> Function:
     return prepare
 
 
-def _softmax_rule(g: Any, out: Any, x: Any, axis: Shape) -> Any:
-    return out * (g - total(g * out, axis, True))
-
-
 softmax: Function = row(
     "softmax",
     "x; axis=-1",
-    family=FAMILY,
     scalar=lambda x, axis: 1.0 if x == x else x,
     array=_softmax,
-    rules={"x": ("out", _softmax_rule)},
+    rules={"x": ("out", lambda g, out, x, axis: out * (g - total(g * out, axis, True)))},
     prepare=_along("softmax"),
     reach="mixed",
     unrolled=expansions.along(expansions.shares),
@@ -290,7 +272,6 @@ softmax: Function = row(
 log_softmax: Function = row(
     "log_softmax",
     "x; axis=-1",
-    family=FAMILY,
     scalar=lambda x, axis: 0.0 if x == x else x,
     array=_log_softmax,
     rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
@@ -318,19 +299,14 @@ def _without(value: Any, x: Any, axis: Shape) -> Any:
     return value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
 
 
-def _logsumexp_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    return widened(g, wide) * softmax(x, axis)
-
-
 _LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
 
 logsumexp_alone: Function = row(
     "logsumexp",
     "x; axis=None, keepdims=False",
-    family="internal",
     scalar=lambda x, **_: x,
     array=_logsumexp,
-    rules={"x": ("x", _logsumexp_rule)},
+    rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * softmax(x, axis))},
     prepare=reducing("logsumexp"),
     reach="mixed",
     unrolled=expansions.reduced(expansions.log_total),
@@ -357,18 +333,15 @@ def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, 
     return widened(g, wide) * where(ignored, 0.0, b * share)
 
 
-def _by_weight(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    return widened(g, wide) * exp(x - widened(out, wide))
-
-
 weighted_logsumexp: Function = row(
     "weighted_logsumexp",
     "x, b; axis=None, keepdims=False",
-    family="internal",
     array=_weighted,
-    rules={"x": ("out x b", _by_exponent), "b": ("out x", _by_weight)},
+    rules={
+        "x": ("out x b", _by_exponent),
+        "b": ("out x", lambda g, out, x, b, axis, keepdims, wide: widened(g, wide) * exp(x - widened(out, wide))),
+    },
     prepare=lambda x, b, axis, keepdims: reducing("logsumexp")(x, axis, keepdims),
-    reach="mixed",
     samples=(
         ([1.0, 3.0, 2.0], [1.0, -0.5, 2.0]),
         ([[1.0, 2.0], [4.0, 3.0]], [[0.5, 2.0], [3.0, 0.0]], {"axis": 0, "keepdims": True}),
@@ -381,19 +354,19 @@ weighted_logsumexp: Function = row(
 @composed(
     "logsumexp",
     "x; axis=None, keepdims=False, b=None",
-    family=REDUCTIONS,
+    family="reductions",
     alone=logsumexp_alone,
     data=("b",),
     pure=True,
     samples=(*_LOGSUMEXP, ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "b": [0.5, 2.0]})),
     kinks=(FAR_OUT,),
-    doc="log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that "
-    "sum is negative.",
     derivative="softmax(x); with b, and s the result, b*exp(x - s), and wrt b exp(x - s)",
     example="logsumexp([1000, 0]) == 1000 and logsumexp([0, 0], b=[3, -2]) == 0",
 )
 def logsumexp(x: Any, axis: Any, keepdims: Any, b: Any) -> Any:
-    """See the entry."""
+    """log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that sum is
+    negative.
+    """
     if b is None:
         return logsumexp_alone(x, axis=axis, keepdims=keepdims)
     x, b = operand(x), operand(b)

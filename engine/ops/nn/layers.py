@@ -5,32 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, truth_of, wholes_of
-from agrad.engine.core.dispatch import composed, operand
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
-from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.indexing import check_places, getitem
 from agrad.engine.ops.arrays.reduction import mean
 from agrad.engine.ops.creation import generator
-from agrad.engine.ops.nn.activations import FAMILY
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.elementary import sqrt, square
-from agrad.engine.values import format_number, format_shape, np, shape_of, whole
+from agrad.engine.values import format_number, format_shape, shape_of, whole
+
+_, composed = in_family("learning")
 
 
 @composed(
     "linear",
     "x, weight; bias=None",
     data=("bias",),
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0]], [[0.5, -1.0], [2.0, 0.25]]),),
-    doc="x @ weight.T + bias: weight has a row for each output.",
     derivative="wrt x: g @ weight; wrt weight: g.T @ x; wrt bias: the sum of g over the rows",
     example="linear([1, 2], [[3, 4]], [5]) == [16]",
 )
 def linear(x: Any, weight: Any, bias: Any) -> Any:
-    """See the entry."""
+    """x @ weight.T + bias: weight has a row for each output."""
     x, weight = operand(x), operand(weight)
     inputs, shape = shape_of(x), shape_of(weight)
     if len(shape) != 2 or inputs[-1:] != shape[1:]:
@@ -40,19 +38,23 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     return product if bias is None else add(product, bias)
 
 
+def rate_of(name: str, p: Any) -> float:
+    """A probability. Raises AgradError."""
+    rate = number_of(name, "p", p)
+    if not 0.0 <= rate <= 1.0:
+        raise AgradError("domain", f"{name}: p is a probability from 0 to 1, not {format_number(rate)}")
+    return rate
+
+
 @composed(
     "dropout",
     "x; p=0.5, training=True",
-    family=FAMILY,
-    doc="In training, each entry is 0 with probability p, and x/(1 - p) otherwise; else x itself.",
     derivative="0 where the entry is dropped, 1/(1 - p) elsewhere",
     example="dropout([1, 2], training=False) == [1, 2]",
 )
 def dropout(x: Any, p: Any, training: Any) -> Any:
-    """See the entry."""
-    x, rate = operand(x), number_of("dropout", "p", p)
-    if not 0.0 <= rate <= 1.0:
-        raise AgradError("domain", f"dropout: p is a probability from 0 to 1, not {format_number(rate)}")
+    """In training, each entry is 0 with probability p, and x/(1 - p) otherwise; else x itself."""
+    x, rate = operand(x), rate_of("dropout", p)
     if not truth_of("dropout", "training", training) or rate == 0.0:
         return x
     kept = generator().random(shape_of(x) or None) >= rate
@@ -64,14 +66,12 @@ def dropout(x: Any, p: Any, training: Any) -> Any:
     "x; normalized_shape, weight=None, bias=None, eps=1e-5",
     data=("weight", "bias"),
     pure=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0, 4.0]], {"normalized_shape": 3}),),
-    doc="(x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times weight plus bias.",
     derivative="wrt x: that of the formula",
     example="layer_norm([1, 3], 2, eps=0) == [-1, 1]",
 )
 def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Any:
-    """See the entry."""
+    """(x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times weight plus bias."""
     x, lengths = operand(x), wholes_of("layer_norm", "a length", normalized_shape)
     shape = shape_of(x)
     if not lengths or shape[-len(lengths) :] != lengths:
@@ -89,20 +89,14 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) 
     "embedding",
     "x, weight; padding_idx=None",
     pure=True,
-    family=FAMILY,
-    doc="The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient.",
     derivative="wrt weight: the sum of g for each row; wrt x: none",
     example="embedding([1, 0], [[2, 3], [4, 5]]) == [[4, 5], [2, 3]]",
 )
 def embedding(x: Any, weight: Any, padding_idx: Any) -> Any:
-    """See the entry."""
+    """The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient."""
     x, weight = operand(x), operand(weight)
-    values = np.asarray(getattr(x, "value", x))
     count = shape_of(weight)[0] if shape_of(weight) else 0
-    outside = values[~((values >= 0) & (values < count))]
-    if outside.size:
-        wrong = format_number(float(outside.flat[0]))
-        raise AgradError("shape", f"embedding: there is no row {wrong}: there are {count}, from 0 on")
+    check_places("embedding", "row", x, count)
     rows = getitem(weight, (x,))
     if padding_idx is None:
         return rows

@@ -6,20 +6,22 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.indexing import check_places, getitem
 from agrad.engine.ops.arrays.reduction import mean, total
 from agrad.engine.ops.arrays.shaping import collapse
-from agrad.engine.ops.nn.activations import FAMILY, log_softmax, softplus
+from agrad.engine.ops.nn.activations import log_softmax, softplus
 from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
 from agrad.engine.ops.scalar.comparison import less_equal, where
 from agrad.engine.ops.scalar.elementary import absolute, square
 from agrad.engine.ops.scalar.special import xlog1py, xlogy
 from agrad.engine.values import Shape, broadcast, describe, format_number, format_shape, np, shape_of, size_of, whole
+
+row, composed = in_family("learning")
 
 
 def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
@@ -63,7 +65,6 @@ squared_error: Function = row(
     "squared_error",
     "x, y; mean",
     title="MseLoss",
-    family="internal",
     scalar=lambda x, y, factor, shapes: (x - y) * (x - y) * factor,
     array=_squares,
     rules={"x": ("x y", _squares_rule(0)), "y": ("x y", _squares_rule(1))},
@@ -81,16 +82,13 @@ _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"redu
 @composed(
     "mse_loss",
     'x, y; reduction="mean"',
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=_PAIRS,
-    doc="The mean squared error, mean((x - y)**2).",
     derivative="wrt x: 2*(x - y)/n; wrt y: -2*(x - y)/n",
     example="mse_loss([1, 2], [1, 4]) == 2",
 )
 def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """The mean squared error, mean((x - y)**2)."""
     x, y = _pair("mse_loss", x, y)
     if isinstance(reduction, str) and reduction in ("mean", "sum"):
         return squared_error(x, y, reduction == "mean")
@@ -100,17 +98,14 @@ def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "l1_loss",
     'x, y; reduction="mean"',
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=_PAIRS,
     kinks=(Kink("l1_loss where x == y", "0", "0", ("grad(l1_loss)(2, 2) == 0",)),),
-    doc="The mean absolute error, mean(abs(x - y)).",
     derivative="wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it",
     example="l1_loss([1, 2], [1, 4]) == 1",
 )
 def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """The mean absolute error, mean(abs(x - y))."""
     x, y = _pair("l1_loss", x, y)
     return _reduced("l1_loss", absolute(sub(x, y)), reduction)
 
@@ -118,19 +113,16 @@ def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "huber_loss",
     'x, y; delta=1.0, reduction="mean"',
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
     kinks=(
         Kink("huber_loss at delta", "", "delta", ("grad(huber_loss)(1, 0) == 1", "grad(huber_loss)(3, 0, 3) == 3")),
     ),
-    doc="Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.",
     derivative="wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it",
     example="huber_loss([0, 3], [0, 0]) == 1.25",
 )
 def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it."""
     x, y = _pair("huber_loss", x, y)
     apart, delta = sub(x, y), number_of("huber_loss", "delta", delta)
     size = absolute(apart)
@@ -143,7 +135,6 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
     "binary_cross_entropy",
     'x, y; reduction="mean"',
     pure=True,
-    family=FAMILY,
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     kinks=(
         Kink(
@@ -154,12 +145,11 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
         ),
     ),
     domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
-    doc="The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y.",
     derivative="wrt x: (x - y)/(x*(1 - x))/n",
     example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
 def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y."""
     x, y = _pair("binary_cross_entropy", x, y)
     losses = neg(add(xlogy(y, x), xlog1py(sub(1.0, y), neg(x))))
     return _reduced("binary_cross_entropy", losses, reduction)
@@ -168,16 +158,13 @@ def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "binary_cross_entropy_with_logits",
     'x, y; reduction="mean"',
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
-    doc="binary_cross_entropy(sigmoid(x), y), without overflow.",
     derivative="wrt x: (sigmoid(x) - y)/n",
     example="binary_cross_entropy_with_logits(0, 1) ~= log(2)",
 )
 def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """binary_cross_entropy(sigmoid(x), y), without overflow."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
     return _reduced("binary_cross_entropy_with_logits", sub(softplus(x), mul(x, y)), reduction)
 
@@ -186,16 +173,15 @@ def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: Any) -> Any:
     "cross_entropy",
     'x, target; reduction="mean", label_smoothing=0.0, weight=None, ignore_index=-100',
     pure=True,
-    family=FAMILY,
     samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
-    doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities. weight: "
-    "one number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose "
-    "target is ignore_index are left out.",
     derivative="wrt x: (softmax(x) - the target as probabilities)/n",
     example="cross_entropy([[0, 0]], [1]) ~= log(2)",
 )
 def cross_entropy(x: Any, target: Any, reduction: Any, label_smoothing: Any, weight: Any, ignore_index: Any) -> Any:
-    """See the entry."""
+    """The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities. weight: one
+    number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose target
+    is ignore_index are left out.
+    """
     x, target = operand(x), operand(target)
     shape, given = shape_of(x), shape_of(target)
     if not 1 <= len(shape) <= 2:
@@ -214,9 +200,14 @@ def cross_entropy(x: Any, target: Any, reduction: Any, label_smoothing: Any, wei
     if given == shape:
         return _reduced("cross_entropy", neg(total(mul(target, logs), -1)), reduction)
     if given != shape[:-1]:
-        have, want = format_shape(given), format_shape(shape[:-1])
-        raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
+        raise _unlike(given, shape)
     return _reduced("cross_entropy", _at_classes("cross_entropy", logs, target), reduction)
+
+
+def _unlike(given: Shape, shape: Shape) -> AgradError:
+    """The error for a target of another shape than scores have."""
+    have, want = format_shape(given), format_shape(shape[:-1])
+    return AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
 
 
 def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, Any], reduction: Any) -> Any:
@@ -241,8 +232,7 @@ def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, A
         losses = neg(total(mul(shares, logs), -1))
         return _mean_over("cross_entropy", losses, reduction, number)
     else:
-        have, want = format_shape(target.shape), format_shape(shape[:-1])
-        raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
+        raise _unlike(target.shape, shape)
     shares = (shares * (1.0 - smoothing) + smoothing / count) * weights
     return _mean_over("cross_entropy", neg(total(mul(shares, logs), -1)), reduction, number)
 
@@ -258,13 +248,11 @@ def _mean_over(name: str, losses: Any, reduction: Any, number: float) -> Any:
     "nll_loss",
     'x, target; reduction="mean"',
     pure=True,
-    family=FAMILY,
-    doc="The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy.",
     derivative="wrt x: -1/n at the target, else 0",
     example="nll_loss([[-1, -2]], [1]) == 2",
 )
 def nll_loss(x: Any, target: Any, reduction: Any) -> Any:
-    """See the entry."""
+    """The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy."""
     x, target = operand(x), operand(target)
     shape, given = shape_of(x), shape_of(target)
     if not 1 <= len(shape) <= 2 or given != shape[:-1]:
@@ -282,11 +270,6 @@ def _at_classes(name: str, logs: Any, target: Any) -> Any:
 
 def _classes(name: str, target: Any, count: int) -> Any:
     """The number of a class, or of one for each row; a negative one, which would count from the end, is an error."""
-    values = np.asarray(getattr(target, "value", target))
-    outside = values[~((values >= 0) & (values < count))]
-    if outside.size:
-        wrong = format_number(float(outside.flat[0]))
-        raise AgradError("shape", f"{name}: there is no class {wrong}: there are {count}, from 0 on")
-    if not values.shape:
+    if not check_places(name, "class", target, count).shape:
         whole(target, "a class")
     return target

@@ -6,11 +6,11 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, onward
 from agrad.engine.ops.scalar.comparison import equal, greater_equal, isfinite, where
 
-FAMILY = "arithmetic"
+row, composed = in_family("arithmetic")
 
 JUMPS = Kink(
     "floor, ceil, round, trunc, x // y where they jump",
@@ -29,9 +29,7 @@ DIVISOR = Domain("y not 0", "1/1e-300", "1 % 0")
 add: Function = row(
     "add",
     "x, y",
-    family=FAMILY,
     scalar=operator.add,
-    array=operator.add,
     rules={"x": ("", onward), "y": ("", onward)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, 4.0])),
     operator=Operator("+", 1, "add"),
@@ -46,9 +44,7 @@ add: Function = row(
 sub: Function = row(
     "sub",
     "x, y",
-    family=FAMILY,
     scalar=operator.sub,
-    array=operator.sub,
     rules={"x": ("", onward), "y": ("", lambda g, out, x, y: -g)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (2.0, [3.0, 4.0])),
     operator=Operator("-", 1, "sub"),
@@ -62,9 +58,7 @@ sub: Function = row(
 mul: Function = row(
     "mul",
     "x, y",
-    family=FAMILY,
     scalar=operator.mul,
-    array=operator.mul,
     rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, 4.0])),
     operator=Operator("*", 2, "mul"),
@@ -79,9 +73,7 @@ mul: Function = row(
 div: Function = row(
     "div",
     "x, y",
-    family=FAMILY,
     scalar=operator.truediv,
-    array=operator.truediv,
     # By y it reads x, not the quotient, which may be written to.
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("x y", lambda g, out, x, y: -g * (x / y / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
@@ -99,9 +91,7 @@ div: Function = row(
 neg: Function = row(
     "neg",
     "x",
-    family=FAMILY,
     scalar=operator.neg,
-    array=operator.neg,
     rules={"x": ("", lambda g, out, x: -g)},
     samples=((1.5,), ([1.0, -2.0],)),
     operator=Operator("-", 3, "neg"),
@@ -148,9 +138,7 @@ def _lower_remainder(x: Any, y: Any) -> Any:
 floor_divide: Function = row(
     "floor_divide",
     "x, y",
-    family=FAMILY,
     scalar=operator.floordiv,
-    array=operator.floordiv,
     rules={"x": ("", flat), "y": ("", flat)},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(JUMPS,),
@@ -167,9 +155,7 @@ floor_divide: Function = row(
 remainder: Function = row(
     "remainder",
     "x, y",
-    family=FAMILY,
     scalar=operator.mod,
-    array=operator.mod,
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
@@ -194,18 +180,15 @@ remainder: Function = row(
 @composed(
     "mod",
     "x, y",
-    family=FAMILY,
     alone=remainder,
-    pure=True,
     total=True,
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     domain=DIVISOR,
-    doc="The remainder x % y, with the sign of y: another name of remainder.",
     derivative="wrt x: 1; wrt y: -floor(x/y)",
     example="mod(-5, 3) == 1",
 )
 def mod(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The remainder x % y, with the sign of y: another name of remainder."""
     return remainder(x, y)
 
 
@@ -234,7 +217,6 @@ def _power(x: Any, y: Any) -> Any:
 power: Function = row(
     "pow",
     "x, y",
-    family=FAMILY,
     scalar=math.pow,
     array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},

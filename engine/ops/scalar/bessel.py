@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.scalar.elementary import sign
-from agrad.engine.ops.scalar.special import FAMILY, from_scipy
+from agrad.engine.ops.scalar.special import from_scipy
+
+row, composed = in_family("special")
 
 _SOURCE = "NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1"
 
 
-def _any_order(name: str, kind: str, before: float, after: float, factor: Function | None = None) -> Function:
-    """A row whose derivative is `before` times the order below, plus `after` times the order above.
+def _any_order(
+    name: str, before: float, after: float, row_doc: str, factor: Function | None = None, **words: Any
+) -> Function:
+    """A row whose derivative is `before` times the order below, plus `after` times the order above, and its function.
 
     `factor`: for a function that is multiplied with an exponential, the logarithmic derivative of that.
     """
@@ -35,131 +39,87 @@ def _any_order(name: str, kind: str, before: float, after: float, factor: Functi
     call: Function = row(
         f"bessel_{name}",
         "x; v",
-        family="internal",
         scalar=lambda x, v: float(array(x, v)),
         array=array,
         rules={"x": ("x" if factor is None else "out x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
-        doc=f"The {kind} of order v.",
+        doc=f"The {row_doc} of order v.",
         derivative=f"by {_SOURCE}",
     )
+    doc = words.pop("doc", f"The {row_doc}, of order v")
+
+    @composed(name, "v, x", doc=f"{doc}. No derivative is taken by v.", **words)
+    def function(v: Any, x: Any) -> Any:
+        return call(x, v=number_of(name, "the order", v))
+
     return call
 
 
-bessel_jv: Function = _any_order("jv", "Bessel function of the first kind", 0.5, -0.5)
-bessel_yv: Function = _any_order("yv", "Bessel function of the second kind", 0.5, -0.5)
-bessel_iv: Function = _any_order("iv", "modified Bessel function of the first kind", 0.5, 0.5)
-bessel_kv: Function = _any_order("kv", "modified Bessel function of the second kind", -0.5, -0.5)
-bessel_ive: Function = _any_order(
-    "ive", "modified Bessel function of the first kind, times exp(-abs(x)),", 0.5, 0.5, factor=lambda x: -sign(x)
-)
-bessel_kve: Function = _any_order(
-    "kve", "modified Bessel function of the second kind, times exp(x),", -0.5, -0.5, factor=lambda x: 1.0
-)
-
-
-@composed(
+_any_order(
     "jv",
-    "v, x",
-    family=FAMILY,
-    doc="The Bessel function of the first kind, of order v. No derivative is taken by v.",
+    0.5,
+    -0.5,
+    "Bessel function of the first kind",
     derivative="(jv(v - 1, x) - jv(v + 1, x))/2",
     example="jv(2, 0) == 0",
 )
-def jv(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_jv(x, v=number_of("jv", "the order", v))
-
-
-@composed(
+bessel_yv: Function = _any_order(
     "yv",
-    "v, x",
-    family=FAMILY,
-    doc="The Bessel function of the second kind, of order v; -inf at 0. No derivative is taken by v.",
+    0.5,
+    -0.5,
+    "Bessel function of the second kind",
+    doc="The Bessel function of the second kind, of order v; -inf at 0",
     derivative="(yv(v - 1, x) - yv(v + 1, x))/2",
     example="yv(0.5, pi) ~= sqrt(2)/pi",
 )
-def yv(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_yv(x, v=number_of("yv", "the order", v))
-
-
-@composed(
+_any_order(
     "iv",
-    "v, x",
-    family=FAMILY,
-    doc="The modified Bessel function of the first kind, of order v. No derivative is taken by v.",
+    0.5,
+    0.5,
+    "modified Bessel function of the first kind",
     derivative="(iv(v - 1, x) + iv(v + 1, x))/2",
     example="iv(2, 0) == 0",
 )
-def iv(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_iv(x, v=number_of("iv", "the order", v))
-
-
-@composed(
+_any_order(
     "kv",
-    "v, x",
-    family=FAMILY,
-    doc="The modified Bessel function of the second kind, of order v; inf at 0. No derivative is taken by v.",
+    -0.5,
+    -0.5,
+    "modified Bessel function of the second kind",
+    doc="The modified Bessel function of the second kind, of order v; inf at 0",
     derivative="-(kv(v - 1, x) + kv(v + 1, x))/2",
     example="kv(0.5, 1) ~= sqrt(pi/2)*exp(-1)",
 )
-def kv(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_kv(x, v=number_of("kv", "the order", v))
-
-
-@composed(
+_any_order(
     "ive",
-    "v, x",
-    family=FAMILY,
+    0.5,
+    0.5,
+    "modified Bessel function of the first kind, times exp(-abs(x)),",
+    lambda x: -sign(x),
     kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", ("grad(ive, 1)(0, 0) == 0", "grad(ive, 1)(1, 0) == 0.5")),),
-    doc="iv(v, x)*exp(-abs(x)), which stays finite for large x. No derivative is taken by v.",
+    doc="iv(v, x)*exp(-abs(x)), which stays finite for large x",
     derivative="(ive(v - 1, x) + ive(v + 1, x))/2 - sign(x)*ive(v, x)",
     example="ive(2, 0) == 0",
 )
-def ive(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_ive(x, v=number_of("ive", "the order", v))
-
-
-@composed(
+_any_order(
     "kve",
-    "v, x",
-    family=FAMILY,
-    doc="kv(v, x)*exp(x), which is not 0 for large x; inf at 0. No derivative is taken by v.",
+    -0.5,
+    -0.5,
+    "modified Bessel function of the second kind, times exp(x),",
+    lambda x: 1.0,
+    doc="kv(v, x)*exp(x), which is not 0 for large x; inf at 0",
     derivative="kve(v, x) - (kve(v - 1, x) + kve(v + 1, x))/2",
     example="kve(0.5, 1) ~= sqrt(pi/2)",
 )
-def kve(v: Any, x: Any) -> Any:
-    """See the entry."""
-    return bessel_kve(x, v=number_of("kve", "the order", v))
 
 
-@composed(
-    "y0",
-    "x",
-    family=FAMILY,
-    samples=((1.5,), ([0.5, 2.0],)),
-    doc="The Bessel function of the second kind, of order 0; -inf at 0.",
-    derivative="-y1(x)",
-    example="y0(0) == -inf",
-)
-def y0(x: Any) -> Any:
-    """See the entry."""
-    return bessel_yv(x, v=0.0)
+def _second_kind(order: int, derivative: str) -> None:
+    doc = f"The Bessel function of the second kind, of order {order}; -inf at 0."
+    name, samples = f"y{order}", ((1.5,), ([0.5, 2.0],))
+
+    @composed(name, "x", samples=samples, doc=doc, derivative=derivative, example=f"{name}(0) == -inf")
+    def function(x: Any) -> Any:
+        return bessel_yv(x, v=float(order))
 
 
-@composed(
-    "y1",
-    "x",
-    family=FAMILY,
-    samples=((1.5,), ([0.5, 2.0],)),
-    doc="The Bessel function of the second kind, of order 1; -inf at 0.",
-    derivative="(y0(x) - yv(2, x))/2",
-    example="y1(0) == -inf",
-)
-def y1(x: Any) -> Any:
-    """See the entry."""
-    return bessel_yv(x, v=1.0)
+_second_kind(0, "-y1(x)")
+_second_kind(1, "(y0(x) - yv(2, x))/2")

@@ -11,14 +11,16 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import greater, where
 from agrad.engine.ops.scalar.elementary import exp
-from agrad.engine.ops.scalar.special import FAMILY, digamma, flagging, lgamma
+from agrad.engine.ops.scalar.special import digamma, flagging, lgamma
 from agrad.engine.ops.scalar.trigonometry import cos, sin
 from agrad.engine.values import np, shape_of, whole
+
+row, composed = in_family("special")
 
 _MOST = 1000  # of those chosen: with more, and as many left, there are more combinations than float64 can count
 _LARGE = 170.0  # gamma(n + 1) overflows beyond
@@ -75,7 +77,6 @@ def _counting(name: str, exact: Callable[[int, int], int], is_ordered: bool, **w
     return row(
         name,
         "n, k",
-        family=FAMILY,
         scalar=count,
         array=flagging(lambda n, k: np.vectorize(lambda a, b: count(float(a), float(b)), otypes=[float])(n, k)),
         rules={"n": ("n k out", _rule("n", is_ordered)), "k": ("n k out", _rule("k", is_ordered))},
@@ -125,20 +126,17 @@ def _of_divisors(name: str, function: Callable[[int, int], int], **words: Any) -
     both: Function = row(
         name,
         "x, y",
-        family="internal",
         scalar=of_numbers,
         array=of_arrays,
         total=False,
         samples=((12.0, 18.0), ([4.0, 6.0], 9.0)),
         doc=words["doc"],
-        derivative="none: the result does not require grad",
         commutes=True,
     )
 
     @composed(
         name,
         "x; *others=()",
-        family=FAMILY,
         pure=True,
         data=("others",),
         samples=((12.0, {"others": 18.0}), ([12.0, 18.0],)),

@@ -6,11 +6,11 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink, Operator
 from agrad.engine.values import as_mask, np, put_together, shape_of
 
-FAMILY = "selection"
+row, composed = in_family("selection")
 
 EQUAL_VALUES = Kink(
     "maximum, minimum, max, min of two equal values",
@@ -34,7 +34,6 @@ def _comparison(name: str, symbol: str, compare: Function) -> Function:
         python=f"1.0 if {{0}} {symbol} {{1}} else 0.0",
         lower=lambda x, y: compare(x, y).number(),
         doc=f"1 where x {symbol} y, else 0.",
-        derivative="none: the result does not require grad",
         example=f"(1 {symbol} 2) == {int(compare(1, 2))}",
     )
 
@@ -45,10 +44,6 @@ less: Function = _comparison("less", "<", operator.lt)
 less_equal: Function = _comparison("less_equal", "<=", operator.le)
 greater: Function = _comparison("greater", ">", operator.gt)
 greater_equal: Function = _comparison("greater_equal", ">=", operator.ge)
-
-
-def _where_array(c: Any, x: Any, y: Any) -> Any:
-    return put_together(np.where(c, x, y), x, y)
 
 
 def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -64,10 +59,9 @@ def _with_masks(operands: tuple[Any, ...]) -> tuple[Any, ...]:
 where: Function = row(
     "where",
     "c, x, y",
-    family=FAMILY,
     adapt=_with_masks,
     scalar=lambda c, x, y: x if c else y,
-    array=_where_array,
+    array=lambda c, x, y: put_together(np.where(c, x, y), x, y),
     rules={"x": ("c", lambda g, out, c, x, y: g), "y": ("c", lambda g, out, c, x, y: g)},
     selects={
         "x": lambda out, c, x, y: c != 0.0 if type(c).__name__ == "ndarray" else not_equal(c, 0.0),
@@ -100,44 +94,48 @@ def _share(g: Any, out: Any, x: Any, y: Any) -> Any:
 _not_less: Function = lambda out, x, y: equal(less(x, y), 0.0)  # noqa: E731 - nan is not less: it goes to both
 _not_greater: Function = lambda out, x, y: equal(greater(x, y), 0.0)  # noqa: E731
 
-maximum: Function = row(
+
+def _extreme(
+    name: str, size: str, scalar: Function, compare: Function, sign: str, selects: tuple[Function, Function], value: str
+) -> Function:
+    return row(
+        name,
+        "x, y",
+        scalar=scalar,
+        array=lambda x, y: getattr(np, name)(x, y),
+        rules={"x": ("x y", _share), "y": ("x y", _share)},
+        selects=dict(zip("xy", selects, strict=True)),
+        samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
+        kinks=(EQUAL_VALUES,),
+        python=f"{{0}} if {{0}} {sign} {{1}} or {{0}} != {{0}} else {{1}}",
+        lower=lambda x, y: (compare(x, y) | (x != x)).choose(x, y),
+        doc=f"The {size} of x and y, entry by entry.",
+        derivative=f"1 for the {size}, exactly 0 for the other; half each at a tie",
+        example=f"{name}([1, 5], 3) == {value}",
+    )
+
+
+maximum: Function = _extreme(
     "maximum",
-    "x, y",
-    family=FAMILY,
-    scalar=lambda x, y: x if x >= y or x != x else y,
-    array=lambda x, y: np.maximum(x, y),
-    rules={"x": ("x y", _share), "y": ("x y", _share)},
-    selects={"x": _not_less, "y": _not_greater},
-    samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
-    kinks=(EQUAL_VALUES,),
-    python="{0} if {0} >= {1} or {0} != {0} else {1}",
-    lower=lambda x, y: ((x >= y) | (x != x)).choose(x, y),
-    doc="The larger of x and y, entry by entry.",
-    derivative="1 for the larger, exactly 0 for the other; half each at a tie",
-    example="maximum([1, 5], 3) == [3, 5]",
+    "larger",
+    lambda x, y: x if x >= y or x != x else y,
+    operator.ge,
+    ">=",
+    (_not_less, _not_greater),
+    "[3, 5]",
 )
-
-minimum: Function = row(
+minimum: Function = _extreme(
     "minimum",
-    "x, y",
-    family=FAMILY,
-    scalar=lambda x, y: x if x <= y or x != x else y,
-    array=lambda x, y: np.minimum(x, y),
-    rules={"x": ("x y", _share), "y": ("x y", _share)},
-    selects={"x": _not_greater, "y": _not_less},
-    samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
-    kinks=(EQUAL_VALUES,),
-    python="{0} if {0} <= {1} or {0} != {0} else {1}",
-    lower=lambda x, y: ((x <= y) | (x != x)).choose(x, y),
-    doc="The smaller of x and y, entry by entry.",
-    derivative="1 for the smaller, exactly 0 for the other; half each at a tie",
-    example="minimum([1, 5], 3) == [1, 3]",
+    "smaller",
+    lambda x, y: x if x <= y or x != x else y,
+    operator.le,
+    "<=",
+    (_not_greater, _not_less),
+    "[1, 3]",
 )
-
 limit: Function = row(
     "clip",
     "x, lo, hi",
-    family="internal",
     scalar=lambda x, lo, hi: hi if x > hi or lo > hi else lo if x < lo else x,
     array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},
@@ -156,9 +154,7 @@ limit: Function = row(
 @composed(
     "clip",
     "x; lo=None, hi=None",
-    pure=True,
     total=True,
-    family=FAMILY,
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
     kinks=(
         Kink(
@@ -168,13 +164,12 @@ limit: Function = row(
             ("clip(0, 0, 1) == 0", "grad(clip)(0, 0, 1) == 1", "grad(clip)(1, 0, 1) == 1"),
         ),
     ),
-    doc="x limited to between lo and hi; hi wins where lo is above it. Either may be left out.",
     derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",
     data=("lo", "hi"),
     example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
 )
 def clip(x: Any, lo: Any, hi: Any) -> Any:
-    """See the row."""
+    """x limited to between lo and hi; hi wins where lo is above it. Either may be left out."""
     return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
@@ -182,14 +177,12 @@ def _test(name: str, scalar: Function, lower: Function, doc: str, example: str) 
     return row(
         name,
         "x",
-        family=FAMILY,
         scalar=lambda x: float(scalar(x)),
         array=lambda x: as_mask(getattr(np, name)(x)),
         role="truths",
         samples=((1.0,), ([1.0, 2.0],)),
         lower=lower,
         doc=doc,
-        derivative="none: the result does not require grad",
         example=example,
     )
 

@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import small
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, onward
 from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, div, flat
 from agrad.engine.values import np
 
 FAMILY = "elementary"
+row, composed = in_family(FAMILY)
 
 AT_ZERO = Kink(
     "abs, sign, relu at 0",
@@ -65,22 +66,22 @@ def numpy_function(name: str) -> Function:
     return array
 
 
-def elementary(
-    name: str, scalar: Function, reads: str, rule: Function, *, array: str | Function = "", **words: Any
-) -> Function:
-    """A row for a function of one number, with the rule of its one operand."""
+def elementary(name: str, rule: tuple[str, Function], *, array: str | Function = "", **words: Any) -> Function:
+    """A row for a function of one number, with the rule of its operand: what that reads, and the rule.
+
+    `scalar`, if it is not Python's function of that name, and `array`, if it is not numpy's, are stated.
+    """
+    scalar = words.pop("scalar", None) or getattr(math, name)
     on_arrays = array if callable(array) else numpy_function(array or name)
-    words = {"family": FAMILY, "samples": ((0.5,), ([-1.3, 2.1],)), **words}
-    return row(name, "x", scalar=scalar, array=on_arrays, rules={"x": (reads, rule)}, **words)
+    words = {"samples": ((0.5,), ([-1.3, 2.1],)), **words}
+    return row(name, "x", scalar=scalar, array=on_arrays, rules={"x": rule}, **words)
 
 
 # Exponentials and logarithms
 
 exp: Function = elementary(
     "exp",
-    math.exp,
-    "out",
-    lambda g, out, x: g * out,
+    ("out", lambda g, out, x: g * out),
     fails=Failure(NOT_HUGE),
     doc="The exponential e**x.",
     derivative="exp(x)",
@@ -89,9 +90,7 @@ exp: Function = elementary(
 
 exp2: Function = elementary(
     "exp2",
-    math.exp2,
-    "out",
-    lambda g, out, x: (g * LN2) * out,
+    ("out", lambda g, out, x: (g * LN2) * out),
     formula=lambda x: 2.0**x,
     doc="The power 2**x.",
     derivative="2**x*log(2)",
@@ -100,9 +99,7 @@ exp2: Function = elementary(
 
 expm1: Function = elementary(
     "expm1",
-    math.expm1,
-    "x",
-    lambda g, out, x: g * exp(x),
+    ("x", lambda g, out, x: g * exp(x)),
     fails=Failure(NOT_HUGE),
     doc="exp(x) - 1, exact also for small x.",
     derivative="exp(x)",
@@ -112,11 +109,9 @@ expm1: Function = elementary(
 # 1/x on the domain of the logarithm: the derivative of log(-1), which is nan, is nan as well.
 inverse_of_positive: Function = elementary(
     "inverse_of_positive",
-    lambda x: 1.0 / x if x >= 0.0 else math.nan,
-    "out",
-    lambda g, out, x: -g * (out * out),
+    ("out", lambda g, out, x: -g * (out * out)),
+    scalar=lambda x: 1.0 / x if x >= 0.0 else math.nan,
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
-    family="internal",
     samples=((0.5,), ([0.3, 2.1],)),
     python="1.0/{0} if {0} >= 0.0 else nan",
     python_raises=True,
@@ -126,17 +121,10 @@ inverse_of_positive: Function = elementary(
 )
 
 
-def _log_rule(g: Any, out: Any, x: Any) -> Any:
-    # The product, since g / x would differ in the last bit: a program of the graph computes the same.
-    return g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)
-
-
 log: Function = elementary(
     "log",
-    math.log,
-    "x",
-    _log_rule,
-    family="internal",
+    # The product, since g / x would differ in the last bit: a program of the graph computes the same.
+    ("x", lambda g, out, x: g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)),
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
     domain=POSITIVE,
@@ -149,20 +137,17 @@ log: Function = elementary(
 @composed(
     "log",
     "x; base=None",
-    family=FAMILY,
     alone=log,
     data=("base",),
-    pure=True,
     total=True,
     samples=((0.5,), ([0.3, 2.0],), (0.5, {"base": 3.0}), ([0.3, 2.0], {"base": 10.0})),
     kinks=(LOG_AT_ZERO, OUTSIDE),
     domain=POSITIVE,
-    doc="The natural logarithm, or that to a base; -inf at 0, nan below.",
     derivative="1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
     example="log(e) == 1 and log(1000, 10) == 3",
 )
 def log_to_base(x: Any, base: Any) -> Any:
-    """See the entry."""
+    """The natural logarithm, or that to a base; -inf at 0, nan below."""
     if base is None:
         return log(x)
     if type(base) in (int, float) and base in (2.0, 10.0):
@@ -170,39 +155,25 @@ def log_to_base(x: Any, base: Any) -> Any:
     return div(log(x), log(base))
 
 
-log2: Function = elementary(
-    "log2",
-    math.log2,
-    "x",
-    lambda g, out, x: (g / LN2) * inverse_of_positive(x),
-    samples=((0.5,), ([0.3, 2.0],)),
-    kinks=(LOG_AT_ZERO,),
-    domain=POSITIVE,
-    fails=Failure(NOT_ZERO, beyond=lambda x: x * LN2),
-    doc="The logarithm to base 2; -inf at 0, nan below.",
-    derivative="1/(x*log(2)); nan below 0",
-    example="log2(8) == 3",
-)
+def _log_to(base: int, factor: float, example: str) -> Function:
+    return elementary(
+        f"log{base}",
+        ("x", lambda g, out, x: (g / factor) * inverse_of_positive(x)),
+        samples=((0.5,), ([0.3, 2.0],)),
+        kinks=(LOG_AT_ZERO,),
+        domain=POSITIVE,
+        fails=Failure(NOT_ZERO, beyond=lambda x: x * factor),
+        doc=f"The logarithm to base {base}; -inf at 0, nan below.",
+        derivative=f"1/(x*log({base})); nan below 0",
+        example=example,
+    )
 
-log10: Function = elementary(
-    "log10",
-    math.log10,
-    "x",
-    lambda g, out, x: (g / LN10) * inverse_of_positive(x),
-    samples=((0.5,), ([0.3, 2.0],)),
-    kinks=(LOG_AT_ZERO,),
-    domain=POSITIVE,
-    fails=Failure(NOT_ZERO, beyond=lambda x: x * LN10),
-    doc="The logarithm to base 10; -inf at 0, nan below.",
-    derivative="1/(x*log(10)); nan below 0",
-    example="log10(1000) == 3",
-)
 
+log2: Function = _log_to(2, LN2, "log2(8) == 3")
+log10: Function = _log_to(10, LN10, "log10(1000) == 3")
 log1p: Function = elementary(
     "log1p",
-    math.log1p,
-    "x",
-    lambda g, out, x: g * inverse_of_positive(1.0 + x),
+    ("x", lambda g, out, x: g * inverse_of_positive(1.0 + x)),
     samples=((0.5,), ([-0.3, 2.0],)),
     kinks=(LOG_AT_ZERO,),
     domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
@@ -216,9 +187,7 @@ log1p: Function = elementary(
 
 sqrt: Function = elementary(
     "sqrt",
-    math.sqrt,
-    "out",
-    lambda g, out, x: (0.5 * g) / out,
+    ("out", lambda g, out, x: (0.5 * g) / out),
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(ROOT_AT_ZERO, OUTSIDE),
     domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
@@ -230,9 +199,7 @@ sqrt: Function = elementary(
 
 cbrt: Function = elementary(
     "cbrt",
-    math.cbrt,
-    "out",
-    lambda g, out, x: g / (3.0 * (out * out)),
+    ("out", lambda g, out, x: g / (3.0 * (out * out))),
     kinks=(ROOT_AT_ZERO,),
     doc="The cube root, of negative numbers too.",
     derivative="1/(3*cbrt(x)**2); inf at 0",
@@ -241,9 +208,8 @@ cbrt: Function = elementary(
 
 rsqrt: Function = elementary(
     "rsqrt",
-    lambda x: 1.0 / math.sqrt(x),
-    "x out",
-    lambda g, out, x: (-0.5 * g) * (out / x),
+    ("x out", lambda g, out, x: (-0.5 * g) * (out / x)),
+    scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(Kink("rsqrt at 0", "inf", "-inf", ("rsqrt(0) == inf", "grad(rsqrt)(0) == -inf")),),
@@ -257,9 +223,8 @@ rsqrt: Function = elementary(
 
 square: Function = elementary(
     "square",
-    lambda x: x * x,
-    "x",
-    lambda g, out, x: (2.0 * g) * x,
+    ("x", lambda g, out, x: (2.0 * g) * x),
+    scalar=lambda x: x * x,
     python="{0}*{0}",
     formula=lambda x: x**2.0,
     doc="The square x*x.",
@@ -269,9 +234,8 @@ square: Function = elementary(
 
 reciprocal: Function = elementary(
     "reciprocal",
-    lambda x: 1.0 / x,
-    "out",
-    lambda g, out, x: -g * (out * out),
+    ("out", lambda g, out, x: -g * (out * out)),
+    scalar=lambda x: 1.0 / x,
     array=lambda x: 1.0 / x,
     kinks=(QUOTIENT_BY_ZERO,),
     domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
@@ -289,7 +253,6 @@ reciprocal: Function = elementary(
 ratio: Function = row(
     "ratio",
     "x, y",
-    family="internal",
     scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
     array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
@@ -304,7 +267,6 @@ ratio: Function = row(
 hypot: Function = row(
     "hypot",
     "x, y",
-    family=FAMILY,
     scalar=math.hypot,
     array=numpy_function("hypot"),
     rules={
@@ -322,15 +284,10 @@ hypot: Function = row(
 # Signs and rounding
 
 
-def _sign(x: float) -> float:
-    return x if x != x else float((x > 0.0) - (x < 0.0))
-
-
 sign: Function = elementary(
     "sign",
-    _sign,
-    "",
-    flat,
+    ("", flat),
+    scalar=lambda x: x if x != x else float((x > 0.0) - (x < 0.0)),
     kinks=(AT_ZERO,),
     doc="-1, 0 or 1: the sign of x.",
     derivative="0, also at 0",
@@ -339,9 +296,8 @@ sign: Function = elementary(
 
 absolute: Function = elementary(
     "abs",
-    abs,
-    "x",
-    lambda g, out, x: g * sign(x),
+    ("x", lambda g, out, x: g * sign(x)),
+    scalar=abs,
     kinks=(AT_ZERO,),
     python="abs({0})",
     doc="The absolute value.",
@@ -349,52 +305,32 @@ absolute: Function = elementary(
     example="abs(-3) == 3",
 )
 
-floor: Function = elementary(
-    "floor",
-    lambda x: float(math.floor(x)),
-    "",
-    flat,
-    kinks=(JUMPS,),
-    doc="The largest whole number not above x.",
-    derivative="0, also where it jumps",
-    example="floor(-1.5) == -2",
-)
 
-ceil: Function = elementary(
-    "ceil",
-    lambda x: float(math.ceil(x)),
-    "",
-    flat,
-    kinks=(JUMPS,),
-    doc="The smallest whole number not below x.",
-    derivative="0, also where it jumps",
-    example="ceil(-1.5) == -1",
-)
-
-trunc: Function = elementary(
-    "trunc",
-    lambda x: float(math.trunc(x)),
-    "",
-    flat,
-    kinks=(JUMPS,),
-    doc="x without its fractional part.",
-    derivative="0, also where it jumps",
-    example="trunc(-1.5) == -1",
-)
+def _to_whole(name: str, doc: str, of_less: int) -> Function:
+    whole = getattr(math, name)
+    return elementary(
+        name,
+        ("", flat),
+        scalar=lambda x: float(whole(x)),
+        kinks=(JUMPS,),
+        doc=doc,
+        derivative="0, also where it jumps",
+        example=f"{name}(-1.5) == {of_less}",
+    )
 
 
-def _decimals(x: Any, digits: Any) -> dict[str, Any]:
-    return {"digits": small("round", "digits", digits)}
+floor: Function = _to_whole("floor", "The largest whole number not above x.", -2)
+ceil: Function = _to_whole("ceil", "The smallest whole number not below x.", -1)
+trunc: Function = _to_whole("trunc", "x without its fractional part.", -1)
 
 
 rounded: Function = row(
     "round",
     "x; digits=0",
-    family=FAMILY,
     scalar=lambda x, digits: float(round(x, digits)),
     array=lambda x, digits: np.round(x, digits),
     rules={"x": ("", flat)},
-    prepare=_decimals,
+    prepare=lambda x, digits: {"digits": small("round", "digits", digits)},
     samples=((1.3,), ([-1.3, 2.6],), (123.4, {"digits": -1})),
     kinks=(JUMPS,),
     lower=lambda x, digits: None if digits else x.intrinsic("rint"),  # Python rounds the decimal text
@@ -406,13 +342,9 @@ rounded: Function = row(
 fmod: Function = row(
     "fmod",
     "x, y",
-    family=FAMILY,
     scalar=math.fmod,
     array=numpy_function("fmod"),
-    rules={
-        "x": ("", onward),
-        "y": ("x y", lambda g, out, x, y: -g * trunc(x / y)),
-    },
+    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * trunc(x / y))},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
         Kink(

@@ -13,16 +13,16 @@ on which they are small; the rest follows from the moments of the whole distribu
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.core.dispatch import row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (
-    FAMILY,
     digamma,
     digamma_derivative,
     flagging,
@@ -36,14 +36,15 @@ from agrad.engine.ops.scalar.special import (
 )
 from agrad.engine.values import np
 
+row, _ = in_family("special")
+
 _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 # Of the normal distribution
 
 ndtri: Function = special(
     "ndtri",
-    "out",
-    lambda g, out, x: g * (_ROOT_TWO_PI * exp(0.5 * (out * out))),
+    ("out", lambda g, out, x: g * (_ROOT_TWO_PI * exp(0.5 * (out * out)))),
     samples=((0.5,), ([0.3, 0.8],)),
     domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"),
     doc="The number that a standard normal number is below with probability x: the inverse of ndtr.",
@@ -53,18 +54,13 @@ ndtri: Function = special(
 
 erfcinv: Function = special(
     "erfcinv",
-    "out",
-    lambda g, out, x: g * (-0.5 * math.sqrt(math.pi) * exp(out * out)),
+    ("out", lambda g, out, x: g * (-0.5 * math.sqrt(math.pi) * exp(out * out))),
     samples=((0.5,), ([0.3, 1.8],)),
     domain=Domain("between 0 and 2", "erfcinv(0.001)", "erfcinv(2.001)"),
     doc="The number whose erfc is x; inf at 0, -inf at 2.",
     derivative="-sqrt(pi)/2*exp(erfcinv(x)**2)",
     example="erfcinv(erfc(0.5)) ~= 0.5",
 )
-
-
-def _hazard(x: Any) -> Any:
-    return math.sqrt(2.0 / math.pi) / from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5))
 
 
 def _hazard_of_number(x: float) -> float:
@@ -74,19 +70,16 @@ def _hazard_of_number(x: float) -> float:
 
 normal_hazard: Function = elementary(
     "normal_hazard",
-    _hazard_of_number,
-    "out x",
-    lambda g, out, x: -g * (out * (x + out)),
-    array=_hazard,
-    family="internal",
+    ("out x", lambda g, out, x: -g * (out * (x + out))),
+    scalar=_hazard_of_number,
+    array=lambda x: math.sqrt(2.0 / math.pi) / from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5)),
     doc="The density of the standard normal distribution divided by ndtr, without cancellation.",
     derivative="-h*(x + h), with h itself",
 )
 
 log_ndtr: Function = special(
     "log_ndtr",
-    "x",
-    lambda g, out, x: g * normal_hazard(x),
+    ("x", lambda g, out, x: g * normal_hazard(x)),
     doc="The logarithm of ndtr, exact also where that is small.",
     derivative="the density of the standard normal distribution, divided by ndtr(x)",
     example="log_ndtr(0) ~= log(0.5)",
@@ -96,8 +89,7 @@ log_ndtr: Function = special(
 
 logit: Function = special(
     "logit",
-    "x",
-    lambda g, out, x: g / (x * (1.0 - x)),
+    ("x", lambda g, out, x: g / (x * (1.0 - x))),
     samples=((0.5,), ([0.3, 0.8],)),
     domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"),
     doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
@@ -107,8 +99,7 @@ logit: Function = special(
 
 entr: Function = special(
     "entr",
-    "x",
-    lambda g, out, x: -g * (1.0 + log(x)),
+    ("x", lambda g, out, x: -g * (1.0 + log(x))),
     samples=((0.5,), ([0.3, 2.0],)),
     doc="-x*log(x): 0 at 0, -inf below.",
     derivative="-1 - log(x); inf at 0",
@@ -194,7 +185,6 @@ def _gamma_by_a(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
 gamma_moment: Function = row(
     "gamma_moment",
     "a, x; k",
-    family="internal",
     scalar=lambda a, x, k: float(_entry_by_entry(_gamma_moment)(a, x, k=k)),
     array=_entry_by_entry(_gamma_moment),
     rules={
@@ -206,41 +196,40 @@ gamma_moment: Function = row(
     derivative="wrt a: the next one, less k*trigamma(a) times the one before; wrt x: the integrand",
 )
 
-_GAMMA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[0.5], [2.0]], [3.0, 0.5]))
 
-gammainc: Function = row(
+def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
+    """`sign`: of its derivatives, where those of the lower incomplete gamma function have +."""
+    array = from_scipy(name, name)
+    return row(
+        name,
+        "a, x",
+        scalar=lambda a, x: float(array(a, x)),
+        array=array,
+        rules={
+            "a": ("a x", lambda g, out, a, x: sign(g) * gamma_moment(a, x, k=1)),
+            "x": ("a x", lambda g, out, a, x: sign(g) * _gamma_density(a, x)),
+        },
+        samples=((1.5, 2.0), ([1.0, 2.0], 3.5), ([[0.5], [2.0]], [3.0, 0.5])),
+        domain=Domain("a > 0 and x >= 0", f"{name}(1, 0)", f"{name}(1, -1)"),
+        **words,
+    )
+
+
+gammainc: Function = _gamma_share(
     "gammainc",
-    "a, x",
-    family=FAMILY,
-    scalar=lambda a, x: float(from_scipy("gammainc", "gammainc")(a, x)),
-    array=from_scipy("gammainc", "gammainc"),
-    rules={
-        "a": ("a x", lambda g, out, a, x: g * gamma_moment(a, x, k=1)),
-        "x": ("a x", lambda g, out, a, x: g * _gamma_density(a, x)),
-    },
-    samples=_GAMMA,
-    domain=Domain("a > 0 and x >= 0", "gammainc(1, 0)", "gammainc(1, -1)"),
+    lambda g: g,
     doc="The regularised lower incomplete gamma function: the probability that a gamma number of shape a is below x.",
     derivative="wrt x: x**(a - 1)*exp(-x)/gamma(a); wrt a: an integral, computed by quadrature",
     example="gammainc(1, 2) ~= 1 - exp(-2)",
 )
-
-gammaincc: Function = row(
+gammaincc: Function = _gamma_share(
     "gammaincc",
-    "a, x",
-    family=FAMILY,
-    scalar=lambda a, x: float(from_scipy("gammaincc", "gammaincc")(a, x)),
-    array=from_scipy("gammaincc", "gammaincc"),
-    rules={
-        "a": ("a x", lambda g, out, a, x: -g * gamma_moment(a, x, k=1)),
-        "x": ("a x", lambda g, out, a, x: -g * _gamma_density(a, x)),
-    },
-    samples=_GAMMA,
-    domain=Domain("a > 0 and x >= 0", "gammaincc(1, 0)", "gammaincc(1, -1)"),
+    operator.neg,
     doc="1 - gammainc(a, x), exact also where that is small.",
     derivative="those of gammainc with the other sign",
     example="gammaincc(1, 2) ~= exp(-2)",
 )
+
 
 # The beta distribution
 
@@ -332,7 +321,6 @@ def _beta_by_x(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
 beta_moment: Function = row(
     "beta_moment",
     "a, b, x; j, k",
-    family="internal",
     scalar=lambda a, b, x, j, k: float(_entry_by_entry(_beta_moment)(a, b, x, j=j, k=k)),
     array=_entry_by_entry(_beta_moment),
     rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
@@ -344,7 +332,6 @@ beta_moment: Function = row(
 betainc: Function = row(
     "betainc",
     "a, b, x",
-    family=FAMILY,
     scalar=lambda a, b, x: float(from_scipy("betainc", "betainc")(a, b, x)),
     array=from_scipy("betainc", "betainc"),
     rules={

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Domain, Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
@@ -21,6 +22,8 @@ from agrad.engine.ops.scalar.trigonometry import POLES_AT_ONES
 from agrad.engine.values import np
 
 FAMILY = "special"
+row, composed = in_family(FAMILY)
+of_number: Callable[..., Function] = partial(elementary, family=FAMILY)
 
 NOT_A_POLE = Domain("all but 0, -1, -2, …", "gamma(-0.5)", "gamma(0)")
 
@@ -85,48 +88,35 @@ def from_math(name: str, scalar: Function, at_pole: Function) -> Function:
     return call
 
 
-def special(name: str, reads: str, rule: Function, *, scipy: str = "", **words: Any) -> Function:
-    """A row for a special function of one number."""
-    on_arrays = from_scipy(name, scipy or name)
-    return elementary(
-        name, lambda x: float(on_arrays(x)), reads, rule, **{"array": on_arrays, "family": FAMILY, **words}
-    )
+def special(name: str, rule: tuple[str, Function], **words: Any) -> Function:
+    """A row for a special function of one number, which SciPy has by that name."""
+    on_arrays = from_scipy(name, name)
+    return of_number(name, rule, scalar=lambda x: float(on_arrays(x)), array=on_arrays, **words)
 
 
 # Of the normal distribution
 
 _TWO_BY_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
-erf: Function = elementary(
-    "erf",
-    math.erf,
-    "x",
-    lambda g, out, x: (_TWO_BY_ROOT_PI * g) * exp(-x * x),
-    array=from_math("erf", math.erf, math.erf),
-    family=FAMILY,
-    lower=lambda x: x.call("erf"),
-    doc="The error function.",
-    derivative="2/sqrt(pi)*exp(-x**2)",
-    example="erf(0) == 0",
-)
 
-erfc: Function = elementary(
-    "erfc",
-    math.erfc,
-    "x",
-    lambda g, out, x: (-_TWO_BY_ROOT_PI * g) * exp(-x * x),
-    array=from_math("erfc", math.erfc, math.erfc),
-    family=FAMILY,
-    lower=lambda x: x.call("erfc"),
-    doc="1 - erf(x), exact also where that is small.",
-    derivative="-2/sqrt(pi)*exp(-x**2)",
-    example="erfc(0) == 1",
-)
+def _error_function(name: str, slope: float, doc: str, slope_told: str, value: int) -> Function:
+    return of_number(
+        name,
+        ("x", lambda g, out, x: (slope * g) * exp(-x * x)),
+        array=from_math(name, getattr(math, name), getattr(math, name)),
+        lower=lambda x: x.call(name),
+        doc=doc,
+        derivative=f"{slope_told}/sqrt(pi)*exp(-x**2)",
+        example=f"{name}(0) == {value}",
+    )
+
+
+erf: Function = _error_function("erf", _TWO_BY_ROOT_PI, "The error function.", "2", 0)
+erfc: Function = _error_function("erfc", -_TWO_BY_ROOT_PI, "1 - erf(x), exact also where that is small.", "-2", 1)
 
 erfinv: Function = special(
     "erfinv",
-    "out",
-    lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI),
+    ("out", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI)),
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES,),
     domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
@@ -137,13 +127,11 @@ erfinv: Function = special(
 
 _ROOT_HALF = math.sqrt(0.5)
 
-normal_density: Function = elementary(
+normal_density: Function = of_number(
     "normal_density",
-    lambda x: math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
-    "x out",
-    lambda g, out, x: -g * (x * out),
+    ("x out", lambda g, out, x: -g * (x * out)),
+    scalar=lambda x: math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
     array=lambda x: np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
-    family="internal",
     formula=lambda x: np.exp(-0.5 * x**2.0) / (2.0 * math.pi) ** 0.5,
     doc="The density of the standard normal distribution.",
     derivative="-x times itself",
@@ -155,13 +143,11 @@ def lower_ndtr(x: Any) -> Any:
     return 0.5 * (-x * _ROOT_HALF).call("erfc")
 
 
-ndtr: Function = elementary(
+ndtr: Function = of_number(
     "ndtr",
-    lambda x: 0.5 * math.erfc(-x * _ROOT_HALF),
-    "x",
-    lambda g, out, x: g * normal_density(x),
+    ("x", lambda g, out, x: g * normal_density(x)),
+    scalar=lambda x: 0.5 * math.erfc(-x * _ROOT_HALF),
     array=lambda x: 0.5 * erfc(-x * _ROOT_HALF),
-    family=FAMILY,
     lower=lower_ndtr,
     doc="The probability that a standard normal number is below x.",
     derivative="exp(-x**2/2)/sqrt(2*pi)",
@@ -181,13 +167,10 @@ def _gamma_array(x: Any) -> Any:
     return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
 
 
-gamma: Function = elementary(
+gamma: Function = of_number(
     "gamma",
-    math.gamma,
-    "x out",
-    lambda g, out, x: g * (out * digamma(x)),
+    ("x out", lambda g, out, x: g * (out * digamma(x))),
     array=_gamma_array,
-    family=FAMILY,
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
     domain=NOT_A_POLE,
     doc="The gamma function: (n - 1)! for a whole n.",
@@ -195,13 +178,10 @@ gamma: Function = elementary(
     example="gamma(5) == 24",
 )
 
-lgamma: Function = elementary(
+lgamma: Function = of_number(
     "lgamma",
-    math.lgamma,
-    "x",
-    lambda g, out, x: g * digamma(x),
+    ("x", lambda g, out, x: g * digamma(x)),
     array=from_math("gammaln", math.lgamma, lambda x: math.inf),
-    family=FAMILY,
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
     domain=NOT_A_POLE,
     doc="The logarithm of the absolute value of the gamma function.",
@@ -211,8 +191,7 @@ lgamma: Function = elementary(
 
 digamma: Function = special(
     "digamma",
-    "x",
-    lambda g, out, x: g * digamma_derivative(x, 1),
+    ("x", lambda g, out, x: g * digamma_derivative(x, 1)),
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
     domain=NOT_A_POLE,
     doc="The derivative of lgamma.",
@@ -228,7 +207,6 @@ def _digamma_derivative(x: Any, n: int) -> Any:
 digamma_derivative: Function = row(
     "digamma_derivative",
     "x; n",
-    family="internal",
     scalar=lambda x, n: float(_digamma_derivative(x, n)),
     array=_digamma_derivative,
     rules={"x": ("x", lambda g, out, x, n: g * digamma_derivative(x, n + 1))},
@@ -238,53 +216,47 @@ digamma_derivative: Function = row(
 )
 
 
-@composed(
-    "polygamma",
-    "n, x",
-    family=FAMILY,
-    doc="The n-th derivative of digamma, for a whole n not below 0.",
-    derivative="wrt x: polygamma(n + 1, x)",
-    example="polygamma(1, 1) ~= pi**2/6",
-)
+@composed("polygamma", "n, x", derivative="wrt x: polygamma(n + 1, x)", example="polygamma(1, 1) ~= pi**2/6")
 def polygamma(n: Any, x: Any) -> Any:
-    """See the entry."""
+    """The n-th derivative of digamma, for a whole n not below 0."""
     order = small("polygamma", "n", n)
     if order < 0:
         raise AgradError("domain", f"polygamma: n must not be negative, and is {order}")
     return digamma_derivative(x, n=order) if order else digamma(x)
 
 
-_BETA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5]))
+def _beta(name: str, scipy: str, reads: str, slope: Function, **words: Any) -> Function:
+    """`slope`: of the derivative of the logarithm of the beta function, and the result, that of the row."""
+    array = from_scipy(name, scipy)
+    return row(
+        name,
+        "x, y",
+        scalar=lambda x, y: float(array(x, y)),
+        array=array,
+        rules={
+            "x": (reads, lambda g, out, x, y: g * slope(out, digamma(x) - digamma(x + y))),
+            "y": (reads, lambda g, out, x, y: g * slope(out, digamma(y) - digamma(x + y))),
+        },
+        samples=((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5])),
+        domain=BOTH_POSITIVE,
+        **words,
+    )
 
-beta: Function = row(
+
+beta: Function = _beta(
     "beta",
-    "x, y",
-    family=FAMILY,
-    scalar=lambda x, y: float(from_scipy("beta", "beta")(x, y)),
-    array=from_scipy("beta", "beta"),
-    rules={
-        "x": ("x y out", lambda g, out, x, y: g * (out * (digamma(x) - digamma(x + y)))),
-        "y": ("x y out", lambda g, out, x, y: g * (out * (digamma(y) - digamma(x + y)))),
-    },
-    samples=_BETA,
-    domain=BOTH_POSITIVE,
+    "beta",
+    "x y out",
+    lambda out, slope: out * slope,
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
     derivative="wrt x: beta(x, y)*(digamma(x) - digamma(x + y)); wrt y likewise",
     example="beta(1, 2) == 0.5",
 )
-
-lbeta: Function = row(
+lbeta: Function = _beta(
     "lbeta",
-    "x, y",
-    family=FAMILY,
-    scalar=lambda x, y: float(from_scipy("lbeta", "betaln")(x, y)),
-    array=from_scipy("lbeta", "betaln"),
-    rules={
-        "x": ("x y", lambda g, out, x, y: g * (digamma(x) - digamma(x + y))),
-        "y": ("x y", lambda g, out, x, y: g * (digamma(y) - digamma(x + y))),
-    },
-    samples=_BETA,
-    domain=BOTH_POSITIVE,
+    "betaln",
+    "x y",
+    lambda out, slope: slope,
     doc="The logarithm of the beta function.",
     derivative="wrt x: digamma(x) - digamma(x + y); wrt y likewise",
     example="lbeta(1, 1) == 0",
@@ -307,7 +279,6 @@ def _bessel(letter: str, family_name: str, sign: float) -> Function:
     call: Function = row(
         f"bessel_{letter}",
         "x; n",
-        family="internal",
         scalar=lambda x, n: float(array(x, n)),
         array=array,
         rules={"x": ("x", lambda g, out, x, n: g * (0.5 * (order(x, n - 1) + sign * order(x, n + 1))))},
@@ -323,8 +294,7 @@ bessel_i: Function = _bessel("i", "modified Bessel function", 1.0)
 
 j0: Function = special(
     "j0",
-    "x",
-    lambda g, out, x: -g * j1(x),
+    ("x", lambda g, out, x: -g * j1(x)),
     doc="The Bessel function of the first kind, of order 0.",
     derivative="-j1(x)",
     example="j0(0) == 1",
@@ -332,8 +302,7 @@ j0: Function = special(
 
 j1: Function = special(
     "j1",
-    "x",
-    lambda g, out, x: g * (0.5 * (j0(x) - bessel_j(x, 2))),
+    ("x", lambda g, out, x: g * (0.5 * (j0(x) - bessel_j(x, 2)))),
     doc="The Bessel function of the first kind, of order 1.",
     derivative="j0(x) - j1(x)/x; 1/2 at 0",
     example="j1(0) == 0",
@@ -341,8 +310,7 @@ j1: Function = special(
 
 i0: Function = special(
     "i0",
-    "x",
-    lambda g, out, x: g * i1(x),
+    ("x", lambda g, out, x: g * i1(x)),
     doc="The modified Bessel function of order 0.",
     derivative="i1(x)",
     example="i0(0) == 1",
@@ -350,8 +318,7 @@ i0: Function = special(
 
 i1: Function = special(
     "i1",
-    "x",
-    lambda g, out, x: g * (0.5 * (i0(x) + bessel_i(x, 2))),
+    ("x", lambda g, out, x: g * (0.5 * (i0(x) + bessel_i(x, 2)))),
     doc="The modified Bessel function of order 1.",
     derivative="i0(x) - i1(x)/x; 1/2 at 0",
     example="i1(0) == 0",
@@ -368,7 +335,6 @@ def _vanishes(x: Any, y: Any) -> Any:
 xlogy: Function = row(
     "xlogy",
     "x, y",
-    family=FAMILY,
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
@@ -394,7 +360,6 @@ xlogy: Function = row(
 xlog1py: Function = row(
     "xlog1py",
     "x, y",
-    family=FAMILY,
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={
@@ -432,13 +397,11 @@ def _gamma_sign(x: Any) -> Any:
     return np.where(x > 0.0, 1.0, np.where(x == 0.0, np.copysign(1.0, x), below))
 
 
-gammasgn: Function = elementary(
+gammasgn: Function = of_number(
     "gammasgn",
-    _gamma_sign_of_number,
-    "",
-    flat,
+    ("", flat),
+    scalar=_gamma_sign_of_number,
     array=flagging(_gamma_sign),
-    family=FAMILY,
     samples=((2.5,), ([0.7, -0.3, -1.5],)),
     kinks=(Kink("gammasgn at ±0", "±1, as 1/x", "0", ("gammasgn(0) == 1 and gammasgn(-0.0) == -1",)),),
     domain=Domain("all but -1, -2, -3, …", "gammasgn(-0.5)", "gammasgn(-1)"),
@@ -474,7 +437,6 @@ def _reciprocal_derivative_of_number(x: float, n: int) -> float:
 reciprocal_gamma_derivative: Function = row(
     "reciprocal_gamma_derivative",
     "x; n",
-    family="internal",
     scalar=_reciprocal_derivative_of_number,
     array=_reciprocal_derivative,
     rules={"x": ("x", lambda g, out, x, n: g * reciprocal_gamma_derivative(x, n=n + 1))},
@@ -485,8 +447,7 @@ reciprocal_gamma_derivative: Function = row(
 
 rgamma: Function = special(
     "rgamma",
-    "x",
-    lambda g, out, x: g * reciprocal_gamma_derivative(x, n=1),
+    ("x", lambda g, out, x: g * reciprocal_gamma_derivative(x, n=1)),
     samples=((2.5,), ([0.7, 0.0, -1.5, -3.0],)),
     kinks=(
         Kink(
@@ -505,17 +466,17 @@ rgamma: Function = special(
 @composed(
     "multigammaln",
     "x; d",
-    family=FAMILY,
     pure=True,
     samples=((2.5, {"d": 3}), ([1.7, 3.2], {"d": 2})),
     domain=Domain("x > (d - 1)/2", "multigammaln(1.1, 3)", "multigammaln(0.9, 3)"),
-    doc="The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d "
-    "matrices; nan where x is not above (d - 1)/2.",
     derivative="the sum of digamma(x - j/2) for j from 0 to d - 1",
     example="multigammaln(2, 1) == lgamma(2)",
 )
 def multigammaln(x: Any, d: Any) -> Any:
-    """See the entry. A. T. James, Annals of Mathematical Statistics 35 (1964)."""
+    """The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d matrices;
+    nan where x is not above (d - 1)/2.
+    """
+    # A. T. James, Annals of Mathematical Statistics 35 (1964).
     size = small("multigammaln", "d", d)
     if size < 1:
         raise AgradError("domain", f"multigammaln: d must be at least 1, and is {size}")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agrad.engine.core.dispatch import composed, row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.scalar.arithmetic import flat, mul
 from agrad.engine.ops.scalar.comparison import equal, where
-from agrad.engine.ops.scalar.elementary import FAMILY, absolute
+from agrad.engine.ops.scalar.elementary import absolute
 from agrad.engine.values import np
+
+row, composed = in_family("elementary")
 
 sign_bit: Function = row(
     "sign_bit",
     "x",
-    family="internal",
     scalar=lambda x: math.copysign(1.0, x),
     array=lambda x: np.copysign(1.0, x),
     rules={"x": ("", flat)},
@@ -27,7 +28,6 @@ sign_bit: Function = row(
 step: Function = row(
     "step",
     "x",
-    family="internal",
     scalar=lambda x: math.nan if x != x else float(x > 0.0),
     array=lambda x: np.heaviside(x, 0.0),
     rules={"x": ("", flat)},
@@ -41,31 +41,25 @@ step: Function = row(
 @composed(
     "copysign",
     "x, y",
-    family=FAMILY,
-    pure=True,
     total=True,
     samples=((0.5, -2.0), ([-1.3, 2.1], [0.7, -1.0]), ([[1.0], [-2.0]], [3.0, -0.5])),
-    doc="The size of x with the sign of y, where 0 and -0 differ.",
     derivative="wrt x: 1 where the signs agree, else -1; wrt y: 0",
     example="copysign(3, -2) == -3",
 )
 def copysign(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """The size of x with the sign of y, where 0 and -0 differ."""
     return mul(absolute(x), sign_bit(y))
 
 
 @composed(
     "heaviside",
     "x, y",
-    family=FAMILY,
-    pure=True,
     total=True,
     samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
     kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", ("grad(heaviside, (0, 1))(0, 0.5) == (0, 1)",)),),
-    doc="0 for a negative x, y at 0, 1 for a positive x.",
     derivative="wrt x: 0; wrt y: 1 where x is 0, else exactly 0",
     example="heaviside([-2, 0, 3], 0.5) == [0, 0.5, 1]",
 )
 def heaviside(x: Any, y: Any) -> Any:
-    """See the entry."""
+    """0 for a negative x, y at 0, 1 for a positive x."""
     return where(equal(x, 0.0), y, step(x))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agrad.engine.core.dispatch import row
+from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy
 from agrad.engine.ops.scalar.elementary import (
-    FAMILY,
     NORM_AT_ZERO,
     OUTSIDE,
     elementary,
@@ -19,6 +18,8 @@ from agrad.engine.ops.scalar.elementary import (
     sqrt,
 )
 from agrad.engine.values import np
+
+row, _ = in_family("elementary")
 
 ARC_ENDS = Kink("asin at -1, 1; acosh at 1", "", "inf", ("grad(asin)(-1) == inf", "grad(acosh)(1) == inf"))
 
@@ -39,9 +40,7 @@ WITHIN_ONES = Domain("from -1 to 1", "asin(-1) + acos(1)", "asin(1.001)")
 
 sin: Function = elementary(
     "sin",
-    math.sin,
-    "x",
-    lambda g, out, x: g * cos(x),
+    ("x", lambda g, out, x: g * cos(x)),
     doc="The sine of an angle in radians.",
     derivative="cos(x)",
     example="sin(pi/6) ~= 0.5",
@@ -49,9 +48,7 @@ sin: Function = elementary(
 
 cos: Function = elementary(
     "cos",
-    math.cos,
-    "x",
-    lambda g, out, x: -g * sin(x),
+    ("x", lambda g, out, x: -g * sin(x)),
     doc="The cosine of an angle in radians.",
     derivative="-sin(x)",
     example="cos(0) == 1",
@@ -59,9 +56,7 @@ cos: Function = elementary(
 
 tan: Function = elementary(
     "tan",
-    math.tan,
-    "out",
-    lambda g, out, x: g * (1.0 + out * out),
+    ("out", lambda g, out, x: g * (1.0 + out * out)),
     doc="The tangent of an angle in radians.",
     derivative="1 + tan(x)**2",
     example="tan(pi/4) ~= 1",
@@ -70,11 +65,9 @@ tan: Function = elementary(
 # 1 - x**2 without cancellation near 1, and with a derivative, -2*x, that has none near 0.
 one_less_square: Function = elementary(
     "one_less_square",
-    lambda x: (1.0 - x) * (1.0 + x),
-    "x",
-    lambda g, out, x: g * (-2.0 * x),
+    ("x", lambda g, out, x: g * (-2.0 * x)),
+    scalar=lambda x: (1.0 - x) * (1.0 + x),
     array=lambda x: (1.0 - x) * (1.0 + x),
-    family="internal",
     formula=lambda x: 1.0 - x**2.0,
     doc="1 - x**2.",
     derivative="-2*x",
@@ -82,9 +75,7 @@ one_less_square: Function = elementary(
 
 asin: Function = elementary(
     "asin",
-    math.asin,
-    "x",
-    lambda g, out, x: g / sqrt(one_less_square(x)),
+    ("x", lambda g, out, x: g / sqrt(one_less_square(x))),
     array="arcsin",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(ARC_ENDS, OUTSIDE),
@@ -97,15 +88,10 @@ asin: Function = elementary(
 
 acos: Function = elementary(
     "acos",
-    math.acos,
-    "x",
-    lambda g, out, x: -g / sqrt(one_less_square(x)),
+    ("x", lambda g, out, x: -g / sqrt(one_less_square(x))),
     array="arccos",
     samples=((0.5,), ([-0.3, 0.8],)),
-    kinks=(
-        Kink("acos at -1, 1", "", "-inf", ("grad(acos)(1) == -inf", "grad(acos)(-1) == -inf")),
-        OUTSIDE,
-    ),
+    kinks=(Kink("acos at -1, 1", "", "-inf", ("grad(acos)(1) == -inf", "grad(acos)(-1) == -inf")), OUTSIDE),
     domain=WITHIN_ONES,
     fails=Failure(INSIDE_ONES),
     doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
@@ -115,9 +101,7 @@ acos: Function = elementary(
 
 atan: Function = elementary(
     "atan",
-    math.atan,
-    "x",
-    lambda g, out, x: g / (1.0 + x * x),
+    ("x", lambda g, out, x: g / (1.0 + x * x)),
     array="arctan",
     doc="The angle in radians whose tangent is x.",
     derivative="1/(1 + x**2)",
@@ -139,7 +123,6 @@ def _atan2_rule(first: bool) -> Any:
 atan2: Function = row(
     "atan2",
     "y, x",
-    family=FAMILY,
     scalar=math.atan2,
     array=numpy_function("arctan2"),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
@@ -152,9 +135,7 @@ atan2: Function = row(
 
 sinh: Function = elementary(
     "sinh",
-    math.sinh,
-    "x",
-    lambda g, out, x: g * cosh(x),
+    ("x", lambda g, out, x: g * cosh(x)),
     doc="The hyperbolic sine.",
     derivative="cosh(x)",
     example="sinh(0) == 0",
@@ -162,9 +143,7 @@ sinh: Function = elementary(
 
 cosh: Function = elementary(
     "cosh",
-    math.cosh,
-    "x",
-    lambda g, out, x: g * sinh(x),
+    ("x", lambda g, out, x: g * sinh(x)),
     doc="The hyperbolic cosine.",
     derivative="sinh(x)",
     example="cosh(0) == 1",
@@ -172,9 +151,7 @@ cosh: Function = elementary(
 
 tanh: Function = elementary(
     "tanh",
-    math.tanh,
-    "x",
-    lambda g, out, x: g * sech_squared(x),
+    ("x", lambda g, out, x: g * sech_squared(x)),
     kinks=(FLAT_ENDS,),
     doc="The hyperbolic tangent.",
     derivative="1 - tanh(x)**2, computed without cancellation",
@@ -190,11 +167,9 @@ def _sech_squared(t: Any) -> Any:
 # A separate row, so that derivatives of all orders stay products of itself and tanh, finite everywhere.
 sech_squared: Function = elementary(
     "sech_squared",
-    lambda x: _sech_squared(math.exp(-2.0 * abs(x))),
-    "out x",
-    lambda g, out, x: -2.0 * g * (out * tanh(x)),
+    ("out x", lambda g, out, x: -2.0 * g * (out * tanh(x))),
+    scalar=lambda x: _sech_squared(math.exp(-2.0 * abs(x))),
     array=lambda x: _sech_squared(np.exp(-2.0 * np.abs(x))),
-    family="internal",
     formula=lambda x: np.cosh(x) ** -2.0,
     doc="1/cosh(x)**2.",
     derivative="-2*tanh(x)/cosh(x)**2",
@@ -202,9 +177,7 @@ sech_squared: Function = elementary(
 
 asinh: Function = elementary(
     "asinh",
-    math.asinh,
-    "x",
-    lambda g, out, x: g / hypot(x, 1.0),
+    ("x", lambda g, out, x: g / hypot(x, 1.0)),
     array="arcsinh",
     doc="The number whose hyperbolic sine is x.",
     derivative="1/sqrt(1 + x**2)",
@@ -213,9 +186,7 @@ asinh: Function = elementary(
 
 acosh: Function = elementary(
     "acosh",
-    math.acosh,
-    "x",
-    lambda g, out, x: g / (sqrt(x - 1.0) * sqrt(x + 1.0)),
+    ("x", lambda g, out, x: g / (sqrt(x - 1.0) * sqrt(x + 1.0))),
     array="arccosh",
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
@@ -230,9 +201,7 @@ acosh: Function = elementary(
 
 atanh: Function = elementary(
     "atanh",
-    math.atanh,
-    "x",
-    lambda g, out, x: g * inverse_of_positive(one_less_square(x)),
+    ("x", lambda g, out, x: g * inverse_of_positive(one_less_square(x))),
     array="arctanh",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
@@ -247,9 +216,8 @@ DEGREE = math.pi / 180.0
 
 deg2rad: Function = elementary(
     "deg2rad",
-    math.radians,
-    "",
-    lambda g, out, x: g * DEGREE,
+    ("", lambda g, out, x: g * DEGREE),
+    scalar=math.radians,
     doc="Degrees as radians.",
     derivative="pi/180",
     example="deg2rad(180) == pi",
@@ -257,9 +225,8 @@ deg2rad: Function = elementary(
 
 rad2deg: Function = elementary(
     "rad2deg",
-    math.degrees,
-    "",
-    lambda g, out, x: g / DEGREE,
+    ("", lambda g, out, x: g / DEGREE),
+    scalar=math.degrees,
     doc="Radians as degrees.",
     derivative="180/pi",
     example="rad2deg(pi) == 180",
@@ -304,9 +271,8 @@ def _sinc_array(x: Any, n: int) -> Any:
 
 sinc: Function = elementary(
     "sinc",
-    lambda x: _sinc_scalar(x, 0),
-    "x",
-    lambda g, out, x: g * sinc_derivative(x, 1),
+    ("x", lambda g, out, x: g * sinc_derivative(x, 1)),
+    scalar=lambda x: _sinc_scalar(x, 0),
     array=lambda x: _sinc_array(x, 0),
     samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
     kinks=(
@@ -325,7 +291,6 @@ sinc: Function = elementary(
 sinc_derivative: Function = row(
     "sinc_derivative",
     "x; n",
-    family="internal",
     scalar=_sinc_scalar,
     array=_sinc_array,
     rules={"x": ("x", lambda g, out, x, n: g * sinc_derivative(x, n + 1))},

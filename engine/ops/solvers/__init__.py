@@ -3,3 +3,7 @@
 `functions` has the operations and their derivatives; `function` a function as a program, with what is derived from it;
 `implicit` and `integration` have the computation.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

@@ -9,16 +9,17 @@ from math import factorial, isfinite
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, small, truth_of
-from agrad.engine.core.dispatch import composed, operand, row
+from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import FUNCTIONS, OPS, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.ops import solvers
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.order import argmin as place_of_least
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.values import describe, np, shape_of
 
-FAMILY = "solvers"
+row, composed = in_family("solvers")
 
 # Zeros and minima
 
@@ -26,12 +27,9 @@ FAMILY = "solvers"
 solved: Function = row(
     "solved",
     "z; problem",
-    family="internal",
     title="Solution",
     array=lambda z, problem: problem.solve(z),
     rules={"z": ("z out", lambda g, out, z, problem: problem.pulled(g, out, z))},
-    reach="mixed",
-    total=False,
     doc="What a problem defines: a zero, a minimum, an integral, or the solution of differential equations.",
     derivative="that of the problem",
 )
@@ -48,13 +46,13 @@ def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
     "root",
     "f; x0",
     pure=True,
-    family=FAMILY,
-    doc="A zero of a function, from a starting point, or between two: root(f, 0..2). Of a function of a vector with as "
-    "many results, the solution of that system.",
     derivative="by what f uses: the implicit function theorem",
     example="root(cos, 1) ~= pi/2",
 )
 def _root(f: Any, x0: Any) -> Any:
+    """A zero of a function, from a starting point, or between two: root(f, 0..2). Of a function of a vector with as
+    many results, the solution of that system.
+    """
     return root_of(f, x0)[0]
 
 
@@ -63,9 +61,6 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
 
     `is_of_entries`: f takes the entries of the vector x0 one by one.
     """
-    from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
-    from agrad.engine.ops.solvers.implicit import Problem
-
     is_bracket = isinstance(x0, tuple)
     if is_bracket and len(x0) != 2:
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
@@ -73,8 +68,8 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     if not all(map(isfinite, ends)):
         raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
     start, shape = _plain(ends[0] if is_bracket else x0)
-    body, same, _ = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
-    problem = Problem(body, start, what, ends)
+    body, same, _ = solvers.function.function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
+    problem = solvers.implicit.Problem(body, start, what, ends)
     return reshape(solved(same, problem=problem), shape), problem
 
 
@@ -92,12 +87,10 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
 def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
     if not callable(x):
         return place_of_least(x, axis=axis, keepdims=keepdims)
-    from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.implicit import Minimum
 
     start, shape = _plain(axis)
-    body, same, _ = function_of("argmin", x, [shape], start, ())
-    return reshape(solved(same, problem=Minimum(body, start)), shape)
+    body, same, _ = solvers.function.function_of("argmin", x, [shape], start, ())
+    return reshape(solved(same, problem=solvers.implicit.Minimum(body, start)), shape)
 
 
 # Integrals
@@ -107,24 +100,23 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
     "integral",
     "f, a, b",
     pure=True,
-    family=FAMILY,
-    doc="The integral of a function of one number from a to b, which may be infinite. The function may have an array "
-    "as its result.",
     derivative="Leibniz' rule, by a, b and what f uses",
     example="integral(exp, -inf, 0) ~= 1",
 )
 def _integral(f: Any, a: Any, b: Any) -> Any:
-    from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.integration import Integrand
-
+    """The integral of a function of one number from a to b, which may be infinite. The function may have an array as
+    its result.
+    """
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
     inside = ends[np.isfinite(ends)]
-    body, same, shape = function_of("integral", f, [()], np.array([inside.mean() if inside.size else 0.0]))
+    body, same, shape = solvers.function.function_of(
+        "integral", f, [()], np.array([inside.mean() if inside.size else 0.0])
+    )
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
-    return reshape(solved(z, problem=Integrand(body, np.isfinite(ends), is_told=True)), shape)
+    return reshape(solved(z, problem=solvers.integration.Integrand(body, np.isfinite(ends), is_told=True)), shape)
 
 
 # Differential equations
@@ -134,24 +126,21 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
     "ode",
     "f, y0, ts; stiff=False",
     pure=True,
-    family=FAMILY,
-    doc="The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True "
-    "takes an implicit method.",
     derivative="the variational equations, by y0, ts and what f uses",
     example="ode(f, 1, [0, 1])[1] ~= exp(-1)   # with def f(t, y) = -y",
 )
 def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
-    from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.integration import System
-
+    """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes
+    an implicit method.
+    """
     start, shape = _plain(y0)
     times, _ = _plain(ts)
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
-    body, same, _ = function_of("ode", f, [(), shape], np.concatenate([times[:1], start]), shape)
+    body, same, _ = solvers.function.function_of("ode", f, [(), shape], np.concatenate([times[:1], start]), shape)
     z = concat((reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)), same))
-    system = System(body, truth_of("ode", "stiff", stiff), len(times))
+    system = solvers.integration.System(body, truth_of("ode", "stiff", stiff), len(times))
     return reshape(solved(z, problem=system), (len(times), *shape))
 
 
@@ -162,12 +151,11 @@ def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
     "taylor",
     "f, x0; n",
     pure=True,
-    family=FAMILY,
-    doc="The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …",
     derivative="results can be differentiated again",
     example="taylor(exp, 0, 3) ~= [1, 1, 1/2, 1/6]",
 )
 def _taylor(f: Any, x0: Any, n: Any) -> Any:
+    """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …"""
     order = small("taylor", "the degree", n)
     if not 0 <= order <= 12:
         raise AgradError("domain", f"taylor: the degree is from 0 to 12, not {order}")

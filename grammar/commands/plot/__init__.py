@@ -4,3 +4,7 @@
 of a fit; `files` writes plots. These are imported only when a plot needs them. From outside, import nothing from here:
 a plot is a `results.Plot`, which the terminal draws.
 """
+
+from agrad.lazy import lazy
+
+__getattr__ = lazy(__name__)

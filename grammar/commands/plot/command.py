@@ -53,7 +53,6 @@ _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
     "With it, terminals that can show pictures show one: `set plots`. "
     "Nothing else changes: names, gradients and random numbers are as before.",
     "plot sin(x) for x in 0..2*pi",
-    changes="nothing",
     forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [log] [logy] [to "f.svg"]',
     operands=VALUE,
     options={
@@ -74,9 +73,14 @@ def _plot(session: Session, call: Call) -> None:
         plot = _functions(session, call)
     else:
         _check_parts(call)
-        plot = _data(call) if call.values else _fit(session, call)
         if call.values:
+            plot = _data(call)
             _note_gaps(session, call, plot)
+        elif session.fit is None:
+            fixes = [Hint("fit y ~ a*x over a   comes first")]
+            raise AgradError("name", "plot fit: there is no fit yet", labels=[Label(call.span)], fixes=fixes)
+        else:
+            plot = picture(session.fit, "log" in call.options)
     show(session, call, plot)
 
 
@@ -166,22 +170,12 @@ def _check_parts(call: Call) -> None:
     """Refuse the options of functions where none is drawn. Raises AgradError."""
     for option in _PARTS:
         if option in call.options:
-            message = f"plot: {option} is for functions over a range"
-            raise AgradError(
-                "type", message, labels=[Label(call.span)], fixes=[Hint(f"plot f(x) for x in -2..2 {option}")]
-            )
+            message, fix = f"plot: {option} is for functions over a range", f"plot f(x) for x in -2..2 {option}"
+            raise AgradError("type", message, labels=[Label(call.span)], fixes=[Hint(fix)])
     if "log" in call.options and len(call.values) == 1:
         message = "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic"
         fixes = [] if "logy" in call.options else [f"plot {call.operand(0).span.text} logy"]
         raise AgradError("domain", message, labels=[Label(call.span)], fixes=fixes)
-
-
-def _fit(session: Session, call: Call) -> Plot:
-    """The latest fit."""
-    if session.fit is None:
-        fixes = [Hint("fit y ~ a*x over a   comes first")]
-        raise AgradError("name", "plot fit: there is no fit yet", labels=[Label(call.span)], fixes=fixes)
-    return picture(session.fit, "log" in call.options)
 
 
 def _functions(session: Session, call: Call) -> Plot:
@@ -236,13 +230,13 @@ def _is_finite(point: tuple[float, float]) -> bool:
 
 
 def _end(call: Call, option: str) -> float:
-    value, place = call.options[option], call.option(option)
+    value = call.options[option]
     if isinstance(value, Tensor) and value.size == 1:
         return value.item()
     if isinstance(value, float):
         return value
-    labels = [Label(place.span)] if place else []
-    raise AgradError("type", f"the ends of a range must be numbers, and this is {describe_value(value)}", labels=labels)
+    message = f"the ends of a range must be numbers, and this is {describe_value(value)}"
+    raise AgradError("type", message, labels=call.labels(option))
 
 
 def _data(call: Call) -> Plot:
@@ -258,7 +252,10 @@ def _data(call: Call) -> Plot:
         raise AgradError("shape", f"{span.text} is a matrix: points have one x each", labels=[Label(span)])
     points, *lines = columns[1:]
     for place, curves in enumerate(columns[1:], 1):
-        _fits(call, place, len(x), len(curves[0][1]))
+        if (length := len(curves[0][1])) != len(x):
+            first, span = call.operand(0).span.text, call.operand(place).span
+            message = f"{first} has {len(x)} entries and {span.text} has {length}: points need as many of each"
+            raise AgradError("shape", message, labels=[Label(span)])
     u = _uncertainties(call, 1) if len(points) == 1 else ()
     found = [Curve(name, x, y, "points", u=u) for name, y in points]
     over = zip([curve for curves in lines for curve in curves], cycle(LINES), strict=False)
@@ -271,13 +268,6 @@ def _uncertainties(call: Call, place: int) -> Sequence[float]:
     value = as_array(call.values[place])
     u: Any = uncertainty(value) if isinstance(value, Tensor) else None
     return () if u is None else u.tolist()
-
-
-def _fits(call: Call, place: int, wanted: int, length: int) -> None:
-    if length != wanted:
-        first, span = call.operand(0).span.text, call.operand(place).span
-        message = f"{first} has {wanted} entries and {span.text} has {length}: points need as many of each"
-        raise AgradError("shape", message, labels=[Label(span)])
 
 
 def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
@@ -334,7 +324,6 @@ _USUAL = 60  # bins, unless more are asked for
     "intervals. `bins`: how many intervals, or their ends. What equals an end between two counts above it, the last "
     "end below it.",
     "histogram [1, 2, 2, 3, 3, 3] bins 3",
-    changes="nothing",
     forms="histogram x, or histogram x, y bins 20",
     operands=VALUE,
     options={"bins": Option("how many intervals, or their ends", VALUE), **DRAWN},
@@ -384,8 +373,7 @@ def _entries(call: Call, place: int) -> Any:
 
 def _ends(call: Call, entries: Any) -> Any:
     """The ends of the intervals. Raises AgradError."""
-    given, place = call.options.get("bins"), call.option("bins")
-    labels = [Label(place.span)] if place is not None else []
+    given = call.options.get("bins")
     if given is None:
         ends = np.histogram_bin_edges(entries, "auto")
         return ends if len(ends) <= _USUAL + 1 else np.histogram_bin_edges(entries, _USUAL)
@@ -393,11 +381,17 @@ def _ends(call: Call, entries: Any) -> Any:
     if isinstance(value, Tensor) and len(value.shape) == 1 and value.size > 1:
         ends = np.asarray(value.value)
         if not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
-            raise AgradError("domain", "the ends of intervals must increase, and be finite", labels=labels)
+            raise AgradError("domain", "the ends of intervals must increase, and be finite", labels=call.labels("bins"))
         return ends
+    return np.histogram_bin_edges(entries, whole(call, "bins", _MOST, "the ends of intervals", "bins 20"))
+
+
+def whole(call: Call, option: str, most: int, others: str, example: str) -> int:
+    """The whole number of an option, which may have `others` as well. Raises AgradError of kind `domain`."""
+    value = as_array(call.options[option])
     count = value.item() if isinstance(value, Tensor) and value.size == 1 else value
-    if isinstance(count, bool) or not isinstance(count, float | int) or not (1 <= count <= _MOST) or count % 1:
+    if isinstance(count, bool) or not isinstance(count, float | int) or not (1 <= count <= most) or count % 1:
         shown = format_number(float(count)) if isinstance(count, float | int) else describe_value(value)
-        message = f"`bins` is a whole number from 1 to {_MOST}, or the ends of intervals, not {shown}"
-        raise AgradError("domain", message, labels=labels, fixes=[Hint("bins 20")])
-    return np.histogram_bin_edges(entries, int(count))
+        message = f"`{option}` is a whole number from 1 to {most}, or {others}, not {shown}"
+        raise AgradError("domain", message, labels=call.labels(option), fixes=[Hint(example)])
+    return int(count)

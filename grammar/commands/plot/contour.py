@@ -12,7 +12,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
-from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show
+from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
 from agrad.grammar.commands.plot.sampling import UNDEFINED, aside, steps
 from agrad.grammar.commands.registry import Call, Operands, Option, command
 from agrad.grammar.results import LINES, Curve, Plot
@@ -39,7 +39,6 @@ def _is_scalar(value: object) -> bool:
     "the values that two numbers had over the steps of this session, which are run once more beside it; what they read "
     "from files is read again. Nothing else changes.",
     "contour x**2 + 3*y**2 for x in -2..2, y in -1..1",
-    changes="nothing",
     forms="contour f(x, y) for x in -2..2, y in 0..1 [path w b]",
     operands=VALUE,
     options={
@@ -71,18 +70,12 @@ def _contour(session: Session, call: Call) -> None:
 
 def _levels(call: Call) -> tuple[int, list[float]]:
     """How many levels, or their values. Raises AgradError of kind `domain`."""
-    given, place = call.options.get("levels"), call.option("levels")
-    if given is None or place is None:
+    if "levels" not in call.options:
         return _USUAL, []
-    value = as_array(given)
+    value = as_array(call.options["levels"])
     if isinstance(value, Tensor) and len(value.shape) == 1 and 1 <= value.size <= _MOST:
         return 0, sorted(set(value.tolist()))
-    count = value.item() if isinstance(value, Tensor) and value.size == 1 else value
-    if isinstance(count, bool) or not isinstance(count, float | int) or not (1 <= count <= _MOST) or count % 1:
-        shown = format_number(float(count)) if isinstance(count, float | int) else describe_value(value)
-        message = f"`levels` is a whole number from 1 to {_MOST}, or so many values, not {shown}"
-        raise AgradError("domain", message, labels=[Label(place.span)], fixes=[Hint("levels 7, or levels [1, 2, 5]")])
-    return int(count), []
+    return whole(call, "levels", _MOST, "so many values", "levels 7, or levels [1, 2, 5]"), []
 
 
 def _path(session: Session, call: Call) -> Curve:

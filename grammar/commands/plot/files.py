@@ -7,9 +7,9 @@ from io import BytesIO
 from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.extras import extra
-from agrad.engine.ops.data_files import require_files
+from agrad.engine.extras import look_of, matplotlib
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # What the endings of files stand for, and without the date of the file: the same plot is the same file.
 FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 _SETTINGS = {"svg.hashsalt": "agrad", "text.parse_math": False, "axes.formatter.use_mathtext": False}
+_WHAT = "a plot in a file"
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {},
     "dots": {"linestyle": ":", "linewidth": 2},
@@ -41,7 +42,7 @@ def form_of(path: str, place: Span) -> str:
         named = path or "an empty name"
         message = f"a plot is written to a file that ends in {', '.join(list(FORMS)[:-1])} or {[*FORMS][-1]}"
         raise AgradError("file", f"{message}, and {named} does not", labels=[Label(place)], fixes=fixes)
-    _matplotlib("figure")
+    matplotlib("figure", _WHAT)
     return ending
 
 
@@ -57,8 +58,8 @@ def drawn(
 ) -> bytes:
     """Curves in the form of a file, `.svg`, say; the size is in inches, `look` has settings of matplotlib."""
     file = BytesIO()
-    with _matplotlib("").rc_context(_SETTINGS | dict(look or {})):
-        figure = _matplotlib("figure").Figure(size, dpi, layout="constrained")
+    with look_of(_WHAT, _SETTINGS | dict(look or {})):
+        figure = matplotlib("figure", _WHAT).Figure(size, dpi, layout="constrained")
         if plot.below is None:
             _draw(figure.subplots(), plot)
         else:
@@ -98,7 +99,8 @@ def _draw(axes: Any, plot: Plot) -> None:
         _show(right, plot.right)
     _mark(axes, right, plot, across)
     axes.grid(alpha=0.3)
-    axes.legend(lines, [_visible(curve.name) for curve in plot.curves])
+    names = [curve.name for curve in plot.curves]  # of which a legend leaves out those that begin with a line below
+    axes.legend(lines, [f" {name}" if name.startswith("_") else name for name in names])
 
 
 def _alone(y: Sequence[float]) -> list[int]:
@@ -112,8 +114,10 @@ def _set_scales(axes: Any, log: tuple[bool, bool], units: tuple[int, int]) -> No
     for axis, scale, exponent, is_log in zip((axes.xaxis, axes.yaxis), "xy", units, log, strict=True):
         if is_log:
             getattr(axes, f"set_{scale}scale")("log", nonpositive="mask")
-            axis.set_major_formatter(_matplotlib("ticker").FuncFormatter(lambda tick, _=None: format_number(tick, 5)))
-            axis.set_minor_formatter(_matplotlib("ticker").NullFormatter())
+            axis.set_major_formatter(
+                matplotlib("ticker", _WHAT).FuncFormatter(lambda tick, _=None: format_number(tick, 5))
+            )
+            axis.set_minor_formatter(matplotlib("ticker", _WHAT).NullFormatter())
         elif exponent:
             axis.set_major_formatter(_ticks(exponent))
 
@@ -153,7 +157,7 @@ def _ticks(exponent: int) -> Any:
         mantissa, _, power = f"{tick:.4e}".partition("e")
         return f"{format_number(float(mantissa))}e{int(power) + exponent}" if tick else "0"
 
-    return _matplotlib("ticker").FuncFormatter(label)
+    return matplotlib("ticker", _WHAT).FuncFormatter(label)
 
 
 def _show(axes: Any, window: Sequence[float], log: bool = False) -> None:
@@ -172,8 +176,3 @@ def _show(axes: Any, window: Sequence[float], log: bool = False) -> None:
 def _visible(name: str) -> str:
     """A name as a legend shows it: one that begins with a line below is left out of it."""
     return f" {name}" if name.startswith("_") else name
-
-
-def _matplotlib(part: str) -> Any:
-    """A part of matplotlib. Raises AgradError of kind `limit`, which says what to install, without it."""
-    return extra(f"matplotlib.{part}" if part else "matplotlib", "a plot in a file", "matplotlib", "plot")

@@ -21,7 +21,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
-from agrad.grammar.results import LINES, Curve, Noted, Plot, Result
+from agrad.grammar.results import LINES, Curve, Noted, Plot, unheard
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.runtime.compiler import compile_expression
@@ -102,16 +102,12 @@ def functions(
 def aside(session: Session) -> Iterator[None]:
     """What happens inside is taken back at the end, without output."""
     kept = session.emit, session.last, session.progress, session.settings.precision
-    session.emit, session.progress = _unheard, None
+    session.emit, session.progress = unheard, None
     try:
         with taken_back(recording=True, guard=current().guard):
             yield
     finally:
         session.emit, session.last, session.progress, session.settings.precision = kept
-
-
-def _unheard(result: Result) -> None:
-    """The listener while a function is drawn: results are dropped."""
 
 
 class _Track:

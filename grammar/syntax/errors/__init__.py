@@ -9,11 +9,11 @@ context: the tokens around the error, which recognisers look at
 
 from typing import TYPE_CHECKING
 
-from agrad.engine.lazy import lazy
+from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.grammar.syntax.errors import foreign as foreign
     from agrad.grammar.syntax.errors import notation as notation
     from agrad.grammar.syntax.errors import recognisers as recognisers
 else:
-    __getattr__ = lazy(__name__, "foreign", "notation", "recognisers")
+    __getattr__ = lazy(__name__)

@@ -11,11 +11,9 @@ from lark import UnexpectedToken
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.keywords import CLOSERS
-from agrad.grammar.syntax.lexer import Input, Item, Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Input, Item, Token
 
-LINE_STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON", ""})
-OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
-CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+LINE_STARTS = STARTS | {""}
 _NOTHING = Token("")
 
 
@@ -73,6 +71,10 @@ class ErrorContext:
     def span(self, token: Token) -> Span:
         """The span of a token."""
         return Span(self.source, token.start_pos, token.end_pos)
+
+    def across(self, first: Token, last: Token) -> Span:
+        """The span from one token to another, both included."""
+        return Span(self.source, first.start_pos, last.end_pos)
 
     def behind(self, token: Token) -> Span:
         """The empty span at the end of a token."""

@@ -90,14 +90,12 @@ def _uncalled(context: ErrorContext) -> AgradError | None:
         return None
     fixes = []
     if function in RECIPROCALS and context.next_type not in ("LPAR", "_LSQB", "_DOT"):
-        place = Span(context.source, function.start_pos, bad.end_pos)
-        fixes = [corrected(place, f"(1/{RECIPROCALS[function]}({bad}))")]
+        fixes = [corrected(context.across(function, bad), f"(1/{RECIPROCALS[function]}({bad}))")]
         return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
     if name == "trace" and function is context.head and bad.type == "NAME":  # of a matrix, or of a backward
         fixes = [f"backward {bad} trace   shows each step of it"]
     if context.next_type not in ("LPAR", "_LSQB", "_DOT"):
-        place = Span(context.source, function.start_pos, bad.end_pos)
-        fixes.append(corrected(place, f"{name}({bad})"))
+        fixes.append(corrected(context.across(function, bad), f"{name}({bad})"))
     whole = context.rest_of_line(bad.start_pos)
     if first := _TERM.match(whole):  # `cos 3x + 1`
         place = Span(context.source, function.start_pos, bad.start_pos + first.end())
@@ -115,7 +113,7 @@ def _root(context: ErrorContext) -> AgradError | None:
     root = next((token for token in reversed(context.statement) if token.type == "ROOT"), None)
     if root is None or bad.type != "POWER" or not isinstance(context.following, Token):
         return None
-    place = Span(context.source, root.start_pos, context.following.end_pos)
+    place = context.across(root, context.following)
     under, power = context.text_of(root, context.previous)[1:].strip(), str(context.following)
     fixes = [] if power == "-" else [f"sqrt({under}**{power})", f"sqrt({under})**{power}"]
     return syntax_error("root of a power", context.span(bad), fixes=[corrected(place, fix) for fix in fixes])
@@ -164,8 +162,7 @@ def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
     start = context.bad.start_pos
     fixes: list[str] = []
     if behind and number.type == "NUMBER":
-        place = Span(context.source, number.start_pos, start + len(behind))
-        fixes = [corrected(place, f"{number}/100*{behind}")]
+        fixes = [corrected(Span(context.source, number.start_pos, start + len(behind)), f"{number}/100*{behind}")]
     instead = "" if fixes else f"{number}/100 for {number} percent"
     return syntax_error("percent", context.span(sign), fixes=fixes, instead=instead)
 
@@ -211,7 +208,9 @@ def comprehended(context: ErrorContext) -> list[str]:
 
 
 def _misspelt_header(context: ErrorContext) -> AgradError | None:
-    """`no_gard: w -= 1`, which begins as `x: float = 3` does."""
+    """`no_gard: w -= 1`, which begins as `x: float = 3` does; `if x { y }`, whose block is in braces."""
+    if context.bad.type == "LBRACE" and not context.open:
+        return syntax_error("braces", context.span(context.bad))
     head = context.line_head
     pairs = pairwise([*context.before, context.bad])
     colon = next((second for first, second in pairs if first is head), context.bad)
@@ -222,17 +221,9 @@ def _misspelt_header(context: ErrorContext) -> AgradError | None:
     return syntax_error("no command", context.span(head), fixes=fixes, word=str(head))
 
 
-def _braces(context: ErrorContext) -> AgradError | None:
-    """`if x { y }`."""
-    if context.bad.type != "LBRACE" or context.open:
-        return None
-    return syntax_error("braces", context.span(context.bad))
-
-
 RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _option,
     _assigned,
-    _braces,
     _misspelt_header,
     _derivative,
     _root,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
@@ -13,20 +12,15 @@ from agrad.engine.text import divided, is_balanced
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
-
-if TYPE_CHECKING:
-    from agrad.grammar.syntax.errors.context import ErrorContext
 
 # `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
 LEIBNIZ = re.compile(
     r"d(?:/d(?P<by>[^\W\d]\w*)|(?P<order>(?:\^|\*\*)?[23]|[²³])[ \t]*/[ \t]*d(?P<by_again>[^\W\d]\w*?)(?P=order))"
     r"[ \t]*(?P<text>[^#;\n]+)"
 )
-_PRIMED = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?")
-_CALLED = re.compile(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 
 
 def function_named(word: str) -> str:
@@ -35,27 +29,6 @@ def function_named(word: str) -> str:
         return word
     ours = KNOWN_ELSEWHERE.get(word, "")
     return ours.removesuffix("(…)") if ours.endswith("(…)") else ""
-
-
-def primed(source_span: Span) -> AgradError | None:
-    """`f'(x)`, whose `'` is at a place: the derivative of f. None if what stands there is another quote."""
-    text, start = source_span.source.text, source_span.start
-    begin = re.search(r"(?<!\w)[^\W\d]\w*'*$", text[:start])
-    found = _PRIMED.match(text, begin.start()) if begin is not None else None
-    if found is None or text[start : start + 1] != "'":
-        return None
-    name = found[1]
-    place = Span(source_span.source, found.start(), found.end(2))
-    fixes = []
-    if found[3]:
-        fixes = [_CALLED.sub(_as_grad, corrected(place, place.text))]
-    instead = "" if found[3] else f"grad({name}, x), grad(f)(2) of a function f, or {name}.T transposed"
-    return syntax_error("prime", place, fixes=fixes, name=found[0].rstrip(" \t("), instead=instead)
-
-
-def _as_grad(found: re.Match[str]) -> str:
-    """`f''` as `grad(grad(f))`."""
-    return f"{'grad(' * len(found[2])}{found[1]}{')' * len(found[2])}"
 
 
 def prime(context: ErrorContext) -> AgradError | None:
@@ -103,8 +76,7 @@ def power(context: ErrorContext) -> AgradError | None:
     name = function_named(function)
     if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
         return None
-    place = Span(context.source, function.start_pos, bad.end_pos)
-    fixes = [corrected(place, raised(name, f"({bad})", str(exponent), is_negative))]
+    fixes = [corrected(context.across(function, bad), raised(name, f"({bad})", str(exponent), is_negative))]
     return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
 
 
@@ -120,8 +92,7 @@ def arrow(context: ErrorContext) -> AgradError | None:
     bad, previous = context.bad, context.previous
     if bad.type != "ARROW" or previous.type != "NAME":
         return None
-    place = Span(context.source, previous.start_pos, bad.end_pos)
-    fix = corrected(place, f"lambda {previous}:")
+    fix = corrected(context.across(previous, bad), f"lambda {previous}:")
     if named := re.fullmatch(r"([^\W\d]\w*)[ \t]*:[ \t]*lambda (\w+):(.*)", fix):  # `f: x -> x^2`
         fix = f"def {named[1]}({named[2]}) ={named[3]}"
     return syntax_error("arrow", context.span(bad), fixes=[fix])
@@ -178,7 +149,9 @@ def drawn(context: ErrorContext) -> AgradError | None:
     """`plot y vs x`, `plot x y`, `plot "a.csv" using 1:2`."""
     if context.head.type != "PLOT" or context.open or context.previous is context.head:
         return None
-    place = _behind(context)
+    head = context.head.end_pos
+    found = _END.match(context.source.text, head)
+    place = Span(context.source, head, found.end() if found else head)  # to the end of the statement
     if found := _FILE.fullmatch(place.text):
         path, x, y = found.groups()
         whole = Span(context.source, context.head.start_pos, place.end)
@@ -282,18 +255,15 @@ def foreign_option(place: Span) -> AgradError:
     fixes: list[str] = []
     if word in _SIGMAS:
         equals = re.compile(r"\s*=\s*").match(place.source.text, place.end)
-        fixes = [
-            corrected(Span(place.source, place.start, equals.end()), "sigma ") if equals else corrected(place, "sigma")
-        ]
+        whole = Span(place.source, place.start, equals.end()) if equals else place
+        fixes = [corrected(whole, "sigma " if equals else "sigma")]
     elif word in _WEIGHTS:
         behind = _END.match(place.source.text, place.end)
         value = re.split(r"\b(?:over|from|with)\b", behind[0] if behind else "")[0].rstrip()
         whole = Span(place.source, place.start, place.end + len(value))
         fixes = [corrected(whole, f"sigma 1/sqrt({value.lstrip('= ')})")]
-    elif word in _STARTS:
-        fixes = [corrected(place, "from")]
-    elif word in _NAMED:
-        fixes = [corrected(place, "over")]
+    elif word in _STARTS | _NAMED:
+        fixes = [corrected(place, "from" if word in _STARTS else "over")]
     else:
         fixes = [Hint(_NOT_HERE[word])]
     return syntax_error("fit option", place, fixes=fixes, word=word)
@@ -319,12 +289,6 @@ def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
         names = [name for name in dict.fromkeys(found) if name not in FUNCTIONS and name not in ("pi", "e")]
         fixes = [Hint(f"over {', '.join(names)}   at the end, without those that are data")] if names else []
     return syntax_error("no unknowns", model, fixes=fixes, word=word)
-
-
-def _behind(context: ErrorContext) -> Span:
-    """What follows the first word, to the end of the statement."""
-    found = _END.match(context.source.text, context.head.end_pos)
-    return Span(context.source, context.head.end_pos, found.end() if found else context.head.end_pos)
 
 
 OF_PROGRAMS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (drawn, fitted, started, equated)

@@ -17,7 +17,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign, notation
-from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
+from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
 from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values, syntax_error
 from agrad.grammar.syntax.keywords import (
@@ -34,7 +34,7 @@ from agrad.grammar.syntax.keywords import (
     SOFT,
     words,
 )
-from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input, Token
+from agrad.grammar.syntax.lexer import CLOSING, OPENERS, OPERAND_ENDS, Input, Token
 
 _OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "RBRACE", "FSTRING_END"} | words("FSTRING_START LPAR _LSQB ROOT")
 _OPERATORS = words("SUM PRODUCT POWER ARROW MEMBER COMPARISON _NEAR _TOLERANCE UNCERTAIN AND OR NOT IS _EQUAL AUGMENT")
@@ -139,23 +139,17 @@ def _python(context: ErrorContext) -> AgradError | None:
 def _comparison(context: ErrorContext) -> AgradError | None:
     """`=` for `==`, `==` for `=`, and a `~=` in a chain."""
     bad, head = context.bad, context.head
-    compared = context.line_head if context.line_head.type in _CONDITIONS and not _has_colon(context) else head
-    if (
-        bad.type == "_EQUAL"
-        and (compared.type in _CONDITIONS or context.open)
-        and context.previous.type in OPERAND_ENDS
-    ):
+    kinds = {token.type for token in context.statement}
+    compared = context.line_head if context.line_head.type in _CONDITIONS and "_COLON" not in kinds else head
+    follows = context.previous.type in OPERAND_ENDS
+    if bad.type == "_EQUAL" and (compared.type in _CONDITIONS or context.open) and follows:
         if "solve" in context.statement[: context.statement.index(context.open[-1])] if context.open else ():
             return _equation(context)
         return syntax_error("= for ==", context.span(bad), fixes=[corrected(context.span(bad), "==")])
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
         return syntax_error("== for =", context.span(bad), fixes=[corrected(context.span(bad), "=")])
     near = {"_NEAR", "IS", "MEMBER", "COMPARISON"}
-    if (
-        bad.type in near
-        and any(token.type in near for token in context.statement)
-        and context.previous.type in OPERAND_ENDS
-    ):
+    if bad.type in near and kinds & near and follows:
         return syntax_error("chain", context.span(bad))
     return None
 
@@ -173,10 +167,6 @@ def _equation(context: ErrorContext) -> AgradError:
         unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
         fixes = [f"solve {left} == {right} for {unknown} from 1"]
     return syntax_error("equation", context.span(context.bad), fixes=fixes, instead=instead)
-
-
-def _has_colon(context: ErrorContext) -> bool:
-    return any(token.type == "_COLON" for token in context.statement)
 
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
@@ -306,13 +296,13 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
     operand = context.following if word is bad else bad
     fixes = [corrected(before, "")]
     if word == "var":
-        fixes = [corrected(Span(context.source, name.start_pos, word.end_pos), f"var {name} =")]
+        fixes = [corrected(context.across(name, word), f"var {name} =")]
     elif word == "grad" and bad.type == "NAME":
-        fixes = [corrected(Span(context.source, word.start_pos, bad.end_pos), f"{bad}.grad")]
+        fixes = [corrected(context.across(word, bad), f"{bad}.grad")]
     elif word == "load" and isinstance(operand, Token) and not _SCRIPT.fullmatch(operand):
-        fixes = [corrected(Span(context.source, word.start_pos, operand.end_pos), f"load_csv({operand})")]
+        fixes = [corrected(context.across(word, operand), f"load_csv({operand})")]
     elif word is not bad:  # such a word may be the name of a value, too
-        fixes.append(corrected(Span(context.source, word.start_pos, bad.end_pos), f"{word}*{bad}"))
+        fixes.append(corrected(context.across(word, bad), f"{word}*{bad}"))
     return syntax_error("command value", context.span(word), fixes=fixes, word=str(word))
 
 
@@ -322,10 +312,9 @@ def _product(context: ErrorContext) -> list[str]:
     if bad.type != "NAME" or bad not in FUNCTIONS or previous.type not in ("RPAR", "NAME", "NUMBER"):
         return []
     if context.next_type == "LPAR":
-        return [corrected(Span(context.source, previous.start_pos, bad.end_pos), f"{previous}*{bad}")]
+        return [corrected(context.across(previous, bad), f"{previous}*{bad}")]
     if context.next_type in ("NAME", "NUMBER") and isinstance(behind, Token):
-        place = Span(context.source, previous.start_pos, behind.end_pos)
-        return [corrected(place, f"{previous}*{bad}({behind})")]
+        return [corrected(context.across(previous, behind), f"{previous}*{bad}({behind})")]
     return []
 
 
@@ -344,7 +333,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
             return syntax_error("if without else", context.place)
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():
-        return syntax_error("string prefix", Span(context.source, previous.start_pos, bad.end_pos), name=str(previous))
+        return syntax_error("string prefix", context.across(previous, bad), name=str(previous))
     left, right = context.span(previous).text, context.span(bad).text
     between = []
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}
@@ -356,7 +345,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if listed:
         between.append(f"{left}, {right}")
     what = "an operator or a comma" if listed else "an operator"
-    place = Span(context.source, previous.start_pos, bad.end_pos)
+    place = context.across(previous, bad)
     if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
         fixes = [corrected(Span(context.source, *whole.span()), re.sub("[^0-9.]", "", whole[0]))]
         return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)

@@ -36,21 +36,21 @@ def test_a_script_can_be_a_program(environment, tmp_path, script):
     ("line", "expected"),
     thinned(
         [
-            ("agrad <&-", ("", 0)),
-            ("agrad run - <&-", ("", 0)),
+            ("agrad <&-", ("", 1)),
+            ("agrad run - <&-", ("", 1)),
             ("agrad eval 1 <&-", ("1\n", 0)),
-            ("agrad eval 1 >&-", ("", 0)),
-            ("agrad help >&-", ("", 0)),
+            ("agrad eval 1 >&-", ("", 1)),
+            ("agrad help >&-", ("", 1)),
             ("agrad eval q 2>&-", ("", 1)),
             ("agrad eval 1+ 2>&-", ("", 2)),
             ("agrad eval 1 --timeout 9 <&- 2>&-", ("1\n", 0)),
-            ("agrad <&- >&- 2>&-", ("", 0)),
+            ("agrad <&- >&- 2>&-", ("", 1)),
         ],
         3,
     ),
 )
 @pytest.mark.skipif(os.name == "nt", reason="they are for a Unix shell")
-def test_streams_that_are_closed_are_empty(environment, tmp_path, line, expected):
+def test_what_a_closed_stream_loses_is_an_error(environment, tmp_path, line, expected):
     (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
     (tmp_path / "agrad").chmod(0o755)
     env = environment | {"PATH": f"{tmp_path}:{environment['PATH']}"}

@@ -93,7 +93,7 @@ def test_a_pipe_loads_no_prompt(environment):
     command = [sys.executable, "-X", "importtime", "-m", "agrad.cli", "learn"]
     done = subprocess.run(command, input="", capture_output=True, text=True, env=environment, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "agrad.cli.lesson.teacher" in imported and not {"prompt_toolkit", "numpy"} & imported
+    assert "agrad.cli.main" in imported and not {"prompt_toolkit", "numpy"} & imported
 
 
 @pytest.mark.skipif(os.name == "nt", reason="LANG has no meaning there")

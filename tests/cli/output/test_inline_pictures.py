@@ -110,7 +110,7 @@ def test_set_plots_can_be_undone_and_names_what_there_is():
 
 
 def test_without_matplotlib_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(text, "find_spec", lambda name: None)
     monkeypatch.setattr(graphics, "cell_of_pictures", lambda chosen: pytest.fail("asked"))
     assert not text._shown_as_picture(LINE, 79, 20, "kitty")
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import each
+from rows import divided, each
 
 from agrad.cli.output.plot_canvas import LogScale, draw
 from agrad.grammar.results import Curve, Plot
@@ -123,16 +123,7 @@ def test_an_index_has_whole_ticks_only():
 
 @each(
     "values",
-    [
-        "[2]",
-        "[2, 2]",
-        "[1e300, -1e300]",
-        "[nan, nan]",
-        "[5e-324, 0]",
-        "[1e17, 1e17 + 16]",
-        "[1.3e308]",
-        "[-1.7e308, 1.7e308]",
-    ],
+    divided("[2]; [2, 2]; [1e300, -1e300]; [nan, nan]; [5e-324, 0]; [1e17, 1e17 + 16]; [1.3e308]; [-1.7e308, 1.7e308]"),
 )
 def test_any_values_can_be_drawn(values):
     assert len(picture(f"plot {values}")) == 10

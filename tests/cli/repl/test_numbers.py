@@ -4,8 +4,10 @@ import json
 import os
 import random
 import re
+from pathlib import Path
 
 import pytest
+from answers import answers
 from rows import each
 
 from agrad.cli import settings
@@ -18,44 +20,7 @@ from agrad.grammar.results import Shown
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 
-LINES = [
-    "x = {n}",
-    "var w{n} = {n}",
-    "x*{n}",
-    "var v = {n}; g = v*{n}",
-    "g = v*{n}",
-    "backward g",
-    "x + {n};",
-    "rand(2)*{n}",
-    "y = {n}; x + y; x*y",
-    "{n}; nowhere{n}; x",
-    "nowhere{n}",
-    "x = {n}; nowhere{n}",
-    "sin(((",
-    "# a comment {n}",
-    "",
-    "   ",
-    "for i in range(3):\n    x = x + i\n    x",
-    "if x > 3:\n    x = 1\nelse:\n    x = x + 1",
-    "a = {n}\nb = a + 1\n\na*b\n# pasted",
-    "a = {n}\nnowhere{n}\nb = 7",
-    "def f(t):\n    return t + {n}\nf(x)",
-    'load "{file}"',
-    "history",
-    "vars",
-    "undo",
-    "undo",
-    "undo 2",
-    "redo",
-    "redo",
-    "x",
-    "_ + 1",
-    "again",
-    "again {back}",
-    "again {first}..{back}",
-    "_{back}",
-    "x = _{back} + 1",
-]
+LINES = [*answers(Path(__file__).with_name("random_lines.txt")), "", "undo", "redo"]
 
 
 class Model:

@@ -1,13 +1,17 @@
 """Scripts of PyTorch that are pasted at the prompt, line by line, print what they print from a file."""
 
+from pathlib import Path
+
 import pytest
-from tutorials import SCRIPTS
+from transcript import sections
+
+SCRIPTS = sections(Path(__file__).parents[2] / "grammar" / "runtime" / "tutorials.txt")
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_prints_at_a_piped_prompt_what_torch_prints(name, agrad):
     script, printed = SCRIPTS[name]
-    assert agrad("repl", given=script) == (printed.lstrip("\n"), "", 0)
+    assert agrad("repl", given=script) == (printed, "", 0)
 
 
 @pytest.mark.parametrize("name", ["own_function", "train_and_test"])

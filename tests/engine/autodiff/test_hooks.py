@@ -1,7 +1,7 @@
 """Hooks, Functions of the user, saved values, gradcheck and detect_anomaly, as in PyTorch."""
 
 import pytest
-from refused import leaf, refuses
+from refused import leaf, refusals, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -25,10 +25,8 @@ def test_what_a_hook_returns_goes_on(value):
     y.register_hook(lambda g: g * 10)
     y.retain_grad()
     (y * y).sum().backward()
-    first = x.tolist()[0] if x.shape else x.item()
-    got = x.grad.tolist()[0] if x.shape else x.grad.item()
-    assert got == 2 * 10 * 4 * first
-    assert (y.grad.tolist()[0] if x.shape else y.grad.item()) == 10 * 4 * first
+    assert (x.grad / x).detach().numpy().tolist() == (0 * x + 80).tolist()
+    assert (y.grad / x).detach().numpy().tolist() == (0 * x + 40).tolist()
 
 
 def test_hooks_run_in_order_and_can_be_removed():
@@ -95,28 +93,9 @@ def test_a_replay_with_hooks_calls_them_each_time():
     assert seen == [3.0 * number**2 for number in range(400)]
 
 
-@each("action, kind, text", [
-        (lambda: ag.tensor(1.0).register_hook(print), "grad", "has no gradient to hook: it does not require grad"),
-        (lambda: leaf(1.0).register_hook(3), "type", "a hook is a function of the gradient, not the number 3"),
-        (lambda: hooked([1.0, 2.0], lambda g: 3.0), "shape", "the hook of a leaf returned shape (): its gradient has (2)"),
-        (lambda: hooked(1.0, lambda g: "a"), "type", "a number is needed here"),
-        (lambda: ag.compile(lambda x: traced(x), 2.0)(2.0), "type", "a function with a hook cannot be compiled"),
-        (lambda: ag.compile(lambda x: Cube.apply(x) * 2, 2.0)(2.0), "type", "a function with Cube.apply cannot be compiled"),
-        (lambda: autograd.Function.apply(leaf(1.0)), "type", "a Function needs a forward"),
-        (lambda: Half.apply(leaf(1.0)).backward(), "type", "a Function needs a backward"),
-        (lambda: Two.apply(leaf(1.0)), "type", "Two.forward returns one value, not a tuple"),
-        (lambda: Short.apply(leaf(1.0), 3).backward(), "arity", "Short.backward returns 1 gradient for 2 arguments"),
-        (lambda: Wide.apply(leaf(1.0)).backward(), "shape",
-         "Wide.backward returns a gradient of shape (2), and its argument has ()"),
-        (lambda: autograd.gradcheck(Wrong.apply, (leaf(2.0),)), "grad",
-         "gradcheck: the derivative by x is 8, and the difference is 12"),
-        (lambda: autograd.gradcheck(ag.sin, (ag.tensor(2.0),)), "grad", "at least one of the inputs must require grad"),
-        (lambda: anomalous(), "grad", "a gradient is inf or nan: div is nan"),
-    ])  # fmt: skip
-def test_a_mistake_is_named(action, kind, text):
-    error = refuses(action)
-    assert error.kind == kind
-    assert text in str(error)
+@each("call, kind, message", refusals("hooks and functions", globals()))
+def test_a_mistake_is_named(call, kind, message):
+    refuses(call, message, kind=kind)
 
 
 def hooked(value, hook):
@@ -137,85 +116,37 @@ def anomalous():
         (x / x).backward()
 
 
-class Cube(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x**2
+def kept(ctx, *saved):
+    """Save values; the last."""
+    ctx.save_for_backward(*saved)
+    return saved[-1]
 
 
-class Exp(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        result = ag.exp(x)
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, g):
-        (result,) = ctx.saved_tensors
-        return g * result
+def function(name, forward, backward=None):
+    """A Function of the user of this name."""
+    methods = {"forward": forward, "backward": backward} if backward else {"forward": forward}
+    return type(name, (autograd.Function,), {key: staticmethod(method) for key, method in methods.items()})
 
 
-class Scaled(autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor, y, mode="plain"):
-        ctx.factor = factor
-        ctx.save_for_backward(x, y)
-        return x * factor + y
-
-    @staticmethod
-    def backward(ctx, g):
-        needs = ctx.needs_input_grad
-        return g * ctx.factor if needs[0] else None, None, g if needs[2] else None, None
+def scaled(ctx, x, factor, y, mode="plain"):
+    ctx.factor = factor
+    ctx.save_for_backward(x, y)
+    return x * factor + y
 
 
-class Wrong(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        return g * 2 * ctx.saved_tensors[0] ** 2
+def scaled_back(ctx, g):
+    needs = ctx.needs_input_grad
+    return g * ctx.factor if needs[0] else None, None, g if needs[2] else None, None
 
 
-class Half(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-
-class Two(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x, x
-
-
-class Short(autograd.Function):
-    @staticmethod
-    def forward(ctx, x, n):
-        return x * n
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
-class Wide(autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, g):
-        return ag.ones(2)
+Cube = function("Cube", lambda ctx, x: kept(ctx, x) ** 3, lambda ctx, g: g * 3 * ctx.saved_tensors[0] ** 2)
+Exp = function("Exp", lambda ctx, x: kept(ctx, ag.exp(x)), lambda ctx, g: g * ctx.saved_tensors[0])
+Scaled = function("Scaled", scaled, scaled_back)
+Wrong = function("Wrong", lambda ctx, x: kept(ctx, x) ** 3, lambda ctx, g: g * 2 * ctx.saved_tensors[0] ** 2)
+Half = function("Half", lambda ctx, x: x * 2)
+Two = function("Two", lambda ctx, x: (x, x))
+Short = function("Short", lambda ctx, x, n: x * n, lambda ctx, g: g)
+Wide = function("Wide", lambda ctx, x: x * 2, lambda ctx, g: ag.ones(2))
 
 
 @each("function", [Cube, Exp])

@@ -187,3 +187,4 @@ def test_the_compiled_hessian_of_a_function_that_writes_entries(function):
     x = np.array([1.5, 2.0])
     expected = ag.hessian(function)(x)
     np.testing.assert_allclose(ag.compile(function, x).hessian(x), expected.numpy(), rtol=1e-12)
+    assert x.tolist() == [1.5, 2.0]

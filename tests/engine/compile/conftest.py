@@ -8,4 +8,4 @@ from agrad.engine.compile import specializations
 @pytest.fixture
 def soon(monkeypatch):
     """Specialisations become one function after few calls."""
-    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 2e3 * length)
+    monkeypatch.setattr(specializations.cost, "repaid_by_one_function", lambda length: 2e3 * length)

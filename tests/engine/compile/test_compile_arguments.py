@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from backends import USABLE
-from refused import refuses
+from refused import refusals, refuses
 from replays import same_bits
 from rows import each
 
@@ -210,24 +210,6 @@ def test_what_numpy_would_make_an_array_of_says_what_to_write():
         assert caught.value.fixes
 
 
-@each("call, kind, message", [
-        (lambda: ag.compile(line, X, p={}), "arity", "there are two examples of p"),
-        (lambda: ag.compile(line, {"a": X}, X, Y), "name", "slope"),
-        (lambda: ag.compile(lambda p: p["a"], {"a": "text"}), "type", "a number is needed here"),
-        (lambda: ag.compile(lambda p: p["a"], {"a": X}).value({"b": X}), "type", "p has other parts than the example"),
-        (lambda: ag.compile(lambda p: p["a"], {"a": X}).value({"a": X[:2]}), "shape", r"p\['a'\] has shape \(2\)"),
-        (lambda: ag.compile(lambda x: x, 1.0).value(1.0, y=2.0), "name", "there is no argument y"),
-        (lambda: ag.compile(lambda x, y: x * y, 1.0, 2.0).value(1.0, x=2.0), "arity", "takes 2 arguments, and was given 2"),
-        (lambda: ag.compile(lambda x, y: x * y, 1.0, 2.0).jvp(1.0, (1.0, 1.0)), "arity", "a tuple of 2 arguments"),
-        (lambda: ag.compile(lambda x, y: x * y, 1.0, 2.0).jvp((1.0, 2.0), 1.0), "arity", "each of 2 arguments needs a direction"),
-        (lambda: ag.compile(lambda x: x, X).jvp(X, 1.0), "shape", r"the direction by x has shape \(\)"),
-        (lambda: ag.compile(lambda x: x, X).vjp(X, X[:2]), "shape", r"u has shape \(2\), and the result \(3\)"),
-        (lambda: ag.compile(lambda x: (x, x), X).vjp(X, X), "type", "u has other parts than the result"),
-        (lambda: ag.compile(lambda x: (x, x), X).hvp(X, X), "shape", "2 results: a gradient needs one number"),
-        (lambda: ag.compile(lambda x: (x, "two"), X), "type", 'whose result is the text "two"'),
-        (lambda: ag.compile(lambda x: (x, x), 1.0, wrt=()).map([1.0], out=([], [])), "type", "no out for results"),
-    ])  # fmt: skip
+@each("call, kind, message", refusals("arguments of compiled functions", globals()))
 def test_mistakes_in_arguments_are_said(call, kind, message):
-    with pytest.raises((ag.AgradError, KeyError), match=message) as caught:
-        call()
-    assert isinstance(caught.value, KeyError) or caught.value.kind == kind
+    refuses(call, message, kind=kind)

@@ -1,43 +1,12 @@
 """A compiled function in several threads: a new specialisation is traced in one while the others compute."""
 
-import sys
-from threading import Barrier, Thread
-
 import numpy as np
 import pytest
 from backends import USABLE
+from parallel import in_threads
 from rows import each
 
 import agrad.engine as ag
-
-
-@pytest.fixture(autouse=True)
-def often():
-    """Let threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def in_threads(work, count=6):
-    """Run `work(number)` in so many threads that begin together, and raise what any of them raised."""
-    failures, barrier = [], Barrier(count)
-
-    def run(number):
-        barrier.wait()
-        try:
-            work(number)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def staged(n, x):
@@ -58,7 +27,7 @@ def test_a_new_specialisation_does_not_disturb_those_that_compute(backend):
             assert compiled.value(n, x) == x * x * n
             assert compiled.value_and_grad(n, x) == (x * x * n, (0.0, 2.0 * x * n))
 
-    in_threads(work)
+    in_threads(6, work)
     assert len(compiled._gradient.known) == 40  # each was traced once, in whichever thread came first
 
 
@@ -71,7 +40,7 @@ def test_more_specialisations_than_are_kept():
             n = float(i + 30 * number)
             assert compiled.value(n, 2.0) == 2.0 * n
 
-    in_threads(work, 4)
+    in_threads(4, work)
     assert len(compiled._value.known) < 100
 
 
@@ -89,7 +58,7 @@ def test_columns_and_hessians_are_those_of_their_own_rows():
             second = {2.0: 6 * x[0] * 2.0, -1.0: 2.0, -6.0: 0.0}[of]
             assert compiled.hessian(of, x[0])[1, 1] == second
 
-    in_threads(work, 4)
+    in_threads(4, work)
 
 
 def test_arrays_have_buffers_of_their_own():
@@ -104,4 +73,4 @@ def test_arrays_have_buffers_of_their_own():
         np.testing.assert_allclose(value, np.sum(np.exp(x * 2.0) * x + x), rtol=1e-12)
         np.testing.assert_allclose(slopes, np.exp(2 * x) * (1 + 2 * x) + 1, rtol=1e-12)
 
-    in_threads(work)
+    in_threads(6, work)

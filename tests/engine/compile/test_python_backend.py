@@ -2,23 +2,23 @@
 
 import math
 import random
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 import pytest
+from compiled import gradient_program
 from differences import eager, weights
-from random_programs import matrix_function, of_numbers, on_numbers
+from random_programs import matrix_function, on_numbers
 from refused import refuses
 from replays import same_bits
 from rows import each
 
 import agrad.engine as ag
-from agrad.engine.compile import python_backend
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Diverged
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import extract, gradient_program, trace
+from agrad.engine.program.trace import extract, trace
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308, -1e308, 30.0)
 
@@ -53,34 +53,45 @@ def total(results):
     return sum(terms, 0.0)
 
 
-@each("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}))  # two take a list: see below
-def test_every_function_is_bit_for_bit_the_same_at_its_samples(name):
-    entry = ag.FUNCTIONS[name]
+def at_samples(name):
+    """A function at its samples: what it gives of its operands that are no texts, and those."""
+    entry, together = ag.FUNCTIONS[name], name in ("concat", "stack")
     for sample in entry.samples:
         attrs = sample[-1] if isinstance(sample[-1], dict) else {}
         operands = sample[: len(sample) - bool(attrs)]
         texts = [x for x in operands if isinstance(x, str)]
 
         def f(*xs, attrs=attrs, texts=texts):
-            return total(entry.call(*texts, *xs, **attrs))
+            return entry.call(list(xs), **attrs) if together else entry.call(*texts, *xs, **attrs)
 
-        values = [ag.tensor(x).value for x in operands if not isinstance(x, str)]
-        expected = eager(f, values)
-        code = Compiled(optimised(gradient_program(f, values)))
-        for _ in range(3):  # the first time without buffers
-            same(code.call(*values), expected, sample)
-        same(code.careful(*values), expected, sample)
+        yield f, [ag.tensor(x).value for x in operands if not isinstance(x, str)]
 
 
-@each("name", ["concat", "stack"])
-def test_what_takes_a_list_is_the_same(name):
-    def f(x, y):
-        return ag.sum(ag.FUNCTIONS[name].call([x, y, x * y]) * 1.3)
+@each("name", sorted({*ag.FUNCTIONS} - {"detach"}))
+def test_every_function_is_bit_for_bit_the_same_at_its_samples_and_each_result_an_array_of_its_own(name):
+    """No other result, of this call or one before, no input, and no constant of the program."""
 
-    code = Compiled(optimised(gradient_program(f, ([1.0, 2.0], [3.0, 4.0]))))
-    values = np.array([0.3, 0.7]), np.array([-1.1, 2.0])
-    for _ in range(3):
-        same(code.call(*values), eager(f, values), name)
+    def first(result):
+        return result[0] if isinstance(result, tuple | list) else result
+
+    for f, values in at_samples(name):
+
+        def summed(*xs, f=f):
+            return total(f(*xs))
+
+        slopes, expected = gradient_program(summed, values), eager(summed, values)
+        for program in (trace(lambda *xs, f=f: first(f(*xs)), values), slopes):
+            code = Compiled(optimised(program))
+            taken = [x for x in (*values, *code.program.constants) if isinstance(x, np.ndarray)]
+            for _ in range(3):  # the first time without buffers
+                results = code.call(*values)
+                for found in results:
+                    if isinstance(found, np.ndarray):
+                        assert not any(np.shares_memory(found, other) for other in taken), values
+                        taken.append(found)
+                if program is slopes:
+                    same(results, expected, values)
+        same(code.careful(*values), expected, values)
 
 
 WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
@@ -102,26 +113,11 @@ def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
             same([value, *gradients], eager(f, values), text)
 
 
-@each("number", range(60), short=4)
-def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
-    f = of_numbers(number, 30)
-    compiled = ag.compile(f, 0.7, -1.3, backend="python")
-    for point in islice(product(EDGES, EDGES), number % 3, None, 3):
-        value, gradients = compiled.value_and_grad(*point)
-        expected = eager(f, point)
-        same([value], expected[:1], point)
-        for found, slope in zip(gradients, expected[1:], strict=True):
-            # A choice adds a 0 where eager adds nothing: that may turn a -0 into 0.
-            assert np.array_equal(
-                found, float(slope.value if isinstance(slope, ag.Tensor) else slope), equal_nan=True
-            ), point
-
-
 # The source
 
 
 def source(f, *examples):
-    return python_backend.source(optimised(trace(f, examples, ("x", "y")[: len(examples)])))
+    return Compiled(optimised(trace(f, examples, ("x", "y")[: len(examples)]))).source()
 
 
 def test_arithmetic_stands_in_the_source_and_functions_by_name():
@@ -202,30 +198,6 @@ def test_no_two_results_are_one_array():
     assert not np.shares_memory(*twice)
 
 
-@each("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}))
-def test_each_result_is_an_array_of_its_own(name):
-    """No other result, of this call or one before, no input, and no constant of the program."""
-    entry = ag.FUNCTIONS[name]
-    for sample in entry.samples:
-        attrs = sample[-1] if isinstance(sample[-1], dict) else {}
-        operands = sample[: len(sample) - bool(attrs)]
-        texts = [x for x in operands if isinstance(x, str)]
-        values = [ag.tensor(x).value for x in operands if not isinstance(x, str)]
-
-        def f(*xs, attrs=attrs, texts=texts):
-            result = entry.call(*texts, *xs, **attrs)
-            return result[0] if isinstance(result, tuple | list) else result
-
-        for program in (trace(f, values), gradient_program(lambda *xs, f=f: total(f(*xs)), values)):
-            code = Compiled(optimised(program))
-            taken = [x for x in (*values, *code.program.constants) if isinstance(x, np.ndarray)]
-            for _ in range(3):
-                for found in code.call(*values):
-                    if isinstance(found, np.ndarray):
-                        assert not any(np.shares_memory(found, other) for other in taken), sample
-                        taken.append(found)
-
-
 def test_two_calls_at_a_time_have_buffers_of_their_own():
     def f(x):
         return ag.sum(ag.exp(x * 2.0) * ag.sin(x * 3.0))
@@ -246,7 +218,7 @@ def test_buffers_are_used_again():
             x = x * 0.5 + 1.0
         return ag.sum(x)
 
-    text = python_backend.source(optimised(trace(f, (np.ones(4),))))
+    text = Compiled(optimised(trace(f, (np.ones(4),)))).source()
     assert "b0, = take()" in text
 
 

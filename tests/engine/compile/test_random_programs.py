@@ -83,7 +83,8 @@ def test_in_machine_code_each_step_of_value_and_gradients_is_that_of_eager(group
         if reason is not None:  # a rule may need what has none
             assert reason.removesuffix(" has no machine code") in ELSEWHERE.split(), str(f)
             continue
-        code, whole = backend.Native(steps, fast=False), ag.compile(f, *EXAMPLES, backend="llvm")
+        code, whole = backend.Native(steps), ag.compile(f, *EXAMPLES, backend="llvm")
+        code.fast = False
         for point in points(rng, 4):
             found = code.call(*point)
             made = [(step.op.name, step.operands, step.attrs) for step in program.steps]

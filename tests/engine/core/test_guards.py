@@ -1,24 +1,18 @@
 """Guards: a choice that comes out otherwise stops a replay before anything has changed; one that does not lets it by."""
 
-import gc
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
 from refused import leaf, refuses
 from replays import same_bits, state
-from rows import each, functions
+from rows import by_name, each, functions
+from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import chain
-
-
-@pytest.fixture(autouse=True)
-def _no_choices_of_other_tests():
-    before, current().guard = current().guard, None
-    yield
-    current().guard = before
 
 
 def refused(y, *seen):
@@ -51,21 +45,6 @@ def not_taken(x):
     return y * 3
 
 
-def under_no_grad(x):
-    with ag.no_grad():
-        if x * 2 > 3:
-            factor = 10.0
-        else:
-            factor = 1.0
-    return x * factor
-
-
-def of_no_grad(x):
-    with ag.no_grad():
-        large = x * 2 > 3
-    return x * 10 if large else x
-
-
 def summed(x):
     total = x * 0
     for k in range(int(x)):
@@ -73,59 +52,15 @@ def summed(x):
     return total
 
 
-def read_and_freed(x):
-    z = x * x
-    z.backward()
-    x.clear_grad()
-    return x * 2 if z > 3 else x * 7
-
-
 VECTOR = [1.0, 2.0, 3.0]
 
 
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("guards.txt")).items()}
 # A function, the data it is built at, data where its choices come out the same, and data where they do not.
-NUMBERS = {
-    "if": (lambda x: x * x if x > 0 else -x, 2.0, 5.0, -1.0),
-    "if of a value itself": (lambda x: x * x if x else x + 1, 2.0, 5.0, 0.0),
-    "while": (halved, 6.0, 5.0, 20.0),
-    "while with fewer turns": (halved, 6.0, 7.0, 1.5),
-    "for in range": (summed, 3.0, 3.5, 5.0),
-    "nested": (nested, 2.0, 3.0, 20.0),
-    "the outer of two": (nested, 2.0, 3.0, -1.0),
-    "a branch that was not taken": (not_taken, 2.0, 5.0, 200.0),
-    "and": (lambda x: x * 2 if x > 0 and x < 10 else x * 3, 2.0, 3.0, 11.0),
-    "sorted": (lambda x: sorted([x, x * x])[0] * 2, 2.0, 3.0, 0.5),
-    "max of Python": (lambda x: max([x, x * x]) * 2, 2.0, 3.0, 0.5),
-    "zeros": (lambda x: ag.sum(ag.zeros(ag.floor(x)) + x), 2.0, 2.5, 3.0),
-    "reshape": (lambda x: ag.sum((ag.ones(6) * x).reshape(ag.floor(x), -1)[0]), 2.0, 2.5, 3.0),
-    "tile": (lambda x: ag.sum(ag.tile([1.0, 2.0], ag.floor(x)) * x), 2.0, 2.5, 3.0),
-    "an axis": (lambda x: ag.sum(np.eye(2) * x, axis=ag.floor(x))[0], 0.5, 0.7, 1.5),
-    "an exponent": (lambda x: ag.sum(ag.matrix_power(np.eye(2) * x, ag.floor(x))), 2.0, 2.5, 3.0),
-    "an index": (lambda x: ag.tensor(VECTOR)[ag.floor(x)] * x, 1.0, 1.5, 2.0),
-}
+NUMBERS = by_name(TEXTS["numbers"], "x", globals())
 
 
-VECTORS = {
-    "an index": (lambda x: x[int(x[0])] * 2, [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
-    "an index of an operation": (lambda x: x[ag.argmax(x)] * 2, [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [9.0, 2.0, 3.0]),
-    "places": (lambda x: ag.sum(x[ag.argsort(x)[:2]]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [9.0, 2.0, 3.0]),
-    "a mask": (lambda x: ag.sum(x[x > 1.5]), [1.0, 2.0, 3.0], [0.5, 4.0, 2.0], [2.0, 2.0, 3.0]),
-    "the end of a slice": (lambda x: ag.sum(x[: int(x[0])]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
-    "a step": (lambda x: ag.sum(x[:: int(x[0])]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
-    "in": (lambda x: ag.sum(x) if 2 in x else ag.prod(x), [1.0, 2.0, 3.0], [1.0, 2.0, 4.0], [1.0, 5.0, 3.0]),
-    "a class": (
-        lambda x: ag.cross_entropy(x, ag.argmax(x)),
-        [1.0, 2.0, 3.0],
-        [1.0, 5.0, 6.0],
-        [9.0, 2.0, 3.0],
-    ),
-    "classes": (
-        lambda x: ag.cross_entropy(ag.stack([x, x * x]), ag.stack([ag.argmax(x), ag.argmin(x)])),
-        [1.0, 2.0, 3.0],
-        [1.0, 5.0, 6.0],
-        [9.0, 2.0, 3.0],
-    ),
-}
+VECTORS = by_name(TEXTS["vectors"], "x", globals())
 
 
 CASES = {**NUMBERS, **{f"{name} of a vector": case for name, case in VECTORS.items()}}
@@ -149,27 +84,6 @@ def test_a_guard_with_another_outcome_stops_a_replay(name):
     fresh = leaf(first)
     function(fresh).backward()
     assert same_bits(x.grad, fresh.grad)
-
-
-# What is known of a value without recording is only which leaves it came from: any change of these stops.
-UNRECORDED = {
-    "under no_grad": under_no_grad,
-    "of no_grad": of_no_grad,
-    "detached": lambda x: x * 2 if x.detach() > 1 else x * 3,
-    "detached later": lambda x: x * 2 if (x > 1).detach() else x * 3,
-    "of a freed graph": read_and_freed,
-}
-
-
-@each("name", UNRECORDED)
-def test_a_guard_on_a_value_without_recording_holds_until_its_leaf_changes(name):
-    x, other = leaf(2.0), leaf(1.0)
-    y = UNRECORDED[name](x) * other
-    other.set_(3.0)
-    y.forward()
-    assert same_bits(y, UNRECORDED[name](leaf(2.0)) * 3)
-    x.set_(-1.0)
-    refused(y, x, other)
 
 
 def test_a_guard_that_was_run_again_by_itself_still_stops():
@@ -196,21 +110,15 @@ def test_a_mask_that_is_not_referenced_is_computed_again_for_its_guard():
     refused(y, x)
 
 
-def test_a_guard_counts_for_what_is_built_after_it_only():
-    x = leaf(2.0)
+def test_a_guard_counts_for_what_is_built_after_it_only_also_on_other_leaves():
+    x, w = leaf(2.0), leaf(3.0)
     before = x * 10
-    after = x * 2 if x > 0 else x * 3
+    after, other = (x * 2, w * 2) if x > 0 else (x * 3, w * 3)
     x.set_(-1.0)
     before.forward()
     assert before.item() == -10
     refused(after, x, before)
-
-
-def test_a_guard_counts_for_all_that_is_built_after_it_also_on_other_leaves():
-    x, w = leaf(2.0), leaf(3.0)
-    y = w * 2 if x > 0 else w * 3
-    x.set_(-1.0)
-    refused(y, x, w)
+    refused(other, x, w)
 
 
 def test_a_written_leaf_forgets_the_guards_on_its_old_data():
@@ -319,19 +227,15 @@ def test_choices_about_older_values_are_kept_when_two_chains_are_joined():
     refused(y, x, w)
 
 
-def test_values_that_are_read_in_a_long_loop_keep_nothing():
-    gc.disable()
-    try:
-        x, references = leaf(1.0), []
-        for _ in range(300):
-            y = x * x
-            assert y.item() == 1
-            references.append(weakref.ref(y.node))
-        del y
-        assert not any(reference() is not None for reference in references)
-        assert current().guard.length == 1
-    finally:
-        gc.enable()
+def test_values_that_are_read_in_a_long_loop_keep_nothing(uncollected):
+    x, references = leaf(1.0), []
+    for _ in range(300):
+        y = x * x
+        assert y.item() == 1
+        references.append(weakref.ref(y.node))
+    del y
+    assert not any(reference() is not None for reference in references)
+    assert current().guard.length == 1
 
 
 # Memory
@@ -345,75 +249,45 @@ def built(x):
 
 
 @pytest.mark.long
-def test_twenty_thousand_choices_about_values_that_are_gone_keep_nothing():
-    gc.disable()
-    try:
-        references = []
-        for k in range(20_000):
-            y, reference = built(leaf(float(k % 7)))
-            y.backward()
-            if k % 1000 == 0:
-                references.append(reference)
-            assert current().guard is None or current().guard.length < 200
-        del y
-        for _ in range(130):  # as many choices again as are kept before they are looked through
-            built(leaf(1.0))
-        assert not any(reference() is not None for reference in references)
-    finally:
-        gc.enable()
-
-
-def test_a_long_loop_of_choices_about_one_leaf_that_is_written_each_time_keeps_nothing():
-    gc.disable()
-    try:
-        x, references = leaf(1.0), []
-        for k in range(2000):
-            y, reference = built(x)
-            y.backward(fresh=True)
+def test_twenty_thousand_choices_about_values_that_are_gone_keep_nothing(uncollected):
+    references = []
+    for k in range(20_000):
+        y, reference = built(leaf(float(k % 7)))
+        y.backward()
+        if k % 1000 == 0:
             references.append(reference)
-            with ag.no_grad():
-                x -= 0.0001 * k
-            assert current().guard is None
-        del y
-        assert sum(reference() is not None for reference in references) == 0
-    finally:
-        gc.enable()
+        assert current().guard is None or current().guard.length < 200
+    del y
+    for _ in range(130):  # as many choices again as are kept before they are looked through
+        built(leaf(1.0))
+    assert not any(reference() is not None for reference in references)
 
 
-def test_a_replay_leaves_no_cycle_behind():
-    gc.disable()
-    try:
-        x = leaf([1.0, 2.0])
-        y = ag.sum(x[x > 0] * x.detach()) if ag.sum(x) > 0 else ag.sum(x)
-        x.set_([2.0, 3.0])
-        y.forward()
-        reference = weakref.ref(y.node)
-        x.set_([1.0, 1.0])
-        del y
-        assert reference() is None
-    finally:
-        gc.enable()
+def test_a_long_loop_of_choices_about_one_leaf_that_is_written_each_time_keeps_nothing(uncollected):
+    x, references = leaf(1.0), []
+    for k in range(2000):
+        y, reference = built(x)
+        y.backward(fresh=True)
+        references.append(reference)
+        with ag.no_grad():
+            x -= 0.0001 * k
+        assert current().guard is None
+    del y
+    assert sum(reference() is not None for reference in references) == 0
 
 
-READS = functions(
-    "v",
-    """
-    v.item() > 0; float(v) > 0; int(v) > 0; bool(v > 0); v > 0 or False; v.data > 0; v.value > 0; v.numpy() > 0
-    v.tolist() > 0; operator.mod("%.1f", v) == "1.0"; complex(v).real > 0; math.isclose(v, 1.0); math.copysign(1, v) > 0
-    math.fsum([v, v]) > 0; bool(np.isclose(v, 1.0)); np.allclose(v, 1.0); np.array_equal(v, 1.0); assert_close(v)
-    np.float64(v) > 0; v in [1.0, 2.0]; v.item() in {1.0}; bool(v == 1.0); [1.0, 2.0].count(v) > 0; max(v, 0.5) is v
-    min(v, 0.5) is not v; sorted([v, 0.5])[1] is v; sorted([1, 2], key=lambda k: k * v)[0] == 1; bool(sum([v, v]) > 0)
-    len([0] * operator.index(v.detach())) > 0; len(range(int(v))) > 0; round(v).item() > 0; math.floor(v) > 0
-    math.ceil(v) > 0; math.trunc(v) > 0; (v.item() / 2 + 0.5).is_integer() and v.item() > 0
-    pickle.loads(pickle.dumps(v.detach())).item() > 0; copy.copy(v.detach()).item() > 0
-    copy.deepcopy(v.detach()).item() > 0; struct.pack(">d", v)[0] < 128; array.array("d", [v])[0] > 0
-    "-" not in json.dumps(v.tolist()); np.frombuffer(v.numpy().tobytes())[0] > 0; np.array(v.detach()) > 0
-    np.sort(np.array([v.detach().numpy(), 0.5]))[0] == 0.5; bool(np.any(v > 0))
-    int(ag.argmax(ag.stack([v, ag.tensor(0.5)]))) == 0; ag.tensor(v).item() > 0; ag.stack([v, v])[0].item() > 0
-    [*ag.stack([v, v])][1].item() > 0; bool(next(iter(ag.stack([v, v]))) > 0)
-""",
-    globals(),
-)
+def test_a_replay_leaves_no_cycle_behind(uncollected):
+    x = leaf([1.0, 2.0])
+    y = ag.sum(x[x > 0] * x.detach()) if ag.sum(x) > 0 else ag.sum(x)
+    x.set_([2.0, 3.0])
+    y.forward()
+    reference = weakref.ref(y.node)
+    x.set_([1.0, 1.0])
+    del y
+    assert reference() is None
+
+
+READS = functions("v", TEXTS["reads"], globals())
 
 
 def assert_close(v):

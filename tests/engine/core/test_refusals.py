@@ -40,13 +40,6 @@ def test_an_empty_array_is_an_array():
         assert ag.grad(ag.sum(g), x).shape == (0, 3)
 
 
-def test_numbers_of_numpy_are_numbers():
-    for number in (np.float64(2.5), np.float32(2.5), np.array(2.5), np.int64(2)):
-        assert ag.square(number) == float(number) ** 2
-        assert (ag.tensor([1.0, 2.0]) * number).tolist() == [float(number), 2 * float(number)]
-    assert ag.log(np.float64(-1)) != ag.log(np.float64(-1))
-
-
 def test_files_that_cannot_be_read(tmp_path):
     np.save(tmp_path / "a.npy", [[1.0, 2.0]])
     np.save(tmp_path / "complex.npy", [1j])
@@ -63,11 +56,6 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.csv").write_bytes("1,2\n3,é".encode("latin-1"))
     refuses(lambda: ag.load_csv(str(tmp_path / "latin.csv")), "is not UTF-8 text")
     refuses(lambda: ag.load_csv("a" * 5000), "there is no file")
-
-
-@each("given", [np.array([1j]), [1j], [[np.complex64(1)]], np.complex64(1), (1.0, np.complex128(1))])
-def test_complex_numbers_do_not_lose_their_imaginary_part(given):
-    refuses(lambda: ag.tensor(given), kind="type")
 
 
 def test_whole_numbers_too_large_for_a_float_are_infinite():

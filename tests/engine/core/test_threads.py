@@ -7,7 +7,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, Thread
+from threading import Event
 
 import numpy as np
 import pytest
@@ -54,25 +54,6 @@ def test_overlapping_no_grad_in_threads_shows_in_none_but_its_own(times):
         return current().recording
 
     assert in_threads(6, work) == [True] * 6
-
-
-def test_no_grad_in_one_thread_does_not_show_in_another():
-    inside, seen = Event(), Event()
-
-    def other():
-        with ag.no_grad():
-            inside.set()
-            seen.wait(100)
-
-    thread = Thread(target=other)
-    thread.start()
-    assert inside.wait(100)
-    x = ag.tensor(2.0, requires_grad=True)
-    assert (x * x).requires_grad
-    seen.set()
-    thread.join()
-    with ag.no_grad():
-        assert in_threads(1, lambda _: (x * x).requires_grad) == [True]
 
 
 def test_overlapping_no_grad_in_tasks():
@@ -248,17 +229,19 @@ WILD = np.array([np.inf, 1.0, 2.0])
 
 
 @each("backend", ["python", "auto"])
-def test_compiled_functions_of_arrays_do_not_warn_in_any_thread(backend):
+def test_compiled_functions_do_not_warn_in_any_thread(backend):
     functions = [
         ag.compile(lambda x, k=k: ag.sum((x * 0 + x) * (k + 1.0)) / ag.sum(x * 0), np.ones(3), backend=backend)
         for k in range(6)
     ]
+    columns = ag.compile(lambda x, y: x + 0 * y, 1.0, 1.0, backend=backend)
     expected = [f.value_and_grad(WILD) for f in functions]
+    columns.map(WILD, WILD)
 
     def work(number):
         for _ in range(300):
-            found = functions[number].value_and_grad(WILD)
-            assert repr(found) == repr(expected[number])
+            assert repr(functions[number].value_and_grad(WILD)) == repr(expected[number])
+            columns.map(WILD, WILD)
         return np.geterr()
 
     before = np.geterr()
@@ -266,18 +249,6 @@ def test_compiled_functions_of_arrays_do_not_warn_in_any_thread(backend):
         warnings.simplefilter("error")
         assert in_threads(6, work) == [before] * 6
     assert np.geterr() == before
-
-
-def test_columns_do_not_warn_in_any_thread():
-    f = ag.compile(lambda x, y: x + 0 * y, 1.0, 1.0, backend="python")
-    f.map(WILD, WILD)
-
-    def work(_):
-        return [f.map(WILD, WILD)[0].tolist() for _ in range(200)]
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        in_threads(4, work)
 
 
 def is_off():

@@ -60,16 +60,6 @@ def read_by_column(path):
 READERS = [read_by_load_csv, read_by_chunks, read_by_map, read_by_column]
 
 
-@pytest.fixture
-def file(tmp_path):
-    def write(text):
-        path = tmp_path / "a.csv"
-        path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return str(path)
-
-    return write
-
-
 @each("text", GOOD.values())
 @each("read", READERS)
 def test_all_read_the_same_numbers(file, read, text):

@@ -5,17 +5,12 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refused import leaf
 from rows import each
 
 import agrad.engine as ag
 from agrad.engine.inspect.compare import Comparison
 from agrad.engine.inspect.dump import FORMATS, dump
-
-
-def leaf(value, name):
-    made = ag.tensor(value, requires_grad=True)
-    made.name = name
-    return made
 
 
 def compared(first, second, **options):

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from refused import leaf
 from rows import each
 
 import agrad.engine as ag
@@ -14,17 +15,6 @@ from agrad.engine.core.graph import collect
 from agrad.engine.inspect.backward_trace import LIMIT, BackwardTrace
 from agrad.engine.inspect.dump import dump
 from agrad.engine.inspect.explain import explain
-
-
-def leaf(value, name=None):
-    x = ag.tensor(value, requires_grad=True)
-    x.name = name
-    return x
-
-
-def named(name, value):
-    value.name = name
-    return value
 
 
 def only(y, *wrt, **options):
@@ -79,18 +69,12 @@ def test_arrays_give_the_paths_that_numbers_give(seed):
     found = only(y, x, limit=100_000)
     x2 = leaf([x.item()])
     values = {x.node: x2}
-    for node in sorted((n for n in _behind(y) if n.op), key=lambda n: n.seq):
+    for node in sorted((n for n in collect([y.node]) if n.op), key=lambda n: n.seq):
         operands = [values.get(u, getattr(u, "value", u)) for u in node.inputs]
         values[node] = node.op.call(*operands, **(node.attrs or {}))
     other = only(values[y.node], x2, limit=100_000)
     got = sorted(float(number[0]) for number in contributions(other))
     assert got == pytest.approx(sorted(number for number in contributions(found) if number), rel=1e-12)
-
-
-def _behind(y):
-    from agrad.engine.core.graph import collect
-
-    return collect([y.node])
 
 
 def test_of_many_paths_all_are_counted_and_few_shown():
@@ -153,8 +137,8 @@ def test_an_array_behind_another_leaf_takes_no_factors_from_a_path():
     x, y, w = (ag.tensor(start, requires_grad=True) for start in (2.0, 3.0, [1.0, 2.0]))
     z = x**3 * y + (w * ag.tensor([3.0, 4.0])).sum() + (w * y).mean()
     found = explain(z).derivatives
-    for leaf, derivative in zip((x, y, w), found, strict=True):
-        alone = explain(z, [leaf]).derivatives[0]
+    for one, derivative in zip((x, y, w), found, strict=True):
+        alone = explain(z, [one]).derivatives[0]
         assert derivative.columns(10) == alone.columns(10)
     ((by_x,), by_y, _) = (derivative.paths for derivative in found)
     assert by_x.contribution == 36 and math.prod(step.local for step in by_x.head) == 36

@@ -1,6 +1,5 @@
 """What a graph holds and who keeps it; and that memory comes back at once, without a garbage collection."""
 
-import gc
 import sys
 import tracemalloc
 import weakref
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from refused import leaf
-from rows import each
+from rows import each, table
 from samples import function_of, samples
 
 import agrad.engine as ag
@@ -17,15 +16,6 @@ from agrad.engine.core.graph import collect
 from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.inspect.nodes import listed
 from agrad.grammar.session.session import Session
-
-
-@pytest.fixture
-def uncollected():
-    """No garbage collection: what is gone went by itself."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @contextmanager
@@ -40,109 +30,61 @@ def traced():
         tracemalloc.stop()
 
 
-class TestHeld:
-    def test_leaf_data_is_the_leafs_own_also_where_a_rule_reads_it(self):
-        a = leaf([1.0, 2.0, 3.0])
-        memory = held(a * a)
-        assert (memory.bytes, memory.arrays, memory.leaves, memory.nodes) == (0, 0, 24, 2)
-
-    def test_results_that_a_rule_reads_are_the_graphs(self):
-        a = leaf([1.0, 2.0, 3.0])
-        memory = held(ag.exp(ag.sin(a)))
-        assert (memory.bytes, memory.arrays) == (24, 1)  # exp reads its own result, sin only the leaf
-
-    def test_what_no_rule_reads_is_not_held(self):
-        a = leaf(np.ones(1000))
-        assert held((a + 1.0) * 2.0 + 3.0).bytes == 0
-
-    def test_an_array_counts_once_however_many_nodes_read_it(self):
-        a = leaf(np.ones(100))
-        b = ag.exp(a)
-        memory = held(b * b + ag.sin(b) + b**2)
-        assert memory.bytes == 100 * 8
-
-    def test_an_alias_made_by_detach_shares_its_buffer(self):
-        a = leaf(np.ones(100))
-        memory = held(a * a.detach())
-        assert (memory.bytes, memory.leaves) == (0, 800)
-        b = ag.exp(a)
-        memory = held(b * b.detach())  # the constant holds the result as well, and so it is not the graph's alone
-        assert (memory.bytes, memory.leaves) == (0, 1600)
-
-    def test_a_number_counts_8_bytes(self):
-        a = leaf(2.0)
-        memory = held(a * a + 3.0)
-        assert (memory.scalars, memory.bytes, memory.leaves) == (2, 16, 16)
-
-    def test_constants_are_told_with_the_leaves(self):
-        a = leaf([1.0, 2.0])
-        memory = held(a * np.array([3.0, 4.0]))
-        assert (memory.bytes, memory.leaves) == (0, 32)
-
-    def test_the_positions_of_an_index_count(self):
-        a = leaf(np.ones(100))
-        assert held(a[np.arange(50.0)]).bytes == 50 * 8
-
-    def test_a_graph_behind_a_vanishing_derivative_counts(self):
-        a = leaf([1.0, 2.0])
-        y = ag.sum(ag.exp(a))
-        first = ag.grad(y, a, create_graph=True)
-        assert held(first).bytes >= held(y).bytes
-
-    def test_what_is_freed_counts_nothing(self):
-        a = leaf([1.0, 2.0, 3.0])
-        b = ag.exp(a)
-        d, e = b.sum(), ag.sum(b * b)
-        assert held(e).bytes == 24 + 8
-        d.backward()
-        assert (held(d).bytes, held(d).arrays) == (0, 0)
-        assert held(e).bytes == 8  # b is gone, the sum is not
-
-    def test_a_leaf_by_itself(self):
-        memory = held(leaf([1.0, 2.0]))
-        assert (memory.bytes, memory.leaves, memory.nodes) == (0, 16, 1)
-
-    def test_a_node_does_as_well_as_its_handle(self):
-        y = leaf(2.0) * 3.0
-        assert held(y.node) == held(y)
-
-    @pytest.mark.long
-    def test_a_million_operations(self):
-        y = leaf(1.0)
-        for _ in range(1_000_000):
-            y = y + 1.0
-        memory = held(y)
-        assert (memory.bytes, memory.nodes) == (8_000_000, 1_000_001)
-        assert holders({"y": y}, y.node.inputs[0]) == ["y"]
+@each("f, facts", table("""
+a * a | {"bytes": 0, "arrays": 0, "leaves": 24, "nodes": 2}
+ag.exp(ag.sin(a)) | {"bytes": 24, "arrays": 1}
+# exp reads its own result, sin only the leaf; nobody what is below
+(a + 1.0) * 2.0 + 3.0 | {"bytes": 0}
+(lambda b: b * b + ag.sin(b) + b**2)(ag.exp(a)) | {"bytes": 24}
+a * a.detach() | {"bytes": 0, "leaves": 24}
+# the constant holds the result as well, and so it is not the graph's alone
+(lambda b: b * b.detach())(ag.exp(a)) | {"bytes": 0, "leaves": 48}
+(lambda s: s * s + 3.0)(leaf(2.0)) | {"scalars": 2, "bytes": 16, "leaves": 16}
+a * np.array([3.0, 4.0, 5.0]) | {"bytes": 0, "leaves": 48}
+a[np.arange(2.0)] | {"bytes": 16}
+a | {"bytes": 0, "leaves": 24, "nodes": 1}
+ag.grad(ag.sum(ag.exp(a)), a, create_graph=True) | {"bytes": 56}
+""", "a", globals()))  # fmt: skip
+def test_what_a_graph_holds(f, facts):
+    y = f(leaf([1.0, 2.0, 3.0]))
+    memory = held(y)
+    assert {name: getattr(memory, name) for name in facts} == facts
+    assert held(y.node) == memory
 
 
-class TestHolders:
-    def test_those_whose_graph_contains_the_node(self):
-        a, k = leaf(2.0), leaf(3.0)
-        b = a * a
-        c, d = b + 1.0, k * 2.0
-        names = {"a": a, "b": b, "c": c, "d": d, "n": 5.0, "pair": (d, c), "fn": c.grad_fn}
+def test_what_is_freed_counts_nothing():
+    b = ag.exp(leaf([1.0, 2.0, 3.0]))
+    d, e = b.sum(), ag.sum(b * b)
+    assert held(e).bytes == 24 + 8
+    d.backward()
+    assert (held(d).bytes, held(d).arrays) == (0, 0)
+    assert held(e).bytes == 8  # b is gone, the sum is not
+
+
+@pytest.mark.long
+def test_a_million_operations():
+    y = leaf(1.0)
+    for _ in range(1_000_000):
+        y = y + 1.0
+    memory = held(y)
+    assert (memory.bytes, memory.nodes) == (8_000_000, 1_000_001)
+    assert holders({"y": y}, y.node.inputs[0]) == ["y"]
+
+
+def test_holders_are_those_whose_graph_contains_the_node():
+    a, k = leaf(2.0), leaf(3.0)
+    b = a * a
+    c, d = b + 1.0, k * 2.0
+    names = {"a": a, "b": b, "c": c, "d": d, "n": 5.0, "pair": (d, c), "fn": c.grad_fn, "alias": b.detach()}
+    for freed in (False, True):
         assert holders(names, b.node) == ["b", "c", "pair", "fn"]
         assert holders(names, a.node) == ["a", "b", "c", "pair", "fn"]
         assert holders(names, k.node) == ["d", "pair"]
         assert holders({}, a.node) == []
-
-    def test_a_freed_graph_still_keeps_its_nodes(self):
-        a = leaf(2.0)
-        b = a * a
-        c = b + 1.0
-        c.backward()
-        assert holders({"c": c}, b.node) == ["c"]
-
-    def test_a_detached_alias_keeps_no_graph(self):
-        b = leaf([1.0, 2.0]) * 2.0
-        assert holders({"alias": b.detach()}, b.node) == []
-
-    def test_one_that_is_tied_to_a_vanishing_derivative(self):
-        a = leaf(2.0)
-        b = 3.0 * a
-        first = ag.grad(b, a, create_graph=True)
-        assert holders({"first": first}, b.node) == ["first"]
+        if not freed:
+            c.backward()  # a freed graph still keeps its nodes
+    tied = 3.0 * a
+    assert holders({"first": ag.grad(tied, a, create_graph=True)}, tied.node) == ["first"]  # to a derivative that is 0
 
 
 # Memory that comes back

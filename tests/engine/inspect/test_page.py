@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from browser import NODE
-from refused import refuses
+from refused import leaf, refuses
 from rows import each
 
 import agrad.engine as ag
@@ -14,12 +14,6 @@ from agrad.engine.inspect.dump import dump
 from agrad.grammar.session.session import Session
 
 pytest.importorskip("fast_sugiyama")
-
-
-def leaf(value, name):
-    made = ag.tensor(value, requires_grad=True)
-    made.name = name
-    return made
 
 
 def page_of(text, *names):

@@ -8,9 +8,9 @@ import xml.etree.ElementTree as Xml
 import zlib
 
 import pytest
+from refused import leaf
 from rows import each
 
-import agrad.engine as ag
 from agrad.engine.inspect.dump import dump
 from agrad.engine.inspect.pictures import Box, Line, Text, drawing
 from agrad.engine.inspect.pictures import in_latex as escape
@@ -28,12 +28,6 @@ def has_classes():
 
 
 TEXTS = ("50% & $x_1$ #{}", "a\\b ^ ~ <tag> | \"quoted\" 'it' `x`", "α × β ± ½ … 漢 \x07", "a  --  b")
-
-
-def leaf(value, name):
-    made = ag.tensor(value, requires_grad=True)
-    made.name = name
-    return made
 
 
 def sample():

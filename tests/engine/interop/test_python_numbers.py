@@ -13,11 +13,13 @@ import statistics
 import struct
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from refused import leaf, refuses
-from rows import each
+from rows import by_name, each
+from transcript import sections
 
 import agrad.engine as ag
 
@@ -78,21 +80,8 @@ def objects(s):
     return made
 
 
-KEPT = {
-    "x*o": (lambda x, o: x * o, 5.0),
-    "x@o": (lambda x, o: x @ o, 5.0),
-    "o**1": (lambda x, o: ag.pow(o, 1.0), 3.0),
-    "sin": (lambda x, o: ag.sin(o), math.cos(3) + 2 * math.cos(6)),
-    "where": (lambda x, o: ag.where(x > 1, o, x), 2.0),
-    "sum": (lambda x, o: ag.sum(o), 3.0),
-    "np.sum of a product": (lambda x, o: np.sum(x * o), 5.0),
-    "+=": (lambda x, o: (x * 1).__iadd__(o), 3.0),
-    "concat": (lambda x, o: ag.concat([o, x]), 3.0),
-    "stack": (lambda x, o: ag.stack(o), 3.0),
-    "einsum": (lambda x, o: ag.einsum("i,i->", x, o), 5.0),
-    "reshape": (lambda x, o: ag.reshape(o, (2, 1)), 3.0),
-    "maximum": (lambda x, o: ag.max(x, o), 3.0),
-}
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("python_numbers.txt")).items()}
+KEPT = by_name(TEXTS["kept"], "x, o", globals())
 
 
 @each("name", KEPT)
@@ -103,15 +92,7 @@ def test_an_array_of_tensors_is_stacked(name):
     assert s.grad.item() == pytest.approx(expected, rel=1e-14)
 
 
-REFUSED = {
-    "tensor": lambda x, o: ag.tensor(o),
-    "set_": lambda x, o: x.set_(o),
-    "o*x": lambda x, o: o * x,
-    "np.multiply": lambda x, o: np.multiply(x, o),
-    "np.dot": lambda x, o: np.dot(x, o),
-    "a seed": lambda x, o: (x * 1).backward(o),
-    "copy_": lambda x, o: (x * 1).detach().copy_(o),
-}
+REFUSED = by_name(TEXTS["refused"], "x, o", globals())
 
 
 @each("name", REFUSED)
@@ -129,6 +110,7 @@ NO_NUMBERS = {
     "bytes": np.array([b"1", b"2"]),
     "complex": np.array([1 + 2j, 1]),
     "complex objects": np.array([1 + 2j, 1], object),
+    "complex numbers in a list": [np.complex64(1), 1j],
     "a date": np.datetime64("2020-01-01"),
     "a masked entry in a list": [np.ma.masked, 1.0],
     "a masked entry in a tuple of lists": ([1.0, np.ma.masked], [1.0, 2.0]),
@@ -251,17 +233,7 @@ def test_a_scalar_is_not_iterable():
 
 
 # Of a Tensor, each gives what it gives of its number.
-OF_A_FLOAT = """
-    int(x) float(x) complex(x) bool(x) math.floor(x) math.ceil(x) math.trunc(x) math.sqrt(x) math.isnan(x) math.modf(x)
-    math.frexp(x) math.log(x,2) math.hypot(x,1) math.fsum([x,x]) x.is_integer() x.hex() x.as_integer_ratio()
-    f"{x:.3f}" f"{x:>10}" f"{x:,}" f"{x:%}" f"{x:+08.1e}" f"{x:g}" "%.2f"%x "%d"%x "{:.1f}".format(x)
-    x.__trunc__() bisect.bisect([1,2,3],x) struct.pack("d",x) array.array("d",[x]) np.float64(x) random.Random(1).gauss(0,x)
-    [1,2]+[x]==[1,2,x] x=="a" x!=None x==None (x=="a")is(False) statistics.fmean([x,x]) x<3 x>=3 x!=x sorted([3,x,1]) max(x,1)
-    min(x,1) max([1,x,3]) min([1,x,3]) sum([x,x,1]) sum([x],1) round(x) round(x,1) divmod(x,2) divmod(7,x) abs(-x) +x -x x//2
-    x%2 7//x 7%x x**2 2**x pow(x,2) math.prod([x,x,2]) functools.reduce(operator.mul,[x,x]) any([x,0]) all([x,0])
-    x.real x.imag x.conjugate() np.round(x,1) np.abs(x) np.sqrt(x) len([x,x]) (x,1)==(x,1) x+True x-Fraction(1,2)
-    statistics.median([x,1.0,3.0]) [*map(abs,[x])] heapq.nsmallest(1,[x,3.0])
-""".split()
+OF_A_FLOAT = TEXTS["of a float"].split()
 
 
 NAMES = {m.__name__: m for m in (array, bisect, functools, heapq, math, operator, random, statistics, struct)}
@@ -285,19 +257,11 @@ def test_a_tensor_is_used_as_its_number(use, number):
         assert type(found) is type(expected) or use[1] in "<>=!"
 
 
-def test_formats():
-    x = leaf(2.71828)
-    assert (f"{x:.3f}", f"{x:>8.2e}", f"{x}", f"{x * 2:.1f}") == ("2.718", "2.72e+00", str(x), "5.4")
-    refuses(lambda: f"{leaf([1.0, 2.0]):.3f}", "no format")
-
-
-def test_parts_of_a_number():
+def test_formats_and_parts():
     x = leaf([1.0, 2.0])
-    assert x.dtype == np.dtype(float)
-    assert x.real is x
-    assert x.conjugate() is x
-    assert x.imag.tolist() == [0, 0]
-    assert leaf(2.0).is_integer()
+    assert f"{x}" == str(x)
+    assert (x.dtype, x.real is x, x.conjugate() is x, x.imag.tolist()) == (np.dtype(float), True, True, [0, 0])
+    refuses(lambda: f"{leaf([1.0, 2.0]):.3f}", "no format")
 
 
 @each("data", [2.5, [1.0, -0.0], [[]]])

@@ -41,31 +41,20 @@ def refused(kind, action, *texts):
 
 
 def test_parameters_are_listed_with_their_names_in_order():
-    net = Net()
+    net, layer = Net(), nn.Linear(2, 2)
     assert [name for name, _ in net.named_parameters()] == ["shift", "fc.weight", "fc.bias"]
     assert [id(x) for x in net.parameters()] == [id(net.shift), id(net.fc.weight), id(net.fc.bias)]
     assert [name for name, _ in net.named_parameters(recurse=False)] == ["shift"]
     assert [name for name, _ in net.named_buffers()] == ["mean"]
     assert [name for name, _ in net.named_modules()] == ["", "fc"]
     assert list(net.children()) == [net.fc]
-
-
-def test_a_parameter_is_called_by_its_place_in_messages():
-    assert Net().fc.weight.name == "fc.weight"
-
-
-def test_a_module_that_is_used_twice_is_listed_once():
-    layer = nn.Linear(2, 2)
+    assert net.fc.weight.name == "fc.weight"  # in messages
     assert len(list(nn.Sequential(layer, nn.ReLU(), layer).parameters())) == 2
 
 
-def test_isinstance_tells_parameters_from_other_values():
-    assert isinstance(Net().shift, nn.Parameter)
+def test_a_parameter_is_told_from_other_values_and_stays_one_when_it_is_frozen():
     assert not isinstance(ag.tensor([1.0], requires_grad=True), nn.Parameter)
     assert not isinstance(3, nn.Parameter)
-
-
-def test_a_parameter_stays_one_when_it_is_frozen():
     net = Net().requires_grad_(False)
     assert isinstance(net.shift, nn.Parameter)
     assert not any(x.requires_grad for x in net.parameters())
@@ -80,24 +69,14 @@ def test_a_parameter_shares_the_data_of_a_tensor_and_copies_those_of_numpy():
     assert made.tolist() == [1, 1]
     source = ag.tensor([1.0, 2.0])
     shared = nn.Parameter(source)
+    again = nn.Parameter(shared)
     with ag.no_grad():
-        shared += 1
+        again += 1
     source *= 2
     assert (source.tolist(), shared.tolist()) == ([4, 6], [4, 6])
     ag.sum(shared * shared).backward()
     assert (shared.grad.tolist(), source.grad) == ([8, 12], None)
-
-
-def test_a_parameter_made_from_a_parameter_shares_its_data():
-    first = nn.Parameter(ag.tensor(2.0))
-    second = nn.Parameter(first)
-    with ag.no_grad():
-        second += 1
-    assert (first.item(), first.requires_grad, nn.Parameter(first, requires_grad=False).requires_grad) == (
-        3,
-        True,
-        False,
-    )
+    assert (shared.requires_grad, nn.Parameter(shared, requires_grad=False).requires_grad) == (True, False)
 
 
 def test_train_and_eval_reach_all_modules():
@@ -166,6 +145,8 @@ def test_a_module_that_is_not_initialised_says_so():
 
 
 def test_initial_values_have_the_distributions_of_pytorch():
+    weights = [ag.manual_seed(1) or nn.Linear(100, 400).weight.tolist() for _ in range(2)]
+    assert weights[0] == weights[1]
     ag.manual_seed(1)
     layer = nn.Linear(100, 400)
     for values in (layer.weight.numpy(), layer.bias.numpy()):
@@ -186,13 +167,6 @@ def test_initial_values_have_the_distributions_of_pytorch():
         assert fill(w) is w
         assert w.numpy().std() == pytest.approx(spread, rel=0.02)
     assert w.numpy().mean() == pytest.approx(5, rel=0.01)
-
-
-def test_the_same_seed_gives_the_same_modules():
-    ag.manual_seed(7)
-    first = nn.Linear(3, 4).weight.tolist()
-    ag.manual_seed(7)
-    assert nn.Linear(3, 4).weight.tolist() == first
 
 
 def test_a_failed_statement_restores_attributes_parameters_and_optimisers():
@@ -250,11 +224,7 @@ def test_an_optimiser_skips_what_has_no_gradient_and_returns_the_loss_of_a_closu
 
     assert opt.step(closure).item() == 2
     assert (a.tolist(), b.tolist()) == ([0], [1])
-
-
-def test_an_optimiser_is_printed_as_pytorch_prints_it():
-    made = repr(optim.SGD(Net().parameters(), lr=0.1))
-    assert made.splitlines()[:3] == ["SGD (", "Parameter Group 0", "    dampening: 0"]
+    assert repr(opt).splitlines()[:3] == ["SGD (", "Parameter Group 0", "    dampening: 0"]
 
 
 def test_modules_are_loaded_when_they_are_asked_for():
@@ -303,17 +273,9 @@ def test_the_options_of_cross_entropy(case, reduction):
         ignore_index=case.get("ignored", -100),
         label_smoothing=case.get("smoothing", 0.0),
     )
-    x = ag.tensor(X, requires_grad=True)
-    found = loss(x, ag.tensor(TARGET))
+    found = loss(ag.tensor(X), ag.tensor(TARGET))
     assert np.allclose(np.asarray(found.value), cross_entropy(X, TARGET, reduction, **case), rtol=1e-13)
-    ag.sum(found).backward()
-    for place in ((0, 0), (1, 2), (3, 1)):
-        ends = []
-        for away in (1e-6, -1e-6):
-            moved = X.copy()
-            moved[place] += away
-            ends.append(np.sum(cross_entropy(moved, TARGET, reduction, **case)))
-        assert abs(x.grad.value[place] - (ends[0] - ends[1]) / 2e-6) < 1e-8
+    assert ag.check(lambda x: ag.sum(loss(x, ag.tensor(TARGET))), X).ok
 
 
 def test_smoothing_and_weights_of_probabilities():
@@ -375,15 +337,9 @@ def differences(found, wanted, path=""):
 
 @each("name", torch_cases.CASES)
 def test_agrad_gives_the_numbers_of_torch(name):
-    assert differences(torch_cases.CASES[name](ag), NUMBERS[name]) == []
-
-
-def test_every_number_belongs_to_a_case():
     assert NUMBERS.keys() == torch_cases.CASES.keys()
-
-
-def test_a_difference_is_seen():
     assert differences([1.0, [2.0]], [1.0, [2.1]]) == ["[1][0]: 2.0 is not 2.1"]
+    assert differences(torch_cases.CASES[name](ag), NUMBERS[name]) == []
 
 
 @pytest.mark.long
@@ -397,63 +353,6 @@ def test_torch_gives_these_numbers():
             assert differences(function(torch), NUMBERS[name]) == [], name
     finally:
         torch.set_default_dtype(before)
-
-
-LOSSES = {
-    "a bowl": lambda w: ag.sum((w - 3) ** 2),
-    "a valley": lambda w: ag.sum(w**4 - w),
-}
-
-
-STARTS = [0.5, [1.0, -2.0, 0.25]]
-
-
-def steps(method, loss, start, count=25, **options):
-    """The values of a leaf after each of so many steps."""
-    w, path = ag.tensor(start, requires_grad=True), []
-    for _ in range(count):
-        w.grad = None
-        loss(w).backward()
-        step(method, [w], **options)
-        path.append(w.tolist())
-    return path
-
-
-def entry(path, position):
-    return [values if position is None else values[position] for values in path]
-
-
-def gradients(loss, value):
-    w = ag.tensor(value, requires_grad=True)
-    loss(w).backward()
-    return w.grad.item()
-
-
-@each("start", STARTS)
-@each("name", sorted(LOSSES))
-def test_adam_is_algorithm_1_of_kingma_and_ba(name, start):
-    loss = LOSSES[name]
-    path = steps("adam", loss, start, lr=0.05, beta1=0.8, beta2=0.99)
-    for position, begin in [(None, start)] if isinstance(start, float) else list(enumerate(start)):
-        x, m, v = begin, 0.0, 0.0
-        for count, reached in enumerate(entry(path, position), 1):
-            g = gradients(loss, x)
-            m, v = 0.8 * m + 0.2 * g, 0.99 * v + 0.01 * g * g
-            x -= 0.05 * (m / (1 - 0.8**count)) / (math.sqrt(v / (1 - 0.99**count)) + 1e-8)
-            assert reached == pytest.approx(x, rel=1e-12)
-
-
-@each("momentum", [0.0, 0.9])
-@each("start", STARTS)
-def test_sgd_with_momentum_sums_the_gradients_that_decay(start, momentum):
-    loss = LOSSES["a bowl"]
-    path = steps("sgd", loss, start, lr=0.05, momentum=momentum)
-    for position, begin in [(None, start)] if isinstance(start, float) else list(enumerate(start)):
-        x, v = begin, 0.0
-        for reached in entry(path, position):
-            v = momentum * v + gradients(loss, x)
-            x -= 0.05 * v
-            assert reached == pytest.approx(x, rel=1e-12)
 
 
 @each("options", [{"beta1": 1.0}, {"beta2": -0.1}, {"eps": 0.0}])

@@ -3,32 +3,16 @@
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
-import pytest
 from rows import each
+from samples import scipy_or_skipped
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS
 
-LANGUAGE = {
-    "elementary": """exp exp2 expm1 log log2 log10 log1p sqrt cbrt rsqrt square reciprocal abs sign pow hypot
-        sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinc deg2rad rad2deg
-        floor ceil round trunc fmod""",
-    "learning": """relu leaky_relu elu selu gelu silu softplus sigmoid logsigmoid softmax log_softmax logaddexp hardtanh
-        mse_loss l1_loss huber_loss cross_entropy binary_cross_entropy""",
-    "special": "erf erfc erfinv comb perm gcd lcm gamma lgamma digamma beta lbeta ndtr j0 j1 i0 i1 xlogy",
-    "selection": "where maximum minimum clip max min argmax argmin sort topk any all isnan isfinite",
-    "reductions": "sum mean prod var std norm cumsum cumprod logsumexp median",
-    "shapes": """reshape transpose permute flatten squeeze unsqueeze expand concat stack split flip roll repeat tile
-        diag diagonal tril triu outer""",
-    "linear algebra": """dot matmul inv det slogdet trace solve cholesky lstsq pinv eigh svd qr norm kron matrix_power
-        einsum""",
-    "creation": """tensor Variable zeros ones full eye arange linspace rand randn zeros_like ones_like manual_seed
-        load_csv load_npy""",
-    "graph": "detach clone",
-    "derivatives": "grad jacobian hessian jvp vjp hvp",
-}
+LANGUAGE = dict(line.split(": ") for line in Path(__file__).with_name("families.txt").read_text("utf-8").splitlines())
 NEEDS_FILE = {"load_csv", "load_npy"}
 NEEDS_GRAPH = {"custom", "depends", "scanned", "solved", "stop"}
 FAMILIES = {*LANGUAGE, "arithmetic", "comparison"}
@@ -89,12 +73,8 @@ def holds(example):
 
 @each("entry", [ag.FUNCTIONS[name] for name in NAMES if ag.FUNCTIONS[name].example])
 def test_every_example_holds(entry):
-    try:
+    with scipy_or_skipped():
         assert holds(entry.example)
-    except ag.AgradError as error:
-        if error.fixes != ['pip install "agrad[science]"']:
-            raise
-        pytest.skip("SciPy is not installed")
 
 
 @each("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
@@ -110,12 +90,8 @@ def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
         operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
         plain = [x if isinstance(x, float) else np.array(x, dtype=float) for x in operands]
         leaves = [ag.tensor(x, requires_grad=True) for x in operands]
-        try:
-            one = op.call(plain, **attrs) if op.variadic else op.call(*plain, **attrs)
-            two = op.call(leaves, **attrs) if op.variadic else op.call(*leaves, **attrs)
-        except ag.AgradError as error:
-            assert error.fixes == ['pip install "agrad[science]"']
-            pytest.skip("SciPy is not installed")
+        with scipy_or_skipped():
+            one, two = (op.call(xs, **attrs) if op.variadic else op.call(*xs, **attrs) for xs in (plain, leaves))
         np.testing.assert_array_equal(one, two.value)
         assert type(one) is float or one.dtype == np.float64
         assert isinstance(two, ag.Tensor)

@@ -15,15 +15,6 @@ TEXT = "speed m/s,t,name\n1.5,1,A\n2.5,2,B\n4,3,A\n"
 
 
 @pytest.fixture
-def file(tmp_path):
-    def write(data, name="a.csv"):
-        (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-        return str(tmp_path / name)
-
-    return write
-
-
-@pytest.fixture
 def table(file):
     return ag.load_csv(file(TEXT))
 

@@ -59,27 +59,16 @@ def check_rows(compiled, f, xs):
 
 @each("taken", WAYS.values())
 @everywhere
-def test_a_guard_on_a_number_that_was_taken_out_is_one_for_each_number(backend, taken):
-    def f(x):
-        return x if taken(x) > 0.25 else -x
-
-    compiled = ag.compile(f, 2.0, backend=backend)
-    for x in (3.0, -1.0, 2.0, -0.5, 3.0):
-        assert compiled.value(x) == eager(f, x)[0]
-        assert compiled.value_and_grad(x) == eager(f, x)
-    check_rows(compiled, f, [2.0, -1.0, 0.0, 2.0])
-
-
-@each("taken", WAYS.values())
-@everywhere
-def test_what_is_computed_with_such_a_number_is_that_of_each(backend, taken):
-    def f(x):
-        return x * taken(x)
-
-    compiled = ag.compile(f, 2.5, backend=backend)
-    for x in (2.7, 3.5, -0.0, -1.5):
-        assert compiled.value_and_grad(x) == eager(f, x)
-    check_rows(compiled, f, [2.0, 3.0, 2.0])
+def test_a_choice_by_a_number_that_was_taken_out_and_what_is_computed_with_it_are_those_of_each_number(backend, taken):
+    for f, example, points in (
+        (lambda x: x if taken(x) > 0.25 else -x, 2.0, (3.0, -1.0, 2.0, -0.5, 3.0, 0.0)),
+        (lambda x: x * taken(x), 2.5, (2.7, 3.5, -0.0, -1.5, 2.7)),
+    ):
+        compiled = ag.compile(f, example, backend=backend)
+        for x in points:
+            assert compiled.value(x) == eager(f, x)[0]
+            assert compiled.value_and_grad(x) == eager(f, x)
+        check_rows(compiled, f, [2.0, -1.0, 0.0, 3.0, 2.0])
 
 
 @everywhere

@@ -1,13 +1,12 @@
 """`check` in a session: what it prints, when it fails, and that it leaves no trace."""
 
 import pytest
+from rows import each
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
 from agrad.grammar.results import Checked
 from agrad.grammar.session.session import Session
 
-CORNERS = dict.fromkeys(("A[0, 0]", "A[0, 1]", "A[1, 0]", "A[1, 1]"), "ok")
 START = "var x = 3; var A = [[1, 2], [3, 4]]; k = 2; y = x**2; z = sin(y)*y"
 
 
@@ -25,107 +24,8 @@ def report(text, session=None):
     return result.report
 
 
-def error(text, session=None):
-    with pytest.raises(AgradError) as caught:
-        (session or session_of()).run(text)
-    return caught.value
-
-
 def entries(text, session=None):
     return {finding.entry: finding.verdict for finding in report(text, session).findings}
-
-
-@pytest.mark.parametrize(
-    ("text", "verdicts"),
-    [
-        ("check x**2*sin(x)", {"x": "ok"}),
-        ("check sum(A)*x wrt x", {"x": "ok"}),
-        ("check det(A)*x", {"x": "ok"} | CORNERS),
-        ("check det(A) wrt x", {"x": "ok"}),
-        ("check abs(x - 3)", {"x": "kink"}),
-        ("check floor(x)", {"x": "kink"}),
-        ("check (x - 3)**2 if x > 3 else 3 - x", {"x": "kink"}),
-        # what was computed before is computed again
-        ("check z", {"x": "ok"}),
-        ("check z*y + x", {"x": "ok"}),
-        ("check (z, x)[0]", {"x": "ok"}),
-        ("def f(t) = t*z\ncheck f(y)", {"x": "ok"}),
-        ("def f(t, s=z) = t*s\ncheck f(2)", {"x": "ok"}),
-        # what is a derivative already
-        ("check grad(z, x)", {"x": "ok"}),
-        ("check grad(sin)(x)", {"x": "ok"}),
-        ("check hessian(z, x)", {"x": "ok"}),
-        ("w = exp(x)*tanh(A[0, 0])\ncheck grad(w, x)*grad(grad(w, x), A)[0, 0]", {"x": "ok"} | CORNERS),
-        # from inside
-        ("def g(t):\n    var u = t\n    check u**3*x\ng(2)", {"x": "ok", "u": "ok"}),
-        ("no_grad: check x**2", {"x": "ok"}),
-        ("def f(t):\n    no_grad: s = t*2\n    return t*2\ncheck f(x)", {"x": "ok"}),
-        ("def f(t):\n    if t > 3: assert 0\n    return t\ncheck f(x)", {"x": "kink"}),
-        (
-            "manual_seed(1); check sum(A*rand(2, 2)) wrt A",
-            CORNERS,
-        ),
-    ],
-)
-def test_verdicts(text, verdicts):
-    assert entries(text) == verdicts
-
-
-def test_a_mismatch_is_shown_and_fails():
-    results = []
-    session = session_of()
-    with pytest.raises(AgradError) as caught:
-        session.run("check x*detach(x)", results.append)
-    assert results[0].text(session.settings).splitlines()[1].split() == ["x", "3", "6", "3", "0.5", "mismatch"]
-    assert caught.value.kind == "assert"
-    assert caught.value.message == "the derivative with respect to x does not match the differences"
-    assert caught.value.notes == ["detach and no_grad do not affect the differences"]
-    session.run("fails assert: check x*detach(x)")
-
-
-def test_several_mismatches_are_named():
-    message = "4 derivatives with respect to A[0, 0], A[0, 1], A[1, 0], A[1, 1] do not match the differences"
-    assert error("check sum(A*detach(A)) + x").message == message
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "message", "fix"),
-    [
-        ("check A", "shape", "check needs one number, not an array of shape (2, 2)", "check sum(A)"),
-        ('check "text"', "type", 'check needs one number, not the text "text"', None),
-        (
-            "check x wrt k",
-            "leaf",
-            "check varies leaves that require grad, and k is the number 2, which does not require grad",
-            "var k = …   makes a leaf",
-        ),
-        (
-            "check x wrt y",
-            "leaf",
-            "check varies leaves that require grad, and y was computed",
-            "name the leaves it was computed from, or leave out wrt",
-        ),
-        ("check k", "grad", "this does not depend on a leaf that requires grad", None),
-        ("check 3", "grad", "this does not depend on a leaf that requires grad", None),
-        (
-            "check sum(tensor([1, 2], requires_grad=True))",
-            "grad",
-            "this does not depend on a leaf that requires grad",
-            None,
-        ),
-        ("check x*nothing", "name", "nothing has no value", None),
-        ("check x wrt nothing", "name", "nothing has no value", None),
-        ("backward z; check z", "freed", "z cannot be differentiated: part of its graph was freed", None),
-        ("set x = 4; check z", "stale", None, None),
-        ("check check", "name", "check has no value", None),
-    ],
-)
-def test_what_cannot_be_checked(text, kind, message, fix):
-    problem = error(text)
-    assert problem.kind == kind
-    assert message is None or problem.message == message
-    assert fix is None or problem.fixes == [fix]
-    assert problem.labels
 
 
 def trace(session):
@@ -139,7 +39,7 @@ def trace(session):
     return state
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "check z*x",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from rows import each
 from session_state import assert_same, picture
 
-from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar.commands.plot.contour import Field, chosen, lines
 from agrad.grammar.results import Noted, Plot, Result
@@ -41,12 +41,6 @@ def run(text: str, session: Session) -> tuple[Plot, list[str]]:
     return plot, [note.note.message for note in notes if isinstance(note, Noted)]
 
 
-def refused(text: str, session: Session) -> AgradError:
-    with pytest.raises(AgradError) as caught:
-        session.run(text)
-    return caught.value
-
-
 def test_on_a_line_the_function_has_the_value_of_its_level(session: Session) -> None:
     plot, _ = run(f"contour bowl(x, y) {OVER} levels [0.5, 1, 2.5]", session)
     assert [(curve.name, curve.style) for curve in plot.curves] == [("0.5", "line"), ("1", "dots"), ("2.5", "dashes")]
@@ -66,7 +60,7 @@ def test_a_closed_line_is_one_line_and_ends_where_it_begins(session: Session) ->
     assert sum(map(math.isnan, curve.x)) == 1  # a hyperbola has two branches
 
 
-@pytest.mark.parametrize("rotation", [0.0, 0.3, 1.1])
+@each("rotation", [0.0, 0.3, 1.1])
 def test_a_plane_has_straight_lines(rotation: float) -> None:
     a, b = math.cos(rotation), math.sin(rotation)
     x, y = np.linspace(-1, 1, 7), np.linspace(-2, 2, 9)
@@ -138,51 +132,6 @@ def test_nothing_changes(session: Session) -> None:
     run("histogram v", session)
     assert_same(before, picture(session))
     assert session.names == names and len(session.steps) == steps
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "message"),
-    [
-        (
-            f"contour v {OVER}",
-            "shape",
-            "v is an array of shape (3): contour lines are those of one number at each point",
-        ),
-        (f"contour nowhere {OVER}", "name", "nowhere has no value"),
-        (
-            f"contour log(-1 - x**2) {OVER}",
-            "domain",
-            "log(-1 - x**2) has no finite value at all there: there is nothing to draw",
-        ),
-        ("contour x*y for x in 2..1, y in 0..1", "domain", "a range must increase, and 2..1 does not"),
-        (f"contour x*y {OVER} levels 0", "domain", "`levels` is a whole number from 1 to 20, or so many values, not 0"),
-        (f"contour x*y {OVER} path w v", "type", "a path is that of two numbers, and v is an array of shape (3)"),
-        ("histogram 3", "type", "3 is one number: a histogram counts the entries of an array"),
-        ("histogram [nan]", "domain", "histogram: there is no finite number to count"),
-        (
-            "histogram v bins 0.5",
-            "domain",
-            "`bins` is a whole number from 1 to 1000, or the ends of intervals, not 0.5",
-        ),
-        ("histogram v bins [1, 1]", "domain", "the ends of intervals must increase, and be finite"),
-    ],
-)
-def test_what_is_refused(session: Session, text: str, kind: str, message: str) -> None:
-    problem = refused(text, session)
-    assert (problem.kind, problem.message) == (kind, message)
-
-
-def test_why_there_is_no_line(session: Session) -> None:
-    assert run(f"contour 8 {OVER}", session)[1] == ["there is no point to draw: the value is 8 everywhere"]
-    why = "there is no point to draw: the values are from -2 to 2"
-    assert run(f"contour x*y {OVER} levels [100]", session)[1] == [why]
-
-
-def test_a_value_is_no_function_of_the_variables(session: Session) -> None:
-    session.run("var x = 3; z = x**2; n = z.item()")
-    told = "z is a value, computed before, and does not change with x"
-    assert run(f"contour z*y {OVER}", session)[1] == [told]
-    assert run(f"contour n*y {OVER}", session)[1] == run("contour z*a*b for a in 0..1, b in 0..1", session)[1] == []
 
 
 def bars(text: str, session: Session) -> list[list[float]]:

@@ -41,42 +41,7 @@ def test_a_function_of_numbers_keeps_its_arguments(session, tmp_path):
     assert "export function f(x, y) {" in (tmp_path / "f.js").read_text("utf-8")
 
 
-def test_the_graph_is_as_before(session):
-    session.run('export d to "d.c"; backward d; assert a.grad == 5 and v.grad[1] == 8')
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "message", "fixes"),
-    [
-        ("export d", "file", "export writes a file that ends in .c, .js, .py, .ag or .tex", ['export d to "d.c"']),
-        (
-            'export d to "d.rs"',
-            "file",
-            "export writes a file that ends in .c, .js, .py, .ag or .tex",
-            ['export d to "d.c"'],
-        ),
-        ('export p to "p.c"', "grad", "export: p is the number 3, with no graph and no gradient", None),
-        ('export c to "c.c"', "grad", "c depends on no leaf", None),
-        ('export v to "v.c" hessian', "shape", "the value has shape (2), and a Hessian is that of one number", None),
-        ('export v to "v.tex"', "shape", "the value has shape (2), and as a formula one number is exported", None),
-        ("export nosuch", "name", "nosuch has no value", None),
-        ('backward d; export d to "d.c"', "freed", None, None),
-    ],
-)
-def test_what_is_refused(session, tmp_path, text, kind, message, fixes):
-    with pytest.raises(AgradError) as caught:
-        session.run(text)
-    assert caught.value.kind == kind
-    assert message is None or caught.value.message == message
-    assert fixes is None or list(caught.value.fixes) == fixes
-    assert not list(tmp_path.iterdir())
-
-
 def test_files_may_be_switched_off(session):
     session.files = False
     with pytest.raises(AgradError, match="file"):
         session.run('export d to "d.c"')
-
-
-def test_export_is_a_name_elsewhere(session):
-    session.run("export = 3; hessian2 = export*2; assert hessian2 == 6")

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from answers import answers
+from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump import FORMATS
@@ -37,49 +39,10 @@ def told(text: str) -> str:
     return " | ".join(parts)
 
 
-COMMANDS = {
-    # forward
-    "forward d": "forward | d",
-    "forward d e": "forward | d | e",
-    "forward d, e.grad, w[0]": "forward | d | e.grad | w[0]",
-    "forward d with x=3": "forward | d | x: x=3",
-    "forward d e with x=3, y=[1, 2]": "forward | d | e | x: x=3 | y: y=[1, 2]",
-    "forward d with x = a*2 y = -1": "forward | d | x: x = a*2 | y: y = -1",
-    "forward with_ with with_=1": "forward | with_ | with_: with_=1",
-    "forward forward": "forward | forward",
-    # info
-    "info x": "info | x",
-    "info x y.grad, w[0, 1]": "info | x | y.grad | w[0, 1]",
-    "info info": "info | info",
-    # explain
-    "explain d": "explain | d",
-    "explain (a + b)*c": "explain | (a + b)*c",
-    "explain sum(a*b) wrt a b": "explain | sum(a*b) | a | b",
-    "explain d wrt a, b": "explain | d | a | b",
-    "explain wrt wrt wrt": "explain | wrt | wrt",
-    "explain -d": "explain | -d",
-    # backward
-    "backward d trace": "backward | d | trace",
-    "backward d retain trace seed [1, 2]": "backward | d | retain | trace | seed: [1, 2]",
-    "backward trace trace": "backward | trace | trace",
-    # graph
-    "graph d": "graph | d",
-    "graph d as json": "graph | d | as: 'json'",
-    "graph d as svg": "graph | d | as: 'svg'",
-    "graph d depth 3": "graph | d | depth: 3",
-    "graph d depth 0": "graph | d | depth: 0",
-    "graph d from a": "graph | d | from: a",
-    "graph d from a, b c": "graph | d | from: a, b c",
-    "graph d from w[0] depth 2": "graph | d | from: w[0] | depth: 2",
-    'graph d to "d.gv"': "graph | d | to: 'd.gv'",
-    'graph d to "d.gv" from a b depth 4 as dot': "graph | d | to: 'd.gv' | from: a b | depth: 4 | as: 'dot'",
-    "graph depth depth 1": "graph | depth | depth: 1",
-    "graph d from depth depth 1": "graph | d | from: depth | depth: 1",
-    "graph d as depth from a, to": "graph | d | as: 'depth' | from: a, to",
-}
+COMMANDS = answers(Path(__file__).with_name("graph_commands.txt"))
 
 
-@pytest.mark.parametrize("text", COMMANDS)
+@each("text", COMMANDS)
 def test_command(text: str) -> None:
     assert told(text) == COMMANDS[text]
 
@@ -114,8 +77,8 @@ grad {0}
 backward {0}"""
 
 
-@pytest.mark.parametrize("word", ["forward", "info", "time", "depth", "trace", "wrt", "to"])
-@pytest.mark.parametrize("form", NAMES.split("\n"))
+@each("word", ["forward", "info", "time", "depth", "trace", "wrt", "to"])
+@each("form", NAMES.split("\n"))
 def test_a_soft_word_is_a_name_elsewhere(form: str, word: str) -> None:
     statement = read(form.format(word))
     if isinstance(statement, s.Command):
@@ -123,7 +86,7 @@ def test_a_soft_word_is_a_name_elsewhere(form: str, word: str) -> None:
     assert not isinstance(statement, s.Time)
 
 
-@pytest.mark.parametrize("text", ["x = explain", "explain(x) + 1", "def explain(x) = x", "var explain = 1"])
+@each("text", ["x = explain", "explain(x) + 1", "def explain(x) = x", "var explain = 1"])
 def test_explain_is_no_name(text: str) -> None:
     if text.startswith("explain"):
         assert told(text) == "explain | (x) + 1"  # as after `backward`, an expression begins
@@ -145,7 +108,7 @@ TIMED = {
 }
 
 
-@pytest.mark.parametrize("text", TIMED)
+@each("text", TIMED)
 def test_time(text: str) -> None:
     statement = read(text)
     assert isinstance(statement, s.Time)
@@ -169,27 +132,12 @@ def test_what_is_timed_is_code_of_its_own() -> None:
     assert [do for do, _, _ in inner.instructions][-1] is Do.STORE
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("for i in x:\n  time: break", "break"),
-        ("while x:\n  time:\n    continue", "continue"),
-        ("def f(x):\n  time: return x", "return"),
-        ("def f(x):\n  time:\n    if x: return x", "return"),
-    ],
-)
-def test_nothing_leaves_what_is_timed(text: str, word: str) -> None:
-    with pytest.raises(AgradError, match=f"{word} cannot leave the body of `time:`") as caught:
-        compile_statement(read(text))
-    assert caught.value.kind == "syntax"
-
-
-@pytest.mark.parametrize("text", ["time:\n  for i in x: break", "time:\n  def f(x): return x"])
+@each("text", ["time:\n  for i in x: break", "time:\n  def f(x): return x"])
 def test_loops_and_functions_inside_what_is_timed_end_as_ever(text: str) -> None:
     assert compile_statement(read(text)).instructions[-1][0] is Do.TIME
 
 
-@pytest.mark.parametrize("word", sorted(words("forward info time")))
+@each("word", sorted(words("forward info time")))
 def test_a_soft_word_alone_reads_as_a_name(word: str) -> None:
     statement = read(word)
     assert isinstance(statement, s.Evaluate) and isinstance(statement.value, s.Name)
@@ -237,23 +185,6 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
     assert len({*map(tuple, shown.values())}) == 5
 
 
-@pytest.mark.parametrize(
-    "leaf", ["var x = 3", "var x = [3, 4]", "var x = k", "var x = 3 ± 0.1", "x = tensor(3, requires_grad=True)"]
-)
-@pytest.mark.parametrize("before", ["k = 2", "k = 2; p = k*k; q = [1, 2]*k"])
-def test_a_leaf_says_where_it_comes_from(leaf, before):
-    session, shown = Session(), []
-    session.run(
-        f"{before}\nif k:\n    {leaf}\ny = 2*x\ngraph y as json\ngraph y as dot", lambda result: shown.append(result)
-    )
-    graph, dot = (result.text(session.settings) for result in shown)
-    assert [node["where"] for node in json.loads(graph)["nodes"]] == ["line 3", "line 4"]
-    assert [line.partition("tooltip=")[2] for line in dot.splitlines() if "tooltip" in line] == [
-        '"line 3"];',
-        '"line 4"];',
-    ]
-
-
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
     assert f"[as {' | '.join(FORMATS)}]" in REGISTERED["graph"].usage
     assert {*ENDINGS.values()} <= {*FORMATS, *PICTURES}
@@ -283,40 +214,6 @@ def test_a_file_of_text_takes_any_form(drawn: Session, tmp_path: Path) -> None:
     assert (tmp_path / "d.txt").read_text("utf-8").startswith("digraph")
 
 
-@pytest.mark.parametrize(
-    ("form", "path", "message", "fixes"),
-    [
-        ("dot", "d.json", "d.json means json by its extension, and dot by `as`", ['to "d.json"', 'to "d.dot"']),
-        ("json", "d.MMD", "d.MMD means mermaid by its extension, and json by `as`", ['to "d.MMD"', 'to "d.json"']),
-        ("tree", "d.svg", "d.svg means svg by its extension, and tree by `as`", ['to "d.svg"']),
-    ],
-)
-def test_a_file_does_not_hold_another_form_than_its_ending_says(
-    drawn: Session, form: str, path: str, message: str, fixes: list[str]
-) -> None:
-    with pytest.raises(AgradError) as caught:
-        said(f'graph d as {form} to "{path}"', drawn)
-    assert (caught.value.kind, caught.value.message) == ("file", message)
-    assert caught.value.fixes == [f"graph d {fix}" for fix in fixes]
-    assert not Path(path).exists()
-
-
-@pytest.mark.parametrize(
-    ("form", "fixes"),
-    [
-        ("jsn", ["graph d as json"]),
-        ("picture", []),
-    ],
-)
-def test_an_unknown_form(drawn: Session, form: str, fixes: list[str]) -> None:
-    problem = error(f"graph d as {form}", drawn)
-    assert (
-        problem.message
-        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg, tikz, page or json"
-    )
-    assert (problem.kind, problem.fixes, labelled(problem)) == ("name", fixes, [form])
-
-
 @pytest.mark.parametrize("form", PICTURES)
 def test_a_form_that_only_a_file_can_hold(drawn: Session, tmp_path: Path, form: str) -> None:
     problem = error(f"graph d as {form}", drawn)
@@ -330,73 +227,10 @@ def test_a_form_that_only_a_file_can_hold(drawn: Session, tmp_path: Path, form: 
         assert path.read_bytes().startswith(start)
 
 
-@pytest.mark.parametrize("name", ["d.gif", "d", "d.py", ""])
-def test_an_unknown_ending(drawn: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    problem = error(f'graph d to "{name}"', drawn)
-    assert (problem.kind, labelled(problem)) == ("file", [f'"{name}"'])
-    assert problem.message.endswith(
-        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg .tikz .png .pdf .html"
-    )
-    assert problem.notes == [
-        "without one of these, say as text, tree, boxes, dot, mermaid, program, svg, tikz, page or json"
-    ]
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_that_cannot_be_written(drawn: Session, tmp_path: Path) -> None:
     problem = error(f'graph d to "{tmp_path}/no/d.dot"', drawn)
     assert (problem.kind, problem.message.split(": ")[1]) == ("file", f"there is no folder {tmp_path}/no")
     said(f'fails file: graph d to "{tmp_path}"', drawn)
-
-
-@pytest.mark.parametrize(
-    ("text", "word"), [("graph f", "f"), ("graph d from f", "f"), ("forward f", "f"), ("explain d wrt f", "f")]
-)
-def test_a_plain_number_has_no_graph(drawn: Session, text: str, word: str) -> None:
-    problem = error(text, drawn)
-    assert (problem.kind, labelled(problem)) == ("grad", [word])
-    assert "f is the number 2, with no graph and no gradient" in problem.message
-
-
-@pytest.mark.parametrize("text", ["forward d with b=3", "set b = 3"])
-def test_only_leaves_are_given_new_data(drawn: Session, text: str) -> None:
-    problem = error(text, drawn)
-    assert problem.message == f"{text.split()[0]} writes into a leaf, and b was computed"
-    assert (problem.kind, problem.fixes) == ("leaf", ["b = …   binds a new value"])
-    assert labelled(problem) == ["b=3" if "with" in text else "b"]
-
-
-def test_forward_with_an_unknown_name_or_another_shape_changes_nothing(drawn: Session) -> None:
-    assert error("forward d with a=5, q=1", drawn).kind == "name"
-    assert error("forward d with a=5, c=[1, 2]", drawn).kind == "shape"
-    assert said("a", drawn) == ["3"]
-
-
-def test_forward_computes_again_what_backward_then_reads(drawn: Session) -> None:
-    assert said("forward d with a=5; print d; backward d; grad a c", drawn) == ["50", "a.grad = 20", "c.grad = 25"]
-
-
-def test_forward_after_set(drawn: Session) -> None:
-    assert said("set a = 4; set c = 1; forward d b; print d, b", drawn) == ["16 16"]
-
-
-def test_info_tells_of_each_name(drawn: Session) -> None:
-    assert len(said("info a b f", drawn)) == 3
-
-
-def test_explain_tells_of_the_leaves_asked_for(drawn: Session) -> None:
-    (both,), (one,) = said("explain d", drawn), said("explain d wrt c", drawn)
-    assert "d(d)/d(a)" in both and "d(d)/d(c)" in both
-    assert "d(d)/d(a)" not in one and "d(d)/d(c)" in one
-    assert said("explain a*b", drawn)
-
-
-def test_a_traced_backward_shows_the_walk_and_does_what_another_does(drawn: Session) -> None:
-    (shown,) = said("backward d trace", drawn)
-    assert "Mul" in shown and "a.grad" in shown
-    assert said("grad a c", drawn) == ["a.grad = 12", "c.grad = 9"]
-    assert error("backward d trace", drawn).kind == "freed"
 
 
 def test_time_runs_its_body(drawn: Session) -> None:

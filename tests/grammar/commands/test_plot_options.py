@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agrad.engine.errors import AgradError
-from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Plot, Result
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
@@ -83,12 +82,6 @@ def test_what_is_not_above_0_leaves_a_gap(session: Session) -> None:
     assert notes == []
 
 
-def test_points_that_have_no_place_are_told(session: Session) -> None:
-    assert run("plot x, y log logy", session)[1] == ["1 point is not drawn: a logarithmic axis begins above 0"]
-    assert run("plot [-1, 0] logy", session)[1] == ["there is no point to draw: no one is above 0"]
-    assert run("plot x logy", session)[1] == []
-
-
 @pytest.mark.parametrize(
     ("option", "curves", "right"),
     [
@@ -116,52 +109,6 @@ def test_title_and_labels(session: Session) -> None:
     assert (plot.title, plot.axis, plot.label) == ("A curve", "time (s)", "way (m)")
     plot, _ = run("plot x labels 'step'", session)
     assert (plot.title, plot.axis, plot.label) == ("", "step", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "message", "fixes"),
-    [
-        (
-            "plot t for t in -1..10 log",
-            "domain",
-            "a logarithmic axis begins above 0, and -1..10 does not",
-            ["0.01..10"],
-        ),
-        ("plot t for t in -2..-1 log", "domain", "a logarithmic axis begins above 0, and -2..-1 does not", []),
-        (
-            "plot -t for t in 0..1 logy",
-            "domain",
-            "-t is not above 0 anywhere from 0 to 1: logarithmic values are",
-            ["leave out logy"],
-        ),
-        (
-            "plot x log",
-            "domain",
-            "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic",
-            ["plot x logy"],
-        ),
-        ("plot x twin", "type", "plot: twin is for functions over a range", ["plot f(x) for x in -2..2 twin"]),
-        ("plot f(t) for t in 0..1 value twin", "arity", "plot: value and twin exclude each other", ["leave out twin"]),
-        (
-            "plot f(t), t for t in 0..1 twin",
-            "arity",
-            "plot: two axes are for one function and its derivative",
-            ["leave out twin"],
-        ),
-    ],
-)
-def test_what_the_options_refuse(session: Session, text: str, kind: str, message: str, fixes: list[str]) -> None:
-    with pytest.raises(AgradError) as caught:
-        session.run(text)
-    assert (caught.value.kind, caught.value.message, caught.value.fixes) == (kind, message, fixes)
-
-
-@pytest.mark.parametrize("text", ["plot x log log", "contour p*q for p in 0..1, q in 0..1 levels 2 levels 3"])
-def test_an_option_is_given_once(text: str) -> None:
-    with pytest.raises(AgradError) as caught:
-        parse(Source("session", text))
-    assert next(label.origin.text for label in caught.value.labels if isinstance(label.origin, Span)) in text
-    assert caught.value.kind == "syntax"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, words
@@ -84,7 +84,7 @@ def typed(made: Command) -> str:
     return f"{made.word} {operands.strip()}".strip().replace(" :", ":")
 
 
-@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+@each("made", COMMANDS.values())
 def test_the_language_knows_every_command(made: Command) -> None:
     assert made.word in RESERVED | SOFT
     assert keywords.SHAPES[made.word]
@@ -104,7 +104,7 @@ def test_every_command_of_the_language_is_in_the_table() -> None:
     assert COMMANDS.keys() | statements == keywords.COMMANDS | keywords.SOFT
 
 
-@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+@each("made", COMMANDS.values())
 def test_the_options_are_those_of_the_grammar(made: Command) -> None:
     """Each is offered behind the operands, and read there; none else is known to the lexer."""
     session = Session()
@@ -123,7 +123,7 @@ def test_the_options_are_those_of_the_grammar(made: Command) -> None:
         assert len(behind) > alone, word
 
 
-@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+@each("made", COMMANDS.values())
 def test_what_a_command_says_that_it_changes(made: Command) -> None:
     """What changes nothing leaves nothing for `undo`; the rest does, or takes something back."""
     session = Session()
@@ -147,7 +147,7 @@ def test_what_a_command_says_that_it_changes(made: Command) -> None:
         assert (len(session.steps) == before) == (made.changes == "nothing")
 
 
-@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+@each("made", COMMANDS.values())
 def test_whether_a_command_is_logged(made: Command) -> None:
     session = Session()
     session.record.on, session.steps.depth = True, 10

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from rows import each
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.commands import COMMANDS
@@ -41,7 +42,7 @@ def test_the_last_statement_fails_with_the_kind_and_the_way_on_works(name, monke
         session.run(statement)
 
 
-@pytest.mark.parametrize("name", TRIED)
+@each("name", TRIED)
 def test_help_on_a_kind_shows_its_program(name):
     text = help_on(name, COMMANDS)
     assert all(statement in text for statement in (*TRIED[name].program, *TRIED[name].fix))

@@ -2,15 +2,15 @@
 
 import re
 
-import pytest
+from rows import each
 
 from agrad.engine.text import fit
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.help import TOPICS, fitted, help_on, overview
 
 
-@pytest.mark.parametrize("width", [30, 40, 60])
-@pytest.mark.parametrize("word", ["", *TOPICS])
+@each("width", [30, 40, 60])
+@each("word", ["", *TOPICS])
 def test_a_page_has_the_same_words_in_a_narrow_terminal(word: str, width: int) -> None:
     page = help_on(word, COMMANDS) if word else overview(COMMANDS)
     narrow = fitted(page, width)

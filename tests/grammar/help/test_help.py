@@ -5,6 +5,7 @@ import re
 from typing import get_args
 
 import pytest
+from rows import each
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
@@ -20,7 +21,7 @@ def text_on(word):
     return help_on(word, COMMANDS)
 
 
-@pytest.mark.parametrize("entry", FUNCTIONS.values(), ids=lambda entry: entry.name)
+@each("entry", FUNCTIONS.values())
 def test_help_on_a_function(entry):
     lines = help_on(entry.name, {}).partition("\n\n")[0].splitlines()  # behind that, a statement of this name
     assert lines[:2] == [entry.signature.usage, f"  {entry.doc}"]
@@ -50,8 +51,8 @@ def test_the_g_of_a_derivative_is_explained():
     assert "(g:" not in text_on("sin")
 
 
-@pytest.mark.parametrize(
-    ("word", "first"),
+@each(
+    "word, first",
     [
         ("backward", "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]   backward d as pytorch"),
         ("**", "pow(x, y)"),
@@ -65,8 +66,8 @@ def test_help_on_other_words(word, first):
     assert text_on(word).splitlines()[0] == first
 
 
-@pytest.mark.parametrize(
-    ("word", "lines"),
+@each(
+    "word, lines",
     [
         ("~=", ["x ~= y   x ~= y +- 0.1", "  Equal to 1e-9 relative, or to a tolerance."]),
         ("and", ["x and y", "  x if that is 0, else y."]),
@@ -85,7 +86,7 @@ def test_help_on_not_is_on_the_operator():
     assert "not x\n  1 where x is 0." in text_on("not")
 
 
-@pytest.mark.parametrize("word", ["torch.sin", "x.sin"])
+@each("word", ["torch.sin", "x.sin"])
 def test_help_on_a_function_behind_a_point(word):
     assert text_on(word) == text_on("sin")
 
@@ -116,10 +117,7 @@ def test_a_word_that_is_a_command_a_function_and_a_kind_of_error_gets_all():
     ]
 
 
-@pytest.mark.parametrize(
-    ("word", "fixes"),
-    [("sine", ["help sin", "help sinc", "help sinh"]), ("kink", ["help kinks"]), ("qwertz", ["help"])],
-)
+@each("word, fixes", [("sine", ["help sin", "help sinc", "help sinh"]), ("kink", ["help kinks"]), ("qwertz", ["help"])])
 def test_an_unknown_word(word, fixes):
     with pytest.raises(AgradError, match=f"there is no help on {word}") as caught:
         text_on(word)
@@ -199,7 +197,7 @@ def test_a_kink_is_shown_with_its_functions(kink):
         assert (f"  kink: {kink.at}: " in help_on(name, {})) == (kink in entry.kinks)
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.told)
+@each("domain", DOMAINS)
 def test_a_domain_ends_where_it_is_said_to(domain):
     session = Session()
     assert math.isfinite(float(session.evaluate(domain.inside)))
@@ -214,7 +212,7 @@ def test_a_domain_ends_where_it_is_said_to(domain):
             assert f"  domain: {domain.told}" in help_on(name, {}).splitlines()
 
 
-@pytest.mark.parametrize("word", TOPICS)
+@each("word", TOPICS)
 def test_the_topics_in_a_session(word):
     shown = []
     session = Session()
@@ -222,8 +220,8 @@ def test_the_topics_in_a_session(word):
     assert [result.text(session.settings) for result in shown] == [help_on(word, COMMANDS)]
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("word", [None, *TOPICS, "step", "graph", "backward", "huber_loss"])
+@each("width", [60, 80, 120])
+@each("word", [None, *TOPICS, "step", "graph", "backward", "huber_loss"])
 def test_help_fits_the_terminal(width, word):
     whole = overview(COMMANDS) if word is None else help_on(word, COMMANDS)
     text = fit(whole, width)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from installed import TOOLS
+from rows import each
 
 from agrad.cli.commands import help as command
 from agrad.cli.main import root
@@ -74,18 +75,15 @@ def test_every_word_has_help():
     assert sorted(word for word in words() if not answered(word)) == []
 
 
-@pytest.mark.parametrize(
-    "word",
-    "leaf gradient autograd retain_graph ans args numbers jit device Linear fresh create_graph seed".split(),
-)
+@each("word", "leaf gradient autograd retain_graph ans args numbers jit device Linear fresh create_graph seed".split())
 def test_a_session_has_help_on_it(word):
     shown = []
     Session().run(f"help {word}", shown.append)
     assert word in shown[0].text(Session().settings)
 
 
-@pytest.mark.parametrize(
-    ("word", "text"),
+@each(
+    "word, text",
     [
         ("arccos", "arccos\n  Another name of acos: help acos"),
         ("break", help_on("for", COMMANDS)),
@@ -112,8 +110,8 @@ def test_no_word_of_the_glossary_is_that_of_a_function_or_command():
     assert GLOSSARY.keys() & (FUNCTIONS.keys() | COMMANDS.keys()) == set()
 
 
-@pytest.mark.parametrize(
-    ("word", "fixes"),
+@each(
+    "word, fixes",
     [("Leibniz", ["help"]), ("variance", ["help Variable", "help var", "help std"]), ("nosuchword", ["help"])],
 )
 def test_a_word_without_help_leads_to_what_has_it_in_its_help(word, fixes):

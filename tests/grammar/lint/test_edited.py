@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import each
 from test_lint import RIGHT, WRONG
 
 from agrad.grammar.diagnostics import Source
@@ -120,6 +121,6 @@ def test_a_file_that_is_loaded_may_change(tmp_path):
     assert [problem.kind for problem in script.problems('load "b.ag"\nprint w\n')] == ["name"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# only this", "  x = 1\ny = 2\n", "\ufeffx = 1\nprint y"])
+@each("text", ["", "\n", "# only this", "  x = 1\ny = 2\n", "\ufeffx = 1\nprint y"])
 def test_the_smallest_scripts(text):
     agrees(EditedScript("a.ag", NAMES), "a.ag", text)

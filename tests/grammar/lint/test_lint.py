@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from answers import answers
+from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
@@ -12,103 +14,9 @@ from agrad.grammar.session.session import Session
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.ag"))
 
 # A script in which each place marked with ‸ is wrong, and the kinds of these errors.
-WRONG = [
-    ("y = ‸sni(2)", "name"),
-    ("x = 2\ny = x + ‸q", "name"),
-    ("‸x + 1\nx = 2", "name"),
-    ("x = 1\ndel x\n‸x", "name"),
-    ("‸q + ‸r", "name name"),
-    ("def f(x) = x + ‸q\ndef g(x):\n    return ‸r", "name name"),
-    ("def f(x=‸q) = x", "name"),
-    ("for i in ‸q: i", "name"),
-    ("if 0: print ‸q\nelse: print ‸r", "name name"),
-    ("while ‸q: pass", "name"),
-    ('print f"{‸q:.3f}"', "name"),
-    ("x = 2\nx[‸q] = ‸r", "name name"),
-    ("‸q[0] = 1", "name"),
-    ("‸q += 1", "name"),
-    ("x, y = ‸q", "name"),
-    ("no_grad: ‸q", "name"),
-    ("time: ‸q", "name"),
-    ("assert ‸q, ‸r", "name name"),
-    ("y = 1 if 1 else ‸q", "name"),
-    ("y = 0 and ‸q", "name"),
-    ("y = 1 < 2 < ‸q", "name"),
-    ("set ‸q = 3", "name"),
-    ("grad ‸q", "name"),
-    ("retain ‸q.grad", "name"),
-    ("var x = 1\ny = x\nforward y with ‸q=3", "name"),
-    ("step sgd ‸q lr=‸r", "name name"),
-    ("var x = 1\nbackward x seed ‸q", "name"),
-    ("check sin(‸q) wrt ‸r", "name name"),
-    ("x = 2\n‸x.bakward()\n‸x.gard", "name name"),
-    ("‸torch.sni(2)\n‸np.linalg.invv(2)", "name name"),
-    ("‸sin(1, 2)\n‸sin()", "arity arity"),
-    ("‸sum(2, foo=1)", "arity"),
-    ("x = 2\n‸x.sum(1, 2, 3)\n‸x.item(1)\n‸x.backward(foo=1)", "arity arity arity"),
-    ("‸torch.sum(2, foo=1)", "arity"),
-    ("def f(x, y=2) = x\n‸f()\n‸f(1, 2, 3)\n‸f(1, z=3)\nf(1); f(1, 2); f(1, y=2)", "arity arity arity"),
-    ("def f(x):\n    def g(y) = y\n    return ‸g() + g(x)", "arity"),
-    ("def f(x) = ‸f()", "arity"),
-    ("x = [[1]]\n‸(x + 1)[0] = 5", "type"),
-    ("print ‸x.bar", "name"),
-    ("x = 1\nprint ‸x.bar.baz", "name"),
-    ("contour p*q for p in 0..1, q in 0..1\nplot sin(r) for r in 0..1\nprint ‸p, ‸q, ‸r", "name name name"),
-    ("retain‸", "syntax"),
-    ("‸break", "syntax"),
-    ("‸1(2)\n‸'a'(3)\nx = 3\n‸x(4)", "type type type"),
-    ("x = 3\nx = 'a'\ndef f(y) = ‸x(y)", "type"),
-    ("var g = 1\n‸step foo g\nstep sgd g ‸zork=3", "name arity"),
-    ("var h = 1\ngraph h as ‸zzz\nlimit zork=‸3", "name name"),
-    ("fails ‸zork: 1", "syntax"),
-    ("‸q\nload ‸'nofile.ag'\nk\n‸torch.sni(1)\n‸1(2)", "name file name type"),
-    ("def f() = k\nif 1: load ‸'nofile.ag'\nk(2); sin(1, 2)", "file"),
-    ("def f():\n    load ‸'nofile.ag'\nk", "file"),
-    ("x = [1,\n2 ‸3\n]\ny = 2‸x", "syntax syntax"),
-    ("x = ‸(1\ny = 2\n3‸z", "syntax syntax"),
-    ("def f(x):\n    y = 2‸x\n    if x ‸= 3:\n        return 4‸z\n    else:\n        ‸?\n    return y", "syntax " * 4),
-    ("for i in x ‸y:\n    if z ‸w: break\n    else: 2‸x\n3‸x", "syntax " * 4),
-    ("if x:\n    y = ‸(1\n    z = 2\n2‸x", "syntax syntax"),
-    ("x = 2*‸\ny = 1\nz = ‸= 3\ndef f(x):\n    return x ‸x\n", "syntax syntax syntax"),
-    ("y = ‸(3\nx = 1", "syntax"),
-    ("@torch.no_grad()\n@torch.no_grad()  # twice\n# a comment\ndef f(x):\n    return x\ny =‸ ", "syntax"),
-    ("class A:\n    z = 1\nprint ‸z", "name"),
-]
+WRONG = list(answers(Path(__file__).with_name("wrong.txt")).items())
 
-RIGHT = [
-    "",
-    "def f(x) = g(x)\ndef g(x) = k\nk = 2\nf(2)",
-    "def f(n) = n if n < 2 else f(n - 1) + f(n - 2)\nf(5)",
-    "for i in range(3):\n    if i > 0: print last\n    last = i",
-    "i = 0\nwhile i < 3 and (i == 0 or last):\n    last = i\n    i += 1",
-    "if 0: x = 1\nif 0: x",
-    "if 0: print x\nx = 1",
-    "fails name: nothing\nfails arity: sin(1, 2)",
-    "x = 2\ndel x\nx = 3\nx",
-    "if 0:\n    x = 2\n    del x\nx = 1\nif 0: del x\nx",
-    "sin = 3\nsin",
-    "def sin(x, y) = x + y\nsin(1, 2)",
-    "def f(x) = x\ndef f(x, y) = x\nf(1, 2)",
-    "f = sin\nf(1)",
-    "def f(g) = g(1, 2, 3)\n",
-    "def f(x):\n    sin = x\n    return sin(1, 2)\n",
-    "a = b = 3\n(q, r), s = (a, b), 2\nq + r + s",
-    "1 + 1\n_ + ans",
-    "concat([[1], [2]]); stack(([1], [2]), axis=0); einsum('i,i->', [1], [2])",
-    "import torch\nfrom torch.autograd import Variable\nx = Variable(torch.rand(1, 4), requires_grad=True)\nx.dim()",
-    "x = torch.tensor([1.], dtype=torch.float32)\ny = torch.max(x, dim=0)\nx.sum(dim=0, keepdim=True)",
-    "x = 2\nx.T; x.shape; x.grad_fn.next_functions",
-    "np = [1, 2]\nnp.T; np.sum(1, 2, 3, 4)",
-    "def outer(a):\n    def inner(b):\n        return a + b + c\n    c = 2\n    return inner(1)\nouter(1)",
-    "quit\nnothing",
-    "e + pi + inf + nan + tau",
-    "x = 3\ndef x(y) = y\nx(4)",
-    "x = 3\nx = cos\nx(4)",
-    "def f() = sin(1)\nf()\nsin = 3",
-    "def f(x) = x(1)\nx = 3\nf(cos)",
-    "fails type: 1(2)",
-    "var g = 1\nbackward g\nstep adam g lr=0.1 beta1=0.9\ngraph g as dot depth 1 from g\nlimit time=10 nodes=None",
-]
+RIGHT = list(answers(Path(__file__).with_name("right.txt")))
 
 
 def kinds(text, *names, name="a.ag"):
@@ -122,7 +30,7 @@ def places(text):
     return [span.source.position(span.start) for span in spans], " ".join(problem.kind for problem in found)
 
 
-@pytest.mark.parametrize(("marked", "expected"), WRONG)
+@each("marked, expected", WRONG)
 def test_what_is_wrong_is_told_with_its_place(marked, expected):
     wanted, text = [], ""
     for part in marked.split("‸")[:-1]:
@@ -131,12 +39,12 @@ def test_what_is_wrong_is_told_with_its_place(marked, expected):
     assert places(marked.replace("‸", "")) == (wanted, expected.strip())
 
 
-@pytest.mark.parametrize("text", RIGHT)
+@each("text", RIGHT)
 def test_nothing_is_said_of_what_may_be_right(text):
     assert kinds(text) == []
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+@each("file", EXAMPLES)
 def test_nothing_is_said_of_the_examples(file):
     assert kinds(file.read_text(encoding="utf-8"), "args", name=str(file)) == []
 
@@ -227,8 +135,8 @@ def test_long_and_deep_scripts_are_checked_too():
     assert len(kinds("def f():\n" + "  2x\n" * 300)) == 50
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@each(
+    "text, value",
     [
         ("x == 2", "2"),
         ("y = 1; x == 2*y + 1  # one", "2*y + 1"),
@@ -244,7 +152,7 @@ def test_a_name_that_is_compared_may_be_meant_to_get_the_value(text, value):
     assert problems(Source("a.ag", text, 1, True))[0].fixes == [f"give it one: x = {value}"]
 
 
-@pytest.mark.parametrize("word", "grad forward graph step retain info set var check time fails".split())
+@each("word", "grad forward graph step retain info set var check time fails".split())
 def test_a_command_without_its_operand_is_wrong_behind_its_word(word):
     with pytest.raises(AgradError) as caught:
         Session().run(f"x = 1\n{word}  # and what?\n", source="a.ag", is_file=True)

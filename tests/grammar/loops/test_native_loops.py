@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from rows import divided
 from test_bits_of_loops import after
 from test_hot_loops import DATA, STATIC, everything
 from thinned import thinned
@@ -110,18 +111,10 @@ def test_what_is_not_finite_or_not_defined_is_told_in_its_iteration(native, text
     assert native
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "i % 100 == 7",
-        "sin(i) > 0.999",
-        "i == 250",
-        "i > 120 and i < 125",
-        "not i % 90",
-        "i // 100 == 2",
-        "i**2 == 14400",
-    ],
-)
+CONDITIONS = "i % 100 == 7; sin(i) > 0.999; i == 250; i > 120 and i < 125; not i % 90; i // 100 == 2; i**2 == 14400"
+
+
+@pytest.mark.parametrize("condition", divided(CONDITIONS))
 def test_iterations_that_take_another_path(native, condition):
     text = f"s = 0\nfor i in range(400):\n    s = 0.5*s + i\n    if {condition}: print i, s"
     assert everything(text, True) == everything(text, False)

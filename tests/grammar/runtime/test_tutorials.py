@@ -1,26 +1,30 @@
-"""Scripts on the subjects of PyTorch's tutorials for beginners run as they are, and print what torch prints."""
+"""Scripts on the subjects of PyTorch's tutorials for beginners run as they are, and print what torch 2.13 prints."""
 
 import contextlib
 import importlib.util
 import io
+from pathlib import Path
 
 import pytest
-from tutorials import SCRIPTS
+from rows import each
+from transcript import sections
 
 from agrad.grammar.session.session import Session
 
+SCRIPTS = sections(Path(__file__).with_name("tutorials.txt"))
 
-@pytest.mark.parametrize("name", SCRIPTS)
+
+@each("name", SCRIPTS)
 def test_a_script_prints_what_torch_prints(name):
     script, printed = SCRIPTS[name]
     session, lines = Session(), []
     session.run(script, lambda result: lines.append(result.text(session.settings)), is_file=True)
-    assert "".join(f"{line}\n" for line in lines) == printed.lstrip("\n")
+    assert "".join(f"{line}\n" for line in lines) == printed
 
 
 @pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_torch_prints_this(name):
     torch = pytest.importorskip("torch")
     script, printed = SCRIPTS[name]
@@ -31,4 +35,4 @@ def test_torch_prints_this(name):
             exec(compile(script, name, "exec"), {"__name__": name})
     finally:
         torch.set_default_dtype(before)
-    assert lines.getvalue() == printed.lstrip("\n")
+    assert lines.getvalue() == printed

@@ -7,6 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session import transcript as kept
@@ -119,7 +120,7 @@ def test_nothing_typed_is_nothing_to_save():
         opened().run('save "s.html"')
 
 
-@pytest.mark.parametrize("name", ["s.markdown", "s.MD", "s.htm", "s.HTML"])
+@each("name", ["s.markdown", "s.MD", "s.htm", "s.HTML"])
 def test_the_ending_says_what_is_written(name):
     written = page(opened("x = 2"), name)
     assert ("```agrad" in written) == ("m" in name.lower()[2] and "d" in name.lower())

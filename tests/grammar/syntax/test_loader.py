@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import lark
+import mistakes
 import pytest
 from lark.lexer import LexerThread
 from lark.parsers.lalr_parser_state import ParserState
@@ -23,7 +24,6 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import loader, parser, table
 from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.builder import Builder
-from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
 
@@ -211,7 +211,7 @@ def texts() -> Iterator[str]:
         lines = re.findall(r"^agrad> (.*(?:\n\.\.\.+>? .*)*)", path.read_text("utf-8"), re.MULTILINE)
         yield from (f"{line}\n" for line in lines)
     yield from (entry.example for entry in FUNCTIONS.values() if entry.example)
-    yield from (example.replace(CARET, "") for message in MESSAGES.values() for example in message.examples)
+    yield from mistakes.TEXTS
 
 
 @pytest.mark.long

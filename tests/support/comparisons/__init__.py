@@ -14,8 +14,7 @@ Comparison = Callable[[random.Random], Iterator[None]]
 
 NAMES = {
     "loops": "compiled loops and uncompiled ones",
-    "builds": "graphs that are replayed and graphs that are built afresh",
-    "threads": "sessions and compiled functions in threads, and alone",
+    "threads": "sessions in threads, and alone",
     "sessions": "a session with another one inside, and alone",
     "interrupts": "a session before a statement that fails, and after a Ctrl-C in its roll-back",
     "processes": "what a process does with random files, and what it may do",

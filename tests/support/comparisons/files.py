@@ -9,48 +9,12 @@ from typing import Any
 
 import numpy as np
 
-SCRAPS = (
-    b"\x00",
-    b"\xff\xfe",
-    b"\n",
-    b"\r",
-    b'"',
-    b",",
-    b";",
-    b"nan",
-    b"\xc3",
-    b"1e999",
-    b"\x1b[31m",
-    b"'",
-    b"\\",
-    b"#",
-    b"\xef\xbb\xbf",
-)
+SCRAPS = b"\x00|\xff\xfe|\n|\r|\"|,|;|nan|\xc3|1e999|\x1b[31m|'|\\|#|\xef\xbb\xbf".split(b"|")
 CELLS = (
     "", "nan", "inf", "-inf", "1e308", "1e999", "0x10", "1_000", "1,5", "NULL", "NA", "None", "true", " 2 ", "2.", ".5", "+1",
     "-0", "1e-400", "é", "e\u0301", "\u00a02", "1 2", "'1'", '"1"', "=1", "٣", "a" * 200_000, "1" * 131_080, "1" + "0" * 400, "--1", "1e", "\t1",
 )  # fmt: skip
-TITLES = (
-    "x",
-    "y",
-    "name",
-    "z",
-    "X",
-    "x y",
-    "e\u0301",
-    "é",
-    "",
-    "1",
-    "value",
-    "d/dx",
-    "pi",
-    "a,b",
-    "ﬁ",
-    " x",
-    "x\n2",
-    'q"',
-    "if",
-)
+TITLES = 'x|y|name|z|X|x y|e\u0301|é||1|value|d/dx|pi|a,b|ﬁ| x|x\n2|q"|if'.split("|")
 
 
 @dataclass
@@ -117,26 +81,7 @@ def damaged(dice: random.Random, data: bytes) -> bytes:
 def array(dice: random.Random) -> Any:
     """An array of some type and shape."""
     count = dice.choice((0, 1, 3, 8))
-    kind = dice.choice(
-        (
-            "f8",
-            "f8",
-            "f4",
-            "i4",
-            "u1",
-            "?",
-            "c16",
-            "U3",
-            "S2",
-            "M8[s]",
-            "f2",
-            ">f8",
-            "structured",
-            "matrix",
-            "scalar",
-            "object",
-        )
-    )
+    kind = dice.choice("f8 f8 f4 i4 u1 ? c16 U3 S2 M8[s] f2 >f8 structured matrix scalar object".split())
     if kind == "structured":
         fields = [("x", dice.choice(("f8", "i2", "U2", "?"))), ("y", "f4"), ("name", "U4")][: dice.choice((2, 3))]
         return np.zeros(count, dtype=fields)

@@ -38,7 +38,7 @@ import agrad.engine
 import agrad.grammar
 from agrad.cli.__main__ import process
 from agrad.cli.main import main
-from agrad.cli.output.printers import printer
+from agrad.cli.output import printer
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 

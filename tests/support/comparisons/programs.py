@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-START = """\
-manual_seed(1)
-var a = 0.5
-var b = -0.25
-var u = [0.5, -1, 2]
-s = 1.5
-c = 0
-t = [1, -2, 0.25]
-q = [0, 3, 1]
-M = [[1, 0.5, -1], [2, -0.25, 0.125]]
-"""
+from transcript import sections
+
+START = Path(__file__).with_suffix(".ag").read_text("utf-8")
 LEAVES = ("a", "b")
 SCALARS = ("a", "b", "s", "c", "a", "s")
 VECTORS = ("u", "t", "q", "u")
@@ -131,76 +124,15 @@ class Script:
         return self.dice.choice(_DESCENTS)(self)
 
 
-_SIMPLE = (
-    lambda m: f"s = {m.scalar()}",
-    lambda m: f"c = {m.scalar(2)}",
-    lambda m: f"t = {m.vector()}",
-    lambda m: f"q = {m.vector(2)}",
-    lambda m: f"s {m.dice.choice('+-*')}= {m.scalar(2)}",
-    lambda m: f"t {m.dice.choice('+-*')}= {m.vector(2)}",
-    lambda m: f"q[{m.place(('0', '1', '2'))}] = {m.scalar(2)}",
-    lambda m: f"q[{m.place(('0', '1', '2'))}] += {m.scalar(1)}",
-    lambda m: f"t = t.detach(); t[:2] = {m.scalar(1)}",
-    lambda m: f"q *= {m.dice.choice(NUMBERS)}",
-    lambda m: f"backward {m.loss()}{m.dice.choice(('', '', ' retain', ' fresh'))}",
-    lambda m: f"s = {m.loss()}; backward s{m.dice.choice(('', ' retain', ' create_graph'))}",
-    lambda m: f"k = grad({m.loss()}, a)",
-    lambda m: f"c = {m.loss()}; zero_grad; backward c; a.grad",
-    lambda m: f"set {m.dice.choice(LEAVES)} = {m.scalar(1)}",
-    lambda m: f"no_grad: {m.dice.choice(LEAVES)} -= {m.dice.choice(('0.01*a.grad', '0.1', 's*0.01'))}",
-    lambda m: f"step {m.dice.choice(('sgd', 'adam'))} a b lr=0.01",
-    lambda m: "zero_grad",
-    lambda m: "no_grad: u *= 0.9",
-    lambda m: f"var a = {m.scalar(1)}",
-    lambda m: f"print {m.scalar(1)}, {m.vector(1)}",
-    lambda m: m.scalar(2),
-    lambda m: m.vector(2),
-    lambda m: f"retain s; {m.scalar(1)}",
-    lambda m: "forward s",
-    lambda m: f"s, c = {m.scalar(1)}, s",
-    lambda m: "c = rand()",
-    lambda m: f'print f"{{{m.dice.choice(("s", "c", "a"))}:.3f}}"',
-    lambda m: f"assert {m.condition(1)}",
-)
-_PLAIN = (
-    *_SIMPLE[:7],
-    *_SIMPLE[:4],
-    lambda m: f"s = 0.9*s + {m.scalar(2)}",
-    lambda m: f"t = 0.5*t + {m.vector(2)}",
-    _SIMPLE[6],
-    _SIMPLE[7],
-    lambda m: f"{m.dice.choice('tq')}[{m.place(('0', '1:'))}] = {m.scalar(1)}",
-    lambda m: f"no_grad: u[{m.place(('0', '2'))}] {m.dice.choice(('', '-', '*'))}= {m.scalar(1)}",
-    lambda m: f"c = c + {m.scalar(2)}*0.1",
-    lambda m: f"if {m.condition(1)}: {m.dice.choice(_SIMPLE[:8])(m)}",
-    lambda m: f"if {m.condition(1)}:\n    {m.dice.choice(_SIMPLE[:8])(m)}\nelse:\n    {m.dice.choice(_SIMPLE[:8])(m)}",
-    lambda m: f"if i % {m.dice.choice(('5', '7'))} == 3: print i, {m.scalar(1)}",
-    lambda m: f"no_grad: {m.dice.choice(_SIMPLE[:8])(m)}",
-    lambda m: f"s, c = {m.scalar(1)}, s",
-    lambda m: f"z = {m.loss()}; s = z.item()",
-    lambda m: f"set a = {m.scalar(1)}",
-    lambda m: f"k = {m.scalar(2)}; s = k*0.5 - {m.scalar(1)}",
-    lambda m: "for j in range(2): s = s*0.5 + j",
-    lambda m: "no_grad: s = a*b; t = u*a",
-)
-_IN_LOOPS = (
-    *_PLAIN,
-    *_SIMPLE,
-    lambda m: f"k = grad({m.loss()}, {m.dice.choice(LEAVES)})",
-    lambda m: f"zero_grad; backward {m.loss()}",
-    lambda m: "c = rand()*s",
-    lambda m: "s = s.detach()" if m.dice.random() < 0.5 else "t = t.detach()",
-    lambda m: f"if {m.condition(1)}: break" if m.dice.random() < 0.3 else f"if {m.condition(1)}: continue",
-)
-_DESCENTS = (
-    lambda m: f"zero_grad\nbackward {m.loss()}\nno_grad:\n    a -= 0.01*a.grad",
-    lambda m: f"s = {m.loss()}\nbackward s\nstep {m.dice.choice(('sgd', 'adam'))} a b lr=0.01\nzero_grad",
-    lambda m: f"zero_grad\nbackward {m.loss()} + sum(u**2)\nno_grad: u -= 0.05*u.grad",
-    lambda m: f"backward {m.loss()} fresh\nif a.grad > 0: s = {m.scalar(1)}",
-    lambda m: f"zero_grad a; backward {m.loss()}\nc = 0.5*c + a.grad",
-    lambda m: f"backward {m.loss()} fresh\nno_grad: u -= 0.01*u.grad if norm(u) > 0.1 else u",
-    lambda m: f"z = {m.loss()}\nz.backward()\nwith torch.no_grad(): b -= 0.01*b.grad\na.grad.zero_(); b.grad.zero_()",
-)
+def forms(title: str) -> list[Callable[[Script], str]]:
+    """What makes a statement, for each line of a part of programs.txt: the text of an f-string, of a script `m`."""
+    lines = sections(Path(__file__).with_name("programs.txt"))[title][0].splitlines()
+    return [eval(f"lambda m: f'''{line}'''", globals()) for line in lines]
+
+
+_SIMPLE, _DESCENTS = forms("simple"), forms("descents")
+_PLAIN = [*_SIMPLE[:7], *_SIMPLE[:4], *forms("plain")]
+_IN_LOOPS = [*_PLAIN, *_SIMPLE, *forms("in loops")]
 
 
 def statements(dice: random.Random, count: int, turns: int = 12) -> Iterator[str]:

@@ -192,38 +192,7 @@ def test_a_part_that_was_removed_or_cut_off_is_computed_again(agrad, interrupted
     assert not (tmp_path / "out/_agrad").exists()
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({1: "x*y"}, f"the expression was {EXPRESSION}, and is x*y"),
-        ({4: "y"}, "--wrt was x, and is y"),
-        ({2: "data/*.parquet", 4: "x,y"}, "--wrt was x, and is x,y"),
-    ],
-)
-def test_another_request_is_not_taken_for_the_interrupted_one(agrad, interrupted, changed, message):
-    words = [changed.get(place, word) for place, word in enumerate(interrupted)]
-    _, err, code = agrad(*words, "--resume")
-    assert err == f"error[file]: out/ was begun with another request: {message}\n  fix: name a new folder\n"
-    assert code == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--to", "csv"], "the form of the output was parquet, and is csv"),
-        (["--where", "x > 0"], "--where was not given, and is x > 0"),
-        (["-D", "y=3"], "-D was not given, and is y=3"),
-        (["--backend", "llvm"], "--backend was python, and is llvm"),
-        (["-c", "z=x"], "an option that says how the files are read"),
-        (["--part-size", "1kB"], "--part-size was 128000000.0, and is 1000.0"),
-    ],
-)
-def test_nor_is_one_with_other_options(agrad, interrupted, options, message):
-    _, err, _ = agrad(*interrupted, "--resume", *options)
-    assert err.partition("\n")[0] == f"error[file]: out/ was begun with another request: {message}"
-
-
-def test_nor_is_one_with_other_files(agrad, interrupted, data, tmp_path):
+def test_a_request_with_other_files_is_not_taken_for_the_interrupted_one(agrad, interrupted, data, tmp_path):
     def refused():
         return agrad(*interrupted, "--resume")[1].partition("\n")[0].partition("request: ")[2]
 
@@ -250,31 +219,6 @@ def test_random_numbers_and_whole_columns_are_the_same_after_an_interruption(agr
     (tmp_path / "out/b.csv").unlink()
     assert agrad(*words, "--resume") == ("", told, 0)
     assert files(tmp_path / "out") == before
-
-
-@pytest.mark.parametrize(
-    ("words", "message", "code"),
-    [
-        (["data", "-o", "data/out/"], "data/out/ is inside of data, whose files are read", 1),
-        (["data/p0.parquet", "-o", "full/"], "full/ is not empty: it has a.csv and 1 more", 1),
-        (["-", "-o", "out/"], "into the folder out/, a file is written for each file that is read", 2),
-        (["data", "-o", "out.csv", "--resume"], "--resume is for a folder of results: -o out/", 2),
-        (["data", "-o", "out.csv", "--on", "dask"], "--on is for a folder of results: -o out/", 2),
-        (["data", "--part-size", "1GB"], "--part-size is for a folder of results: -o out/", 2),
-        (["data", "-o", "out/", "--precision", "3"], "--precision applies to text, and out/ holds numbers in full", 2),
-        (["no/*.csv", "-o", "out/"], "no/*.csv has no files", 1),
-        (["no.csv", "-o", "out/"], "there is no file no.csv", 1),
-    ],
-)
-def test_what_cannot_be_done_is_refused_before_anything_is_written(agrad, data, tmp_path, words, message, code):
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/a.csv").write_text("")
-    (tmp_path / "full/b.csv").write_text("")
-    before = sorted(tmp_path.rglob("*"))
-    out, err, found = agrad("map", "x", *words)
-    assert (out, found) == ("", code)
-    assert message in err
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_file_that_appears_under_the_name_of_a_part_is_not_overwritten(agrad, interrupted, tmp_path):

@@ -7,23 +7,8 @@ from rows import each
 from agrad.cli.integrations.lsp.document import Document
 
 LINES = st.sampled_from(
-    [
-        "x = 1",
-        "def f(a):",
-        "    b = a",
-        "y = [1,",
-        "2]",
-        "}",
-        "é😀 = '𝛼'",
-        "",
-        "# 😀",
-        "else:",
-        '"""',
-        "\f",
-        "z = (",
-        "\u2028",
-    ]
-)
+    ["x = 1", "def f(a):", "    b = a", "y = [1,", "2]", "}", "é😀 = '𝛼'", "", "# 😀", "else:", '"""', "\f", "z = (", "\u2028"]
+)  # fmt: skip
 TEXTS = st.lists(LINES, max_size=30).flatmap(lambda lines: st.sampled_from(["\n", "\r\n", "\r"]).map(lambda end: end.join(lines)))  # fmt: skip
 
 

@@ -1,17 +1,14 @@
 """Specialisations as one function of machine code, which branches at their guards: the results of each alone."""
 
-import math
-
 import numpy as np
 import pytest
-from compiled import check_threads, eagerly, same
+from compiled import eagerly, same
 from refused import refuses
-from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.decisions import decided, is_decidable
+from agrad.engine.compile.llvm.decisions import decided
 from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import trace
 
@@ -55,58 +52,6 @@ def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
     assert not compiled._gradient.fresh and len(compiled._gradient.together.code.members) == len(known) + 1
 
 
-@each("bad", [math.nan, math.inf, -math.inf, -0.0, 5e-324])
-def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad):
-    def f(x, y):
-        if x:
-            y = y * 2.0
-        if not (x < y):
-            y = y - x
-        if x == y:
-            return y * 3.0 + 0.0 * x
-        return x * 0.5 + y
-
-    points = [(1.0, 2.0), (3.0, 2.0), (0.0, 0.0), (bad, 1.0), (1.0, bad), (bad, bad), (-0.0, 0.0)]
-    compiled = ag.compile(f, 1.0, 2.0)
-    for point in points * 40:
-        with np.errstate(all="ignore"):
-            same(compiled.value_and_grad(*point), eagerly(f, point))
-    assert compiled._gradient.together is not None
-
-
-def test_results_may_be_of_another_structure_in_each_branch(soon):
-    def f(x):
-        return {"small": x * 2.0} if x < 1.0 else (x, x * x, x * 3.0)
-
-    compiled = ag.compile(f, 0.5)
-    for _ in range(200):
-        assert compiled.value(0.25) == {"small": 0.5}
-        assert compiled.value(2.0) == (2.0, 4.0, 6.0)
-    assert compiled._value.together is not None
-
-
-def test_an_error_in_a_branch_is_raised_each_time(soon):
-    def f(x):
-        if x < 0.0:
-            raise ValueError("below 0")
-        return x * 2.0 if x > 1.0 else x
-
-    compiled = ag.compile(f, 2.0)
-    for _ in range(200):
-        assert (compiled.value(3.0), compiled.value(0.5)) == (6.0, 0.5)
-    assert compiled._value.together is not None
-    for _ in range(3):
-        with pytest.raises(ValueError, match="below 0"):
-            compiled.value(-1.0)
-
-
-def test_threads_share_it(soon):
-    points = np.random.default_rng(2).normal(size=(300, 2)).tolist()
-    compiled = ag.compile(deep, *points[0])
-    check_threads(compiled.value_and_grad, points * 3, same)
-    assert compiled._gradient.together is not None
-
-
 def test_results_are_inside_their_buffer():
     programs = [trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0)]
     code = decided(programs, 1_000)
@@ -124,9 +69,7 @@ def test_what_does_not_fit_is_left_out():
     plain = trace(lambda x: x * 2.0, (3.0,))
     code = decided([above, below, other, plain, above], 1_000)
     assert code.members == {0, 1}
-    assert not is_decidable(plain)
     assert decided([above], 1_000).call((-2.0,)) is None
-    assert not is_decidable(trace(lambda x: x * 2.0 if ag.sum(x) > 0.0 else x, (np.ones(3),)))
 
 
 def test_its_code_is_bounded(soon, monkeypatch):

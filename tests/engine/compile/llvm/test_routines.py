@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from random_programs import of_arrays
-from rows import each
+from rows import each, functions
 from test_loops import check, program_of, stages
 
 import agrad.engine as ag
@@ -46,23 +46,11 @@ def test_every_number_of_rows_and_columns(rows, columns):
     assert stages(loops).count(Product) == 3
 
 
-@each(
-    "f",
-    [
-        lambda a, b: a.T @ b,
-        lambda a, b: a @ b.T,
-        lambda a, b: a.T @ b.T,
-        lambda a, b: a[::-1] @ b[:, ::-1],
-        lambda a, b: a[1:4, 2:5] @ b[2:5, 1:2],
-        lambda a, b: a[:, [2, 0, 1]] @ b[[0, 5, 5]],
-        lambda a, b: (a * b) @ (b + 1.0) @ a,
-        lambda a, b: (a @ b) @ (b @ a).T @ a,
-        lambda a, b: a @ a,
-        lambda a, b: ag.reshape(a, (3, 12)) @ ag.reshape(b, (12, 3)),
-        lambda a, b: (a @ b) * ag.sum(a @ b, 0),
-        lambda a, b: ag.stack([a @ b, b @ a]),
-    ],
-)
+@each("f", functions("a, b", """
+    a.T @ b; a @ b.T; a.T @ b.T; a[::-1] @ b[:, ::-1]; a[1:4, 2:5] @ b[2:5, 1:2]
+    a[:, [2, 0, 1]] @ b[[0, 5, 5]]; a * b @ (b + 1.0) @ a; a @ b @ (b @ a).T @ a; a @ a
+    ag.reshape(a, (3, 12)) @ ag.reshape(b, (12, 3)); a @ b * ag.sum(a @ b, 0); ag.stack([a @ b, b @ a])
+""", globals()).values())  # fmt: skip
 def test_matrices_are_read_where_they_lie(f):
     loops = check(lambda a, b: with_loop(f(a, b), b), entries(6, 6), entries(6, 6), rtol=1e-12)
     assert Product in stages(loops)
@@ -232,15 +220,12 @@ def test_a_chain_needs_as_much_as_a_few_of_its_steps():
     assert check(chain, x, rtol=1e-9).memory.length < 18 * 60 * 50
 
 
-@each(
-    "f",
-    [
-        lambda x: ag.sum(ag.sort(ag.sin(x) @ x.T) * ag.exp(x @ x.T * 0.1)),
-        lambda x: ag.sum((ag.sin(x) @ ag.cos(x).T)[::-1].T @ ag.reshape(ag.exp(0.1 * x), (50, 60)).T),
-        lambda x: ag.sum(ag.solve(x[:50].T @ x[:50] + np.eye(50), ag.sum(ag.sin(x), 0))),
-        lambda x: ag.sum(ag.cumsum(ag.sin(x), 0) * ag.cumsum(ag.cos(x), 1)),
-    ],
-)
+@each("f", functions("x", """
+    ag.sum(ag.sort(ag.sin(x) @ x.T) * ag.exp(x @ x.T * 0.1))
+    ag.sum((ag.sin(x) @ ag.cos(x).T)[::-1].T @ ag.reshape(ag.exp(0.1 * x), (50, 60)).T)
+    ag.sum(ag.solve(x[:50].T @ x[:50] + np.eye(50), ag.sum(ag.sin(x), 0)))
+    ag.sum(ag.cumsum(ag.sin(x), 0) * ag.cumsum(ag.cos(x), 1))
+""", globals()).values())  # fmt: skip
 def test_what_the_library_reads_and_returns_keeps_its_place(f):
     check(f, RNG.normal(size=(60, 50)), rtol=1e-10)
 

@@ -64,14 +64,10 @@ def test_of_several_arguments():
             np.testing.assert_allclose(found, getattr(block, "value", block), rtol=1e-10, atol=1e-12)
 
 
-def test_a_guard_on_the_batch_is_refused():
-    program = trace(lambda x, y: x * y if y > 0 else x, (2.0, 3.0), ("x", "y"))
-    with pytest.raises(NotBatched, match="guard"):
-        batched(program, (2.0, np.array([3.0, 4.0])), [1], 2)
-
-
-def test_what_does_not_depend_on_the_batch_is_computed_once():
-    program = trace(lambda x, y: ag.sin(x) * y, (2.0, 3.0), ("x", "y"))
-    made = batched(program, (2.0, np.array([3.0, 4.0])), [1], 2)
+def test_what_does_not_depend_on_the_batch_is_computed_once_and_a_guard_on_it_is_refused():
+    given, at = (2.0, np.array([3.0, 4.0])), ((2.0, 3.0), ("x", "y"))
+    made = batched(trace(lambda x, y: ag.sin(x) * y, *at), given, [1], 2)
     assert [(step.op.name, step.shape) for step in made.steps] == [("sin", ()), ("mul", (2,))]
-    assert made.run(2.0, np.array([3.0, 4.0]))[0].tolist() == [np.sin(2.0) * 3, np.sin(2.0) * 4]
+    assert made.run(*given)[0].tolist() == [np.sin(2.0) * 3, np.sin(2.0) * 4]
+    with pytest.raises(NotBatched, match="guard"):
+        batched(trace(lambda x, y: x * y if y > 0 else x, *at), given, [1], 2)

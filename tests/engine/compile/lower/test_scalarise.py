@@ -1,9 +1,13 @@
 """Programs of small arrays as programs of numbers: values, gradients, Jacobians and Hessians are the eager ones."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from compiled import kinds_of
 from refused import refuses
-from rows import each
+from rows import by_name, each
+from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
@@ -60,36 +64,9 @@ def filtered(p):
     return total
 
 
-NUMBERS = {  # functions of one array with one number
-    "determinant": (determinant, MATRIX),
-    "filter": (filtered, np.array([-1.0, -0.5])),
-    "inverse": (lambda x: ag.sum(ag.inv(x) * MATRIX), MATRIX),
-    "inverses of a batch": (lambda x: ag.sum(ag.inv(x)[:, 0]), np.stack([MATRIX, MATRIX.T])),
-    "solution": (lambda x: ag.sum(ag.solve(x, VECTOR) ** 2), MATRIX),
-    "solutions": (lambda x: ag.sum(ag.solve(MATRIX, x) ** 2), MATRIX[:, :2]),
-    "det": (lambda x: ag.det(x) ** 2, RNG.normal(size=(4, 4))),
-    "det of a singular matrix": (ag.det, np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]])),
-    "cholesky": (lambda x: ag.sum(ag.cholesky(x @ x.T) * MATRIX), MATRIX),
-    "einsum": (lambda x: ag.einsum("ij,jk,k->", x, x, VECTOR), MATRIX),
-    "einsum of a diagonal": (lambda x: ag.sum(ag.einsum("ii->i", x) ** 2), MATRIX),
-    "where": (lambda x: ag.sum(ag.where(x > 0, x * x, ag.sin(x))), MATRIX),
-    "any": (lambda x: ag.where(ag.any(x > 0), ag.sum(x * x), ag.sum(x)), VECTOR),
-    "all along an axis": (lambda x: ag.sum(ag.all(x > -1, axis=0) * x), MATRIX),
-    "any of no axis": (lambda x: ag.sum(ag.any(x, axis=1, keepdims=True) * x), np.array([[0.0, 0.0], [0.0, 2.0]])),
-    "entries taken twice": (lambda x: ag.sum(x[[0, 2, 2]] ** 2), VECTOR),
-    "a diagonal matrix": (lambda x: ag.sum((ag.diag(x) @ MATRIX) ** 2), VECTOR),
-    "prod with zeros": (ag.prod, np.array([0.0, 3.0, 0.0])),
-    "cumsum and roll": (lambda x: ag.sum(ag.cumsum(x) * ag.roll(x, 1)), VECTOR),
-    "rosenbrock": (lambda x: ag.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2), RNG.normal(size=6)),
-    "ties": (lambda x: ag.sum(ag.maximum(x, x[::-1])), np.array([1.0, 2.0, 1.0])),
-}
-ARRAYS = {
-    "arm": (arm, np.array([0.3, -0.2, 0.5])),
-    "inverse": (ag.inv, MATRIX),
-    "product": (lambda x: x @ x.T, MATRIX),
-    "branch": (lambda x: x[:2] * 2 if ag.sum(x) > 0 else x[1:] ** 2, VECTOR),
-    "constant": (lambda x: 0 * x[0] + VECTOR, VECTOR),
-}
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("scalarise.txt")).items()}
+NUMBERS = by_name(TEXTS["numbers"], "x", globals())
+ARRAYS = by_name(TEXTS["arrays"], "x", globals())
 both = pytest.mark.parametrize("backend", ["python", pytest.param("llvm", marks=native)])
 
 
@@ -178,12 +155,7 @@ def test_any_kind_of_array_may_be_given():
     compiled = ag.compile(f, x, backend="llvm")
     compiled.value_and_grad(x * 2)
     expected = compiled.value_and_grad(x)
-    held = np.zeros((6, 6))
-    held[::2, ::2] = x
-    fixed = x.copy()
-    fixed.flags.writeable = False
-    kinds = [held[::2, ::2], fixed, np.asfortranarray(x), x.astype(">f8"), x.tolist(), ag.tensor(x)]
-    for given in [*kinds, x[::-1][::-1], x.T.copy().T]:
+    for given in [*kinds_of(x), x.tolist()]:
         value, gradient = compiled.value_and_grad(given)
         assert value == expected[0] and np.array_equal(gradient, expected[1])
         gradient[:] = 7.0  # is nobody else's

@@ -2,10 +2,12 @@
 
 import math
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
-from rows import each
+from rows import by_name, each
+from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.compile.scalarise import Unexpanded, unrolled
@@ -50,21 +52,8 @@ def test_it_gives_the_value_of_each_sample(name):
             agree(lambda *xs, attrs=attrs: op.call(*xs, **attrs), arrays)
 
 
-FUNCTIONS = {
-    "max": ag.max,
-    "min": ag.min,
-    "prod": ag.prod,
-    "median": ag.median,
-    "sort": ag.sort,
-    "sort down": lambda x: ag.sort(x, descending=True),
-    "argsort": ag.argsort,
-    "softmax": ag.softmax,
-    "log_softmax": ag.log_softmax,
-    "logsumexp": ag.logsumexp,
-    "norm": ag.norm,
-    "std": ag.std,
-    "var": lambda x: ag.var(x, ddof=1),
-}
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("unrolled.txt")).items()}
+FUNCTIONS = by_name(TEXTS["functions"], "x", globals())
 
 
 @each("name", FUNCTIONS)

@@ -4,68 +4,29 @@ Each shape is moved to random places, stretched, and searched from random starts
 or would be, and `s` its size.
 """
 
-import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from refused import refuses
-from rows import each
+from rows import each, functions, table
+from transcript import sections
 
 import agrad.engine as ag
 
 pytest.importorskip("scipy")
 
 EACH = 6  # random places of each shape
+TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("hard_places.txt")).items()}
 
 
 # Functions that cross 0 at 0 alone.
-CROSSING = {
-    "a line": lambda x: x,
-    "a kink": lambda x: ag.where(x < 0, x, 3 * x),
-    "a sharp kink": lambda x: ag.maximum(x, x / 100),
-    "two bends": lambda x: x + x**3,
-    "flat far away": ag.tanh,
-    "flat farther away": lambda x: x / (1 + x**2),
-    "steep": lambda x: ag.tanh(1e6 * x),
-    "a pole beside it": lambda x: x / (x + 1.5),
-    "an end of its domain beside it": lambda x: ag.log(x + 1.5) - math.log(1.5),
-    "a step beside it": lambda x: x + ag.floor(x + 0.5),
-}
-EVERYWHERE = "a line", "a kink", "a sharp kink", "two bends"
+CROSSING = functions("x", TEXTS["crossing"], globals())
+EVERYWHERE = [*CROSSING][:4]  # lines, kinks and bends
 # Functions with a zero at 0 that is not simple, or none, or that is not alone.
-NOT_CROSSING = {
-    "a square": lambda x: x**2,
-    "a cube": lambda x: x**3,
-    "a fourth power": lambda x: x**4,
-    "an eighth power": lambda x: x**8,
-    "a square that loses its digits": lambda x: ag.cosh(x) - 1,
-    "a cube that loses its digits": lambda x: x - ag.sin(x),
-    "1 - cos": lambda x: 1 - ag.cos(2 * x),
-    "a kink that touches": ag.abs,
-    "a cusp that touches": lambda x: ag.sqrt(ag.abs(x)),
-    "half a plateau": ag.relu,
-    "another half": lambda x: ag.abs(x) + x,
-    "a plateau": lambda x: ag.relu(ag.abs(x) - 0.5),
-    "nothing but 0": lambda x: 0 * x,
-    "steps": ag.floor,
-    "an end of its domain": ag.sqrt,
-    "no zero": lambda x: x**2 + 1,
-    "hardly no zero": lambda x: x**2 + 1e-9,
-    "a zero at infinity": lambda x: ag.exp(-x),
-    "a slower one": lambda x: 1 / (1 + x**2),
-    "a constant": lambda x: 0 * x + 3,
-    "a pole": lambda x: 1 / x,
-}
+NOT_CROSSING = functions("x", TEXTS["not_crossing"], globals())
 # Functions that change their sign at 0, and are not 0 there.
-JUMPING = {
-    "a pole": lambda x: 1 / x,
-    "a pole of the third order": lambda x: x**-3,
-    "a weak pole": lambda x: ag.sign(x) * ag.abs(x) ** -0.01,
-    "a logarithm": lambda x: -ag.sign(x) * ag.log(ag.abs(x) / 1e3),
-    "a step": ag.sign,
-    "a step with a kink": lambda x: ag.sign(x) + x,
-    "tan": lambda x: ag.tan(x + math.pi / 2),
-}
+JUMPING = functions("x", TEXTS["jumping"], globals())
 SAMPLES = [np.random.default_rng(seed).uniform((-3, 0.2, -2), (3, 3, 2)).tolist() for seed in range(EACH)]
 
 
@@ -103,32 +64,20 @@ def test_a_change_of_sign_is_no_zero(name):
     assert zero(JUMPING[name], 0.0, 1.0, (-1, 1)) is None  # a half of which is the place
 
 
-def test_a_bracket_says_where_the_function_is_not_finite():
-    refuses(lambda: ag.root(lambda x: 1 / x, (-1, 1)), "root: the function is inf at 0, inside the bracket")
-    refuses(lambda: ag.root(ag.tan, (1, 2)), r"root: the function changes its sign at 1\.5708 without a zero")
+@each("f, where, message", table("""
+1/x | (-1, 1) | "is inf at 0, inside the bracket"
+ag.tan(x) | (1, 2) | "changes its sign at 1.5708 without a zero"
+ag.abs(x - 1) | 3.0 | "touches 0 at 1, and does not cross it"
+(x - 1)**2 | 3.0 | "has a double zero at 1: its derivative is 0 there"
+ag.sign(x - 1)*ag.sqrt(ag.abs(x - 1)) | (0.0, 2.0) | "has a kink, or an infinite derivative, at its zero at 1"
+x*ag.sqrt(x) | (0, 1) | "has no simple zero at 0, where its domain ends"
+ag.abs(x)*ag.where(x < -1e-6, ag.sqrt(x), 1.0) | (0, 1) | "touches 0 at 0, and does not cross it"
+""", "x", globals()))  # fmt: skip
+def test_what_a_function_does_instead_of_crossing_zero_is_told(f, where, message):
+    assert refuses(lambda: ag.root(f, where)).message.startswith(f"root: the function {message}")
 
 
-def test_what_a_function_does_at_its_zero_is_told():
-    told = {
-        "touches 0 at 1, and does not cross it": (lambda x: ag.abs(x - 1), 3.0),
-        "has a double zero at 1: its derivative is 0 there": (lambda x: (x - 1) ** 2, 3.0),
-        "has a kink, or an infinite derivative, at its zero at 1": (
-            lambda x: ag.sign(x - 1) * ag.sqrt(ag.abs(x - 1)),
-            (0.0, 2.0),
-        ),
-    }
-    for message, (f, where) in told.items():
-        with pytest.raises(ag.AgradError) as caught:
-            ag.root(f, where)
-        assert caught.value.message == f"root: the function {message}"
-
-
-ENDING = {
-    "a slope": lambda x: x + x**1.5,
-    "an infinite slope": ag.sqrt,
-    "another": lambda x: ag.acos(1.0 - x),
-    "an infinite one, far from a line": lambda x: ag.sqrt(x) * (x - 9.0),
-}
+ENDING = functions("x", TEXTS["ending"], globals())
 
 
 @each("name", ENDING)
@@ -143,24 +92,7 @@ def test_a_zero_at_an_end_of_the_domain_is_found_at_the_end_of_a_bracket(name):
     assert (y.item(), ag.grad(y, p).item()) == (0.0, 0.0)
 
 
-def test_a_zero_of_a_higher_order_at_an_end_of_the_domain_is_none():
-    with pytest.raises(ag.AgradError, match="root: the function has no simple zero at 0, where its domain ends"):
-        ag.root(lambda x: x * ag.sqrt(x), (0, 1))
-    # Where the end is beside the zero, both sides tell.
-    with pytest.raises(ag.AgradError, match="touches 0 at 0, and does not cross it"):
-        ag.root(lambda x: ag.abs(x) * ag.where(x < -1e-6, ag.sqrt(x), 1.0), (0, 1))
-
-
-DOUBLE = {
-    "a square": lambda v: [v[0] - v[1], v[0] * v[1]],
-    "alone": lambda v: [v[0] ** 2, v[1]],
-    "a square that loses its digits": lambda v: [v[0] - v[1], ag.cosh(v[0]) - 1],
-    "lines that touch a circle": lambda v: [(v[0] - 1) ** 2 + v[1] ** 2 - 1, v[0]],
-    "kinks that touch": lambda v: [v[0] - v[1], ag.abs(v[0])],
-    "one equation twice": lambda v: [v[0] + v[1], 3 * (v[0] + v[1])],
-    "no unknown": lambda v: [v[0], 0 * v[1]],
-    "no solution": lambda v: [v[0] + v[1] - 1, v[0] + v[1]],
-}
+DOUBLE = functions("v", TEXTS["double"], globals())
 
 
 @each("name", DOUBLE)
@@ -172,34 +104,9 @@ def test_a_system_with_a_singular_jacobian_has_no_root(name):
 
 
 # Functions with one minimum, at 0, and a Hessian there; of two numbers, the sum of both.
-DEEP = {
-    "a square": lambda x, y: x**2 + y**2,
-    "flat far away": lambda x, y: -ag.exp(-(x**2) / 2 - y**2 / 4),
-    "flat farther away": lambda x, y: x**2 / (1 + x**2) + y**2,
-    "a narrow valley": lambda x, y: (x - y) ** 2 * 1e4 + x**2,
-    "a kink beside it": lambda x, y: ag.where(x < 0.7, x**2, 0.49 + 3 * (x - 0.7)) + y**2,
-    "a crooked valley": lambda x, y: x**2 + 100 * (y - x**2) ** 2,
-}
+DEEP = functions("x, y", TEXTS["deep"], globals())
 # Functions without one, or that is flat, or no single point, or has a kink.
-FLAT = {
-    "a fourth power": lambda x, y: x**4 + y**2,
-    "another": lambda x, y: (x + y) ** 2 + (x - y) ** 4,
-    "an eighth power": lambda x, y: x**8 + y**2,
-    "a fourth power that loses its digits": lambda x, y: ag.cosh(x) - x**2 / 2 + y**2,
-    "a kink": lambda x, y: ag.abs(x) + y**2,
-    "a cusp": lambda x, y: ag.sqrt(ag.abs(x)) + y**2,
-    "half a parabola": lambda x, y: ag.relu(x) ** 2 + y**2,
-    "a plateau": lambda x, y: ag.relu(ag.abs(x) - 0.5) ** 2 + y**2,
-    "a valley": lambda x, y: (x + y) ** 2,
-    "a constant": lambda x, y: 0 * x + 0 * y,
-    "steps": lambda x, y: ag.floor(x) + y**2,
-    "a step at a parabola": lambda x, y: ag.floor(x) + x**2 + y**2,
-    "a saddle": lambda x, y: x**2 - y**2,
-    "a saddle of the third order": lambda x, y: x**3 - 3 * x * y**2,
-    "a minimum at infinity": lambda x, y: ag.exp(-x) + y**2,
-    "another at infinity": lambda x, y: (x * y - 1) ** 2 + x**2,
-    "no end": lambda x, y: x + y**2,
-}
+FLAT = functions("x, y", TEXTS["flat"], globals())
 
 
 def minimum(shape, c, s, x, y):
@@ -221,7 +128,7 @@ def test_a_minimum_is_found(name):
     assert sum(place is not None for place in found) >= EACH * 3 // 4
 
 
-SLOW = "a kink", "another at infinity"
+SLOW = "ag.abs(x) + y ** 2", "(x * y - 1) ** 2 + x ** 2"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in FLAT])
@@ -236,31 +143,7 @@ def test_a_start_on_a_saddle_or_a_maximum_is_no_minimum(shape):
 
 
 # What depends on a parameter, at 0.8: the derivatives of both orders are those of differences of the whole computation.
-ALONG = {
-    "beyond a kink": lambda p: ag.root(lambda x: ag.abs(x) - p**2, 0.0),
-    "on its other side": lambda p: ag.root(lambda x: ag.abs(x) - p**2, -1e-3),
-    "from a plateau": lambda p: ag.root(lambda x: ag.relu(x) - p**2, (-1.0, 4.0)),
-    "at a kink": lambda p: ag.root(lambda x: ag.where(x < p**2, x - p**2, 3 * (x - p**2)), 3.0),
-    "from where the derivative is 0": lambda p: ag.root(lambda x: x**2 - p, 0.0),
-    "of two that are close": lambda p: ag.root(lambda x: x**2 - 1e-12 * p, 1.0) * 1e6,
-    "beyond the domain": lambda p: ag.root(lambda x: ag.log(x) - p, 10.0),
-    "between poles": lambda p: ag.root(lambda x: ag.tan(x) - p, (2, 4)),
-    "from a pole": lambda p: ag.root(lambda x: ag.tan(x) - p, 1.57),
-    "around which Newton's method turns in a circle": lambda p: ag.root(lambda x: x**3 - 2 * x + 2.5 * p, 0.0),
-    "steep": lambda p: ag.root(lambda x: ag.tanh(1e4 * (x - p**2)), (-1, 2)),
-    "of a system, from where its Jacobian is singular": lambda p: ag.root(
-        lambda v: ag.stack([v[0] * v[1] - p, v[1] - 2 * v[0]]), [0.0, 0.0]
-    )[0],
-    "of a system with kinks": lambda p: ag.root(
-        lambda v: ag.stack([ag.maximum(v[0], v[1]) - p**2, v[1] - 2 * v[0]]), [0.0, 0.0]
-    )[0],
-    "a minimum, from far away": lambda p: ag.argmin(lambda x: -ag.exp(-((x - p**2) ** 2)), 5.0),
-    "a minimum, from flat ground": lambda p: ag.argmin(lambda x: (x**4 - p) ** 2, 0.1),
-    "a minimum, from a saddle": lambda p: ag.argmin(lambda v: v[0] ** 2 - p * v[1] ** 2 + v[1] ** 4, [1.0, 0.0])[1],
-    "a minimum in a valley": lambda p: ag.argmin(
-        lambda v: (p - v[0]) ** 2 + 100 * (v[1] - v[0] ** 2) ** 2, [-1.2, 1.0]
-    )[1],
-}
+ALONG = functions("p", TEXTS["along"], globals())
 
 
 @each("name", ALONG)

@@ -1,0 +1,770 @@
+"""What errors propose: fixes as statements of the language, chosen by inspecting the graph; and unknown names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from agrad.engine import errors
+from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
+from agrad.engine.core.context import current
+from agrad.engine.core.graph import Guard, Node, collect
+from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, MissingSeed, Overwritten, Stale, WrittenLeaf
+from agrad.engine.core.op import FUNCTIONS, REQUIRED
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date
+from agrad.engine.errors import AgradError, Hint, Label, Origin, UnknownName, WrongAttribute, typed
+from agrad.engine.ops.tables import Table
+from agrad.engine.text import divided
+from agrad.engine.values import Shape, format_number
+from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.pytorch import libraries, names
+from agrad.grammar.pytorch.libraries import USUAL, told
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, RENAMED, canonical, names_in
+from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
+from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
+from agrad.grammar.syntax.parser import can_be_read, parse
+from agrad.lazy import pattern
+
+_RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
+_GIVEN = pattern(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
+_NAMES = pattern(r"(?<![\w.])[^\W\d]\w*")
+_NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
+# A text on one side of a plus.
+_JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
+# hessian(f, a), with a value where the number of an argument is read.
+_BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
+# The same with a function without a name, as `jacobian(lambda v: v**2, [1, 2])`.
+_OF_LAMBDA = r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)"
+# hessian(f), or hessian(f, 1).
+_HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
+
+
+def explain(
+    error: AgradError,
+    since: Callable[[Span], int] = lambda place: 0,
+    accepted: Iterable[Span] = (),
+    names: Mapping[str, Any] | None = None,
+) -> None:
+    """Replace the fixes of an error that knows its graph. Called while the graph is as it was when it failed.
+
+    `since`: how many statements to take back so that the one at a place is among them, 0 where that cannot be.
+    `accepted` are the statements in effect, the last first, and `names` what they have given values.
+    """
+    error.fixes = of_own_table(_fixes(error) or error.fixes, _typed(error), names)
+    if isinstance(error.facts, errors.NoGraph):
+        error.fixes = _leaf_behind(error.facts.name, accepted, names or {}) or error.fixes
+    if isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
+        count, kept = since(by), _retaining(by.text)
+        if kept and 0 < count <= _NEAR:
+            error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
+
+
+def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) -> list[str]:
+    """The number that a number was computed from, as a leaf, and the lines that compute it: `var x = 3; again 5..6`."""
+    wanted, given, places = {name}, "", list[Span]()
+    for span in accepted:
+        made = _GIVEN.fullmatch(span.text)
+        if made is None or made[1] not in wanted:
+            continue
+        wanted.discard(made[1])
+        used = {one for one in _NAMES.findall(made[2]) if isinstance(names.get(one), float)}
+        wanted |= used
+        if used:
+            places.append(span)
+        elif not given and made[1] != name:
+            given = made[1]
+    if not given or any(place.source.is_file for place in places) or not (commands := again(places)):
+        return []
+    return [f"var {given} = {format_number(names[given], None)}; {commands}"]
+
+
+def _fixes(error: AgradError) -> list[str]:
+    """The fixes for the facts of an error; those for a type error depend on how the expression is written."""
+    match error.facts:
+        case errors.NotCalled(name):
+            return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
+        case WrongAttribute(name, instead):
+            return _attribute(name, instead, error.at)
+        case errors.UnknownColumn() as facts:
+            return column_fixes(facts, error.at)
+        case WrongPlace():
+            return _by_value(error.at)
+        case SeveralResults():
+            return _all_derivatives(error.at, error.fixes)
+        case MissingSeed(node):
+            return _seed(node, _typed(error))
+        case MissingLeaf():
+            if isinstance(error.at, Span) and (called := re.fullmatch(r"(.+)\.backward\(.*\)", error.at.text)):
+                error.message = error.message.replace(error.at.text, called[1], 1)  # what is called on, not the call
+            if isinstance(error.at, Span) and (shown := _RESULT.search(error.at.text)):
+                error.message = f"{shown[1]} is what was shown, without its graph"
+                return [Hint("y = x**2   gives a value a name, which keeps its graph; then backward y")]
+            return [Hint("var x = …   and compute the value from x, outside no_grad and without detach")]
+        case WrittenLeaf(name):
+            return _no_grad(name, _typed(error))
+        case Freed(_, root, by):
+            return _freed(root, by)
+        case Overwritten(root, node, changed, by):
+            return _changed(root, node, changed, by)
+        case Stale(root):
+            return _stale(root)
+        case Diverged(root, guard, constant):
+            return _diverged(root, guard, constant)
+    if error.kind in ("arity", "shape") and isinstance(error.at, Span):
+        if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", error.at.text)):
+            error.message = error.message.replace("diagonal", "trace", 1)
+            return [f"backward {traced[1]} trace   shows each step of a backward"]
+        if error.kind == "arity" and error.at.text.endswith(".grad()"):
+            return edits(error.at, error.at.text.removesuffix("()"))
+        return _too_many(error.at)
+    return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
+
+
+def _seed(node: Node, typed: str) -> list[str]:
+    name = node.spell()
+    by = next((leaf.name for leaf in reversed(collect([node])) if leaf.op is None and leaf.name), "x")
+    if "backward" not in typed:
+        asked = re.search(r"\b(grad|hessian|hvp)\(.*, ?(\w+)[,)]", typed)
+        word, by = asked.groups() if asked else ("grad", by)
+        return [f"{word}(sum({name}), {by})", f"jacobian({name}, {by})"]
+    whole = name if re.fullmatch(r"[\w.]+", name) else f"({name})"  # which an index may follow
+    entry = [f"backward {whole}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
+    return [f"backward sum({name})", *entry, Hint(f"backward {name} seed …"), f"jacobian({name}, {by})"]
+
+
+def _typed(error: AgradError) -> str:
+    """The statement that failed; within a loaded script, the statement of that script."""
+    statement = error.statement or current().statement
+    return statement.text if isinstance(statement, Span) else ""
+
+
+def _no_grad(name: str, statement: str) -> list[str]:
+    if not statement:
+        return []
+    found = re.match(r"(\w+)(.*)", statement)
+    name, rest = found.groups() if found else (name, "")
+    new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
+    if rest.startswith("["):
+        new = f"{name}.clone(); {name}2{rest}"
+    made = f"{name}2 = {new}   to make a new value"
+    return [f"no_grad: {statement}   to update the leaf", Hint(made) if new == "…" else made]
+
+
+def _freed(root: Node, by: object) -> list[str]:
+    carried = _carried_over(root)
+    if carried is not None:
+        name, node = carried
+        place = node.origin.where if node.origin is not None else f"{node.spell()} is computed"
+        return [Hint(f"{name} = {name}.detach()   before {place}, to differentiate this iteration alone")]
+    kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
+    return [Hint(f"{kept}   at {line_of(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
+
+
+def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
+    """A write to a computed value, `b += 1`, as a new value: `b2 = b + 1`."""
+    new = _augmented(by.text) if isinstance(by, Span) else None
+    if new is None or not isinstance(by, Span):
+        return [Hint(_again(root, node))]
+    return [Hint(f"{changed.spell()}2 = {new}   at {line_of(by)}")]
+
+
+def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
+    nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
+    places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
+    places += [part.origin for part in (constant, guard) if part is not None]
+    return [Hint(evaluate_again(places) or f"evaluate {root.spell()} again")]
+
+
+def _stale(root: Node) -> list[str]:
+    redo, late = _again(root), out_of_date(collect([root]))
+    if root.name:
+        return [Hint(f"forward {root.name}, or {redo}")]
+    named = [node.name for node in root.inputs if isinstance(node, Node) and node in late and node.name]
+    place = evaluate_again([root.origin]) if len(named) == 1 else None
+    return [Hint(f"forward {named[0]} and {place}, or {redo}" if place else redo)]
+
+
+def _texts(error: AgradError) -> list[str]:
+    """What is meant by operators that other languages have for strings; and a gradient that is not there yet."""
+    assert isinstance(error.at, Span)
+    written = error.at.text
+    if error.message.endswith("not None") and (name := re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", written)):
+        return [Hint(f"backward y   of a y that depends on {name[0]}; until then {name[0]}.grad is none")]
+    return ['f"{a}{b}"   joins texts and values'] if re.fullmatch(_JOINED, written) else []
+
+
+def _too_many(at: Span) -> list[str]:
+    """`mean(1, 2, 3)`, as in other calculators."""
+    name, brackets = apart(at.text)
+    given = [one.strip() for one in brackets[1:-1].split(",")]
+    plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
+    fix = ""
+    entry = FUNCTIONS.get(name)
+    form = entry.signature if entry is not None and entry.family == "reductions" else None
+    takes_one = form is not None and len(form.operands) == 1 and REQUIRED not in form.attributes.values()
+    if takes_one and len(given) > 1 and plain:
+        numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
+        fix = f"{name}([{', '.join(given)}])" if numbers else ""
+    elif name in ("grad", "jacobian") and len(given) > 2 and all(map(str.isidentifier, given)):
+        fix = f"{name}({given[0]}, [{', '.join(given[1:])}])"
+    elif name == "solve" and (equation := re.fullmatch(r"\((.+==.+),[ \t]*([^\W\d]\w*)\)", brackets)):
+        return [f"solve {equation[1]} for {equation[2]} from 1"]
+    return edits(at, fix) if fix else []
+
+
+def edits(place: Span, *texts: str) -> list[str]:
+    """The line of a place with each of these texts there, as far as it can be read."""
+    return [fix for text in texts if can_be_read(fix := corrected(place, text))]
+
+
+def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[str]:
+    """The line with another attribute, if that can be read."""
+    if not isinstance(at, Span) or f".{name}" not in at.text:
+        return []
+    start = at.start + at.text.rindex(f".{name}")
+    place = Span(at.source, start, start + len(name) + 1)
+    if at.source.text[place.end :].lstrip(" ").startswith("(") and name.endswith("()"):
+        return []  # what is left would be called, too
+    return edits(place, *instead)
+
+
+def _by_value(at: Origin | None) -> list[str]:
+    """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
+    found = re.search(_BY_VALUE, at.text) if at is not None else None
+    if found is None and at is not None and (unnamed := re.fullmatch(_OF_LAMBDA, at.text)):
+        return [f"{unnamed[1]}({unnamed[2]})({unnamed[3]})"]
+    if found is None:
+        return []
+    word, f, x = found.groups()
+    return [f"{word}({f})({x})   at the point {x}", f"{word}({f}({x}), {x})   of the value {f}({x}), by the leaf {x}"]
+
+
+def apart(call: str) -> tuple[str, str]:
+    """A call as typed: what is called, and its arguments with their brackets."""
+    depth = 0
+    for place in reversed(range(len(call))):
+        depth += (call[place] == ")") - (call[place] == "(")
+        if not depth:
+            return call[:place], call[place:]
+    return call, ""
+
+
+def _all_derivatives(at: Origin | None, fixes: list[str]) -> list[str]:
+    """`grad(f)(a)` of an f with several results: its Jacobian there, which for a second derivative has one too."""
+    if at is None:
+        return []
+    derived, point = apart(at.text)
+    if found := re.fullmatch(_HESSIAN, derived):
+        f, place = found[1], found[2] or ""
+        return [f"jacobian(jacobian({f}{place}){place}){point}"]
+    if derived.startswith("grad(") and "hessian" not in derived:
+        return [re.sub(r"\bgrad\(", "jacobian(", derived) + point]
+    named = derived.isidentifier() and derived not in FUNCTIONS  # g = grad(f)
+    return [fixes[0].removesuffix("(x)") + point] if named else []
+
+
+def _carried_over(root: Any) -> tuple[str, Node] | None:
+    """A value of an earlier round that this round was computed from: its name, and the first node that uses it.
+
+    The backward that freed it is the one that fails now: a loop that carries a name into the next iteration.
+    """
+    for node in reversed(collect([root])):
+        if node.op is None or node.freed is not None:
+            continue
+        for operand in node.inputs:
+            if isinstance(operand, Node) and operand.freed is not None and operand.name is not None:
+                statement = current().statement
+                again = statement is not None and operand.freed == statement
+                rebound = any(other.name == operand.name and other is not operand for other in collect([root]))
+                return (operand.name, node) if again and rebound else None
+    return None
+
+
+def _again(root: Any, changed: object = None) -> str:
+    """Which lines to evaluate again: all from what was freed, changed or is out of date up to the root."""
+    graph = collect([root])
+    late, redo = out_of_date(graph), set[Any]()
+    for node in reversed(graph):
+        old = node in late or node.freed is not None or node is changed
+        if node.op is not None and (old or any(type(x) is Node and x in redo for x in node.inputs)):
+            redo.add(node)
+    steps = sorted(redo, key=lambda node: node.seq)
+    lines = evaluate_again(node.origin for node in steps)
+    return f"{lines}{_from(steps)}" if lines else f"evaluate {root.spell()} again"
+
+
+def _from(steps: list[Any]) -> str:
+    """The names that start from their old values, as in `y = y + x`: evaluating the lines is not enough for them."""
+    first: dict[str, Any] = {}
+    for node in steps:
+        if node.name is not None and isinstance(node.origin, Span) and not statement_of(node.origin)[1]:
+            first.setdefault(node.name, node.origin)
+    names = [name for name, origin in first.items() if re.search(rf"\b{name}\b", origin.text)]
+    return f", from the old {listed(names)}" if names else ""
+
+
+def _augmented(text: str) -> str | None:
+    """`b += 1` as the value that it computes: `b + 1`; and `b.sub_(1)`, `b.sub(1)`."""
+    found = re.fullmatch(r"(?:no_grad: *)?(\w+) ?([-+*/%@]+)= ?(.+)", text)
+    method = re.fullmatch(r"(\w+\.(?:add|sub|mul|div|exp|sqrt|tanh|sigmoid|relu|clamp))_(\(.*\))", text)
+    return " ".join(found.groups()) if found else f"{method[1]}{method[2]}" if method else None
+
+
+def _retaining(text: str) -> str | None:
+    """A backward as typed, with the graph kept."""
+    if text.startswith("backward "):
+        return f"{text} retain"
+    method = re.fullmatch(r"(.+\.backward\()(.*)\)", text)
+    if method is None:
+        return None
+    given = re.sub(r"(, ?)?\bretain_graph ?= ?\w+", "", method[2]).lstrip(", ")
+    return f"{method[1]}{given and f'{given}, '}retain_graph=True)"
+
+
+# Fixes for what a table does not have: the column that is meant, or what a method of data frames is here.
+
+# What is asked of the data frames of pandas and R, of a table t with a column x: the same of a table of the language.
+_OF_FRAMES = {
+    "head": "{t}[:{n}]",
+    "tail": "{t}[-{n}:]",
+    "values": "tensor({t})",
+    "to_numpy": "tensor({t})",
+    "dropna": "{t}[isfinite({x})]",
+    "sort_values": "{t}[argsort({x}), :]",
+    "hist": "histogram {x}",
+    "describe": "mean({x}), std({x}), min({x}), max({x})",
+    "iloc": "{t}[2:5]   for rows",
+    "loc": "{t}[{x} > 0]   for rows",
+    "plot": "plot {x}, {y}",
+}
+_GENERIC = pattern(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
+_COLUMN_FIXES_NAMES = pattern(r"(?<![\w.\"'])[^\W\d]\w*")
+_ROWS = 5  # of head and tail
+_LEADING = pattern(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
+
+
+def column_fixes(facts: errors.UnknownColumn, at: Origin | None) -> list[str]:
+    """The line with a column that the table has, or with what a method of a data frame is in the language."""
+    name, columns = facts.name, facts.columns
+    word = re.escape(name)  # t.name(…), or t["name"]
+    found = re.fullmatch(rf"(?s)(.+?)(?:\.{word}\b(.*)|\[[\"']{word}[\"']\])", at.text if at is not None else "")
+    owner, rest = (found[1], found[2] or "") if found is not None else ("", "")
+    meant = suggest(name, columns) or leading(name, columns)
+    if isinstance(at, Span) and owner:
+        fixes = [corrected(at, spelled(owner, one)) for one in meant]
+        if name in _OF_FRAMES and not meant and columns:
+            fixes = [_of_frame(name, owner, rest, columns, at)]
+        if fixes := [fix for fix in fixes if isinstance(fix, Hint) or can_be_read(fix)]:
+            return fixes
+    table = owner if owner.isidentifier() else "t"
+    return [Hint(spelled(table, one)) for one in meant] or [Hint(f"{table}.columns   are the names")]
+
+
+def of_own_table(fixes: list[str], typed: str, names: Mapping[str, object] | None) -> list[str]:
+    """Fixes that speak of a table t, with the name that it has in what was typed, if there is one table alone."""
+    if not names or not any(map(_GENERIC.search, fixes)):
+        return fixes
+    own = [name for name in dict.fromkeys(_COLUMN_FIXES_NAMES.findall(typed)) if isinstance(names.get(name), Table)]
+    return [type(fix)(_GENERIC.sub(own[0], fix)) for fix in fixes] if len(own) == 1 else fixes
+
+
+def spelled(table: str, name: str) -> str:
+    """A column of a table as it is typed: `t.x`, `t["time (s)"]`."""
+    if name.isidentifier():
+        return f"{table}.{name}"
+    quote = "'" if '"' in name else '"'
+    return f"{table}[{quote}{name}{quote}]"
+
+
+def leading(name: str, columns: Iterable[str]) -> list[str]:
+    """The columns that are called so, apart from the unit, `time` of `time (s)`: those in the same letters first."""
+    known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
+    exact = [column for column, own in known.items() if name in own]
+    return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
+
+
+def _of_frame(name: str, owner: str, rest: str, columns: tuple[str, ...], at: Span) -> str:
+    """What a method of data frames is in the language, in the line it stands in."""
+    given = re.fullmatch(r"\((\d*)\)", rest)
+    asked = re.search(r"[\"']([^\"']*)[\"']", rest)
+    x = asked[1] if asked is not None and asked[1] in columns else columns[0]
+    words = {"t": owner, "n": given[1] if given and given[1] else _ROWS}
+    fix = _OF_FRAMES[name].format(**words, x=spelled(owner, x), y=spelled(owner, columns[:2][-1]))
+    if "   " in fix:
+        return Hint(fix)
+    return fix if fix.startswith(("plot ", "histogram ")) else corrected(at, fix)  # these are statements
+
+
+# Places in words: at which line something was done, and which lines to evaluate again.
+
+
+def line_of(place: Span) -> str:
+    """`line 7`, with the file if that is not the one that runs."""
+    return f"{place.where}{_of(place.source)}"
+
+
+def statement_of(place: Span) -> tuple[range, str]:
+    """The lines of the top-level statement that a place is part of, and the function that it defines, or ""."""
+    source = place.source
+    lines = Source(source.name, source.text, source.first_line)  # each with a number of its own
+    begin = end = lines.position(place.start)[0]
+    last = lines.position(len(source.text))[0]
+    while begin > source.first_line and _is_inside(lines.line(begin)):
+        begin -= 1
+    while end < last and _is_inside(lines.line(end + 1)):
+        end += 1
+    while end > begin and not lines.line(end).strip():
+        end -= 1
+    defined = re.match(r"def +(\w+)", lines.line(begin))
+    numbers = range(source.first_line, source.first_line + 1) if source.is_entry else range(begin, end + 1)
+    return numbers, defined[1] if defined else ""
+
+
+def _is_inside(line: str) -> bool:
+    """Whether a line cannot begin a statement at the top level."""
+    return not line.strip() or line[0] in " \t" or re.match(r"(elif|else)\b", line) is not None
+
+
+def evaluate_again(places: Iterable[object]) -> str | None:
+    """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place.
+
+    At a prompt, what can be typed: see `again`.
+    """
+    files: dict[str, set[int]] = {}
+    called: dict[str, None] = {}
+    text, entered = "", list[Span]()
+    known = [place for place in places if isinstance(place, Span)]
+    for place in known:
+        lines, function = statement_of(place)
+        if function:
+            called[function] = None
+        else:
+            entered += [place] * place.source.is_entry
+            files.setdefault(_of(place.source), set()).update(lines)
+            text += "\n".join(map(place.source.line, lines)) + "\n"
+    calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
+    if files and all(place.source.is_entry for place in known) and not calls and (commands := again(entered)):
+        return commands
+    parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
+    parts += [f"call {listed(calls)}"] if calls else []
+    return f"{' again, and '.join(parts)} again" if parts else None
+
+
+def again(places: Iterable[Span]) -> str:
+    """What runs the statements at some places of a session again: `again 2..4; y = x**2`.
+
+    That is the number of what was typed where all its statements are meant, and the statement itself where it has
+    others, which may take back what is to be done again. Empty where such a statement takes several lines.
+    """
+    meant: dict[Source, set[tuple[int, int]]] = {}
+    for place in places:
+        meant.setdefault(place.source, set()).add((place.start, place.end))
+    found: list[tuple[int, str]] = []
+    for source, spans in meant.items():
+        statements = [statement.span for statement in parse(source)]
+        mine = [one for one in statements if any(one.start <= start < one.end for start, _ in spans)]
+        whole = len(mine) == len(statements)
+        found += [(source.first_line, "")] if whole else [(source.first_line, one.text) for one in mine]
+    if any("\n" in text for _, text in found):
+        return ""
+    parts: list[str] = []
+    for text, group in groupby(sorted(found, key=lambda one: one[0]), key=lambda one: one[1]):
+        runs = [] if text else _runs(number for number, _ in group)
+        parts += [f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs] or [text]
+    return "; ".join(parts)
+
+
+def _of(source: Source) -> str:
+    statement = current().statement
+    here = statement.source.name if isinstance(statement, Span) else source.name
+    return f" of {source.name}" if source.is_file and source.name != here else ""
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    """`line 3`, `lines 2 to 4`, `lines 2, 5 and 6`, `lines 2 and 5 to 8`."""
+    runs = _runs(numbers)
+    if len(runs) > 1:
+        runs = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'' if parts == [str(runs[0][0])] else 's'} {listed(parts)}"
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in their order, those that follow each other together."""
+    groups = groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0])
+    return [[number for _, number in group] for _, group in groups]
+
+
+def listed(words: Sequence[object]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = map(str, words)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
+    """The error for an unknown name, with similar names: those that are known, and agrad's own."""
+    if name in SHAPES and alone(span):
+        behind = Span(span.source, span.end, span.end)
+        problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
+        problem.at = behind
+        return problem
+    called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
+    if called and name in SHAPES:  # `budget(y)`: a command is written without brackets, and has no value
+        given = arguments(span)
+        plain = " ".join([name, *given])
+        fixes = [plain if len(given) < 2 and can_be_read(plain) else Hint(SHAPES[name])]
+        message = f"{name} is a command, which is written without brackets"
+        return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+    if name in names.PREFIXES and not called:
+        message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
+        return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
+    if name in USUAL and span.source.text.startswith(".", span.end):
+        return of_a_module(name, USUAL[name], span)
+    close = _in_words(name, span) or _option(name, span) or _elsewhere(name, span, called, known)
+    close = close or _quotient(name, span, known) or _joined(name, span, called, known)
+    if not close and name in SHAPES and not called:
+        close = [Hint(SHAPES[name])]
+    elif not close and called and name in COMMANDS_ELSEWHERE:
+        word = COMMANDS_ELSEWHERE[name]
+        close = [corrected(span, word) if word == "print" else Hint(f"{word} …")]
+    elif not close:
+        found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
+        close = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
+    if not close and called:
+        names_given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
+        close = [Hint(f"def {name}({names_given}) = …   defines it"), "help   lists the functions"]
+    fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
+    message = f"there is no function {name}" if called else f"{name} has no value"
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _in_words(name: str, span: Span) -> list[str]:
+    """`grad y wrt x`, and a file name without quotes, as `load_csv(data.csv)`, with what is typed."""
+    text = span.source.text
+    if name == "wrt" and (found := re.compile(r"[ \t]+(\w+)").match(text, span.end)):
+        before = re.search(r"grad[ \t]+(\w+)[ \t]+$", text[: span.start])
+        if before is not None:
+            return [corrected(Span(span.source, before.start(), found.end()), f"grad({before[1]}, {found[1]})")]
+    named = re.compile(r"(?:\.\w+)*\.(?:csv|tsv|txt|dat|jsonl|parquet|npy|npz)(?=[ \t]*[,)])").match(text, span.end)
+    if named is not None and re.search(r"\bload\w*\([ \t]*$", text[: span.start]):
+        return [corrected(Span(span.source, span.start, named.end()), f'"{name}{named[0]}"')]
+    return []
+
+
+def of_a_module(name: str, module: str, span: Span) -> AgradError:
+    """The error for a name that was imported from a module which agrad does not have."""
+    instead = told(module)
+    message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
+    fixes: list[str] = [Hint(instead)] if instead else []
+    inside = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
+    if inside is not None and (last := inside[1]) in KNOWN_ELSEWHERE:  # scipy.optimize.curve_fit
+        fixes = _instead(last, Span(span.source, *inside.span(1)), span.start) or [Hint(KNOWN_ELSEWHERE[last])]
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+
+
+def _option(name: str, span: Span) -> list[str]:
+    """`graph d sa dot`, where sa could be an operand, too: the line with the option that is meant."""
+    _, column = span.source.position(span.start)
+    before = re.match(r"(?:.*;)?[ \t]*(\w+)[ \t]+[^ \t]", span.source.line_at(span.start)[: column - 1])
+    options = OPTION_WORDS.get(before[1], ()) if before is not None else ()
+    return [corrected(span, option) for option in near(name, options)]
+
+
+def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> list[str]:
+    """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
+    if name in ("agrad", "learn"):
+        return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
+    if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
+        return [by_leibniz(derivative, known)[1]]
+    if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
+        full = [f"{module}.{name}" for module in ("torch", "np") if called]
+        there = [one for one in full if one in names.OWN_FORMS or name in libraries.names_in(one.partition(".")[0])]
+        return [corrected(span, one) for one in there[:1]]
+    return _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
+
+
+def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
+    """`dy/dx`, of a value y and a leaf x: `grad(y, x)`."""
+    if second := re.match(r"d2([^\W\d]\w*)[ \t]*/[ \t]*d(?:\1|[^\W\d]\w*?)2\b", _rest(span)):
+        x = second[0].rpartition("d")[2][:-1]
+        return [Hint(f"hessian({second[1]}, {x})   of a value {second[1]} that was computed from a leaf {x}")]
+    found = re.match(r"d([^\W\d]\w*)[ \t]*/[ \t]*d([^\W\d]\w*)", _rest(span))
+    if found is None or found[0].partition("/")[0].strip() != name:
+        return []
+    y, x = found.groups()
+    names = set(known)
+    if y in names and x in names:
+        return [corrected(Span(span.source, span.start, span.start + found.end()), f"grad({y}, {x})")]
+    return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
+
+
+def _joined(name: str, span: Span, called: bool, known: Collection[str]) -> list[str]:
+    """`sinx` is `sin(x)`, and `xsin(x)` is `x*sin(x)`, of a name that has a value."""
+    names = {one for one in known if one not in FUNCTIONS}
+    firsts, seconds, between = (names, FUNCTIONS, "{}*{}") if called else (FUNCTIONS, names, "{}({})")
+    for first in sorted((one for one in firsts if name.startswith(one)), key=len):
+        if (rest := name[len(first) :]) in seconds:
+            return [corrected(span, between.format(first, rest))]
+    return []
+
+
+# Functions of other libraries, how many arguments they have there, which of these is a name, and the same in agrad.
+# `term`: the first argument, in brackets unless it is one word.
+_FORMS: list[tuple[str, int, int | None, str]] = [
+    ("diff derivative derive d", 2, 1, "grad({0}, {1})"),
+    ("derivative derive", 2, 0, "grad({0})({1})"),
+    ("D", 1, 0, "grad({0})"),
+    ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
+    ("factorial", 1, None, "gamma({0} + 1)"),
+    ("ufloat", 2, None, "({0} ± {1})"),
+    *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in names.RECIPROCALS.items()),
+    *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in names.OF_DEGREES.items()),
+]
+
+
+def _of_form(name: str, given: list[str]) -> str:
+    """What a call with these arguments is by the forms; empty where it is none of them."""
+    for words, count, place, form in _FORMS:
+        if name in words.split() and len(given) == count and (place is None or given[place].isidentifier()):
+            return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
+    return ""
+
+
+def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
+    """The line with agrad's equivalent of a function of other libraries, or a name; nothing if that cannot be read.
+
+    `at`: its place, which the arguments follow; `start`: where its module begins, which goes with it.
+    """
+    call, given = _call(at), arguments(at)
+    if len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
+        return [derivative_of(given[0], given[1], given[2])]
+    replacement, elsewhere = names.WORDS.get(name) or _of_form(name, given), KNOWN_ELSEWHERE[name]
+    if not replacement and given and name in names.READERS:
+        replacement = f"load_csv({given[0]})"  # the other arguments have other names
+    elif not replacement and given and elsewhere.endswith("(…)"):
+        replacement = elsewhere.removesuffix("(…)") + call
+    elif elsewhere.startswith(("plot ", "histogram ")):
+        plain = [one for part in given if "=" not in (one := part.removeprefix("yerr="))]
+        places = dict(zip("xyu", plain, strict=False))
+        drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), elsewhere)
+        replacement = drawn if len(places) > elsewhere.count(",") else ""
+    fixed = corrected(Span(at.source, at.start if start is None else start, at.end + len(call)), replacement)
+    return short([fixed]) if replacement and can_be_read(fixed) else []
+
+
+def _rest(span: Span) -> str:
+    """The rest of the statement, from a place on."""
+    found = re.compile(r"""("[^"\n\r]*"|'[^'\n\r]*'|[^;#\n\r])*""").match(span.source.text, span.start)
+    return found[0] if found is not None else ""
+
+
+def _call(span: Span) -> str:
+    """The arguments after a name with their brackets, as typed on one line; empty if there are none."""
+    behind = _rest(Span(span.source, span.end, span.end))
+    depth = 0
+    for place, sign in enumerate(behind if behind.startswith("(") else ""):
+        depth += (sign in "([") - (sign in ")]")
+        if not depth:
+            return behind[: place + 1]
+    return ""
+
+
+def arguments(span: Span) -> list[str]:
+    """The arguments of a call of the name at a place, as typed."""
+    return [argument.strip() for argument in divided(_call(span)[1:-1]) if argument.strip()]
+
+
+def _over_a_range(span: Span, name: str) -> list[str]:
+    """`plot sin(x)`, where x has no value: the curve over a range."""
+    _, column = span.source.position(span.start)
+    drawn = re.match(r"(.*;[ \t]*)?plot\b", span.source.line_at(span.start)[: column - 1])
+    rest = _rest(span)
+    if drawn is None or re.search(r"\b(for|to)\b", rest) or len(rest) == len(name):
+        return []
+    return [corrected(Span(span.source, span.start, span.start + len(rest)), f"{rest.rstrip()} for {name} in -2..2")]
+
+
+def _compared(span: Span) -> str:
+    """The other side, if the statement only compares the name, as in `x == 2` and R's `x <- 2`; else nothing."""
+    text = span.source.text
+    before = re.split(r"[;:\n\r]", text[: span.start])[-1]
+    found = re.match(r"[ \t]*(?:==|<-(?=[ \t]))([^;#\n\r]+)", text[span.end :])
+    if before.strip() or found is None or re.search(r"[=<>~\"']|\b(and|or|not|is|if)\b", found[1]):
+        return ""
+    value = found[1].strip()
+    return value if all(value.count(opener) == value.count(closer) for opener, closer in ("()", "[]")) else ""
+
+
+def alone(span: Span) -> bool:
+    """Whether a place is the whole of its statement, like a command without its operands."""
+    text = span.source.text
+    before = re.split(r"[;:\n\r]", text[: span.start])[-1]
+    behind = re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0]
+    return not before.strip() and not behind.strip()
+
+
+def unknown_in(module: str, name: str, span: Span) -> AgradError:
+    """The same for a name with the prefix of a module: torch.sni, torch.foo.sin."""
+    if name in FUNCTIONS or name in CONSTANTS or name in RENAMED:
+        first = canonical(module).partition(".")[0]
+        library = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}.get(first, module.partition(".")[0])
+        there = [prefix for prefix in libraries.modules() if name in libraries.names_in(prefix)]
+        there.sort(key=lambda prefix: (prefix.partition(".")[0] != first, len(prefix)))  # those of the same library
+        instead = [f"{prefix}.{name}" for prefix in there] or [name]
+        message = f"{library} has no {module}.{name}"
+        return AgradError("name", message, labels=[Label(span)], fixes=edits(span, *instead[:2]))
+    close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
+    fixes: list[str] = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
+    if name in KNOWN_ELSEWHERE:
+        fixes = _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
+    elif not close and names_in(module):
+        fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
+    return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+
+
+def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
+    """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
+    name, given = apart(span.text)
+    fixes: list[str] = []
+    if isinstance(value, str) and (derivative := primed(Span(span.source, span.start + 1, span.start + 2))):
+        return derivative  # `f'(x) + g'(x)`, and `f''(x)`, where `f'` begins a text
+    if isinstance(value, float) and (power := _power_of(value, given, span)):
+        fixes = [power]
+    elif isinstance(value, Tensor) and (places := _from_one(given, value.shape)):
+        fixes = [f"{corrected(span, f'{name}[{places}]')}   an entry: the first has the index 0"]
+    elif name in FUNCTIONS:
+        fixes = [f"del {name}   brings the function back"]
+    elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
+        fixes = [corrected(span, f"{name}*{given}")]
+        if name.isidentifier() and name != "x":
+            fixes.append(Hint(f"def {name}(x) = …   makes a function of it"))
+    elif given == "()":
+        fixes = [corrected(span, name)]
+    fixes = [fix for fix in short(fixes) if isinstance(fix, Hint) or can_be_read(typed([fix])[0])]
+    return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
+
+
+def _from_one(given: str, shape: Shape) -> str:
+    """`(1, 2)` of a shape, which counts from 1 as MATLAB does, counted from 0; empty where it is no such place."""
+    numbers = [int(one) for one in re.findall(r"\d+", given)] if re.fullmatch(r"\([\d, ]{1,40}\)", given) else []
+    fits = len(numbers) <= len(shape) and all(0 < one <= length for one, length in zip(numbers, shape, strict=False))
+    return ", ".join(str(one - 1) for one in numbers) if fits else ""
+
+
+_RAISED = pattern(r"(?<!\w)([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(?:(-)[ \t]*)?|(⁻))?$")
+
+
+def _power_of(value: float, given: str, span: Span) -> str:
+    """`sin^2(x)`: the line with `sin(x)^2`, and with `asin(x)` for `sin^-1(x)`; else empty."""
+    before = _RAISED.search(span.source.text[: span.start])
+    if before is None or before[1] not in FUNCTIONS:
+        return ""
+    instead = raised(before[1], given, format_number(value), bool(before[2] or before[3]))
+    return corrected(Span(span.source, before.start(), span.end), instead)
