@@ -45,13 +45,7 @@ from agrad.grammar.session.derivatives import Calculation
 @format_options("text", "json", "csv", "latex")
 @click.option("-q", "--quiet", "bare", is_flag=True, help="Print numbers only: no labels, no notes.")
 @click.option("--budget", "is_budget", is_flag=True, help="Show what each uncertain value, as x=2+/-0.1, contributes.")
-@click.option(
-    "--graph",
-    "drawn",
-    metavar="FILE",
-    shell_complete=file_completions,
-    help="Also draw the graph to FILE.",
-)
+@click.option("--graph", "drawn", metavar="FILE", shell_complete=file_completions, help="Also draw the graph to FILE.")
 @precision_option
 @files_option
 @timeout_option("a computation")

@@ -19,12 +19,7 @@ def _names() -> dict[str, str]:
 
 
 @click.command("examples", cls=Command)
-@click.argument(
-    "names",
-    nargs=-1,
-    metavar="[NAME]...",
-    shell_complete=completions(_names),
-)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completions(_names))
 @click.option("--all", "every", is_flag=True, help="Copy all examples.")
 @click.option("--to", "folder", default="examples", show_default=True, metavar="FOLDER", help="Where to copy them.")
 @click.pass_context

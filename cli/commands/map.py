@@ -56,11 +56,7 @@ _ROOM = 2**30  # bytes of addresses
 @click.option("--resume", is_flag=True, help="Continue a run into a folder that was interrupted.")
 @part_size_option("Into a folder: divide larger Parquet files at their row groups, into parts of about this size.")
 @cluster_options
-@click.option(
-    "--to",
-    type=click.Choice(tuple(TO)),
-    help="The format of the output, whatever its name.",
-)
+@click.option("--to", type=click.Choice(tuple(TO)), help="The format of the output, whatever its name.")
 @click.option(
     "--u",
     "uncertain",
@@ -104,13 +100,7 @@ _ROOM = 2**30  # bytes of addresses
     show_default=True,
     help="What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
 )
-@click.option(
-    "--backend",
-    type=click.Choice(CHOICES),
-    default=AUTO,
-    show_default=True,
-    help=described("; ") + ".",
-)
+@click.option("--backend", type=click.Choice(CHOICES), default=AUTO, show_default=True, help=described("; ") + ".")
 @click.option(
     "--threads",
     type=click.IntRange(min=1),

@@ -53,10 +53,7 @@ class Script(Command):
 @click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
 @click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
 @click.option(
-    "-k",
-    "--keep-going",
-    is_flag=True,
-    help="After an error, continue; after a syntax error, report the others.",
+    "-k", "--keep-going", is_flag=True, help="After an error, continue; after a syntax error, report the others."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print no notes, and no progress of loops.")
 @click.option(
@@ -146,11 +143,7 @@ def command(
     for note in _overwritten(names, Source(shown_name(file), text, 1, True)):
         emit(Noted(note))
     try:
-        with (
-            suppress(Quit),
-            _stoppable(),
-            nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard,
-        ):
+        with suppress(Quit), _stoppable(), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
             session.run(text, heard, shown_name(file), is_file=True, report=report)
     except AgradError as problem:
         if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    session: Session,
-    expression: ast.Expr,
-    leaves: Sequence[Tensor] = (),
-    claims: Sequence[Value | None] | None = None,
+    session: Session, expression: ast.Expr, leaves: Sequence[Tensor] = (), claims: Sequence[Value | None] | None = None
 ) -> None:
     """Emit the derivatives of an expression beside differences: by the leaves given, or all that it reads.
 

@@ -36,13 +36,7 @@ add(  # without a handler: the machine runs the block
 )
 
 
-@command(
-    "vars",
-    "vars",
-    "Lists all names, with their shapes and kinds.",
-    "var a = 3; k = 2; vars",
-    logged=False,
-)
+@command("vars", "vars", "Lists all names, with their shapes and kinds.", "var a = 3; k = 2; vars", logged=False)
 def _vars(session: Session, call: Call) -> None:
     session.emit(Table(commands.info.list_names(session), True))
 

@@ -114,9 +114,7 @@ def _sigma(call: Call) -> Any:
     changes="session",
     forms="solve f(x) == c for x from 1",
     operands=EXPRESSION,
-    options={
-        "from": Option("where to start: a number for each unknown", VALUE),
-    },
+    options={"from": Option("where to start: a number for each unknown", VALUE)},
 )
 def _solve(session: Session, call: Call) -> None:
     function: Closure = call.values[0]

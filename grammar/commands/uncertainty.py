@@ -11,12 +11,7 @@ from agrad.grammar.commands.operands import EXPRESSION, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Option, command, graphed
 from agrad.grammar.results import LINES, Curve, Estimated, Plot
 
-FORMS = {
-    "text": "a table",
-    "json": "one object",
-    "csv": "a line for each source",
-    "latex": "a table for a paper",
-}
+FORMS = {"text": "a table", "json": "one object", "csv": "a line for each source", "latex": "a table for a paper"}
 
 
 @command(

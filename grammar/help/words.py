@@ -204,10 +204,7 @@ ATTRIBUTES = {
     "grad_fn": "the node that computed it, or None",
 }
 
-NODE_ATTRIBUTES = {
-    "next_functions": "the nodes of its operands",
-    "variable": "the leaf that it stands for",
-}
+NODE_ATTRIBUTES = {"next_functions": "the nodes of its operands", "variable": "the leaf that it stands for"}
 
 METHODS = {
     "max": "The largest entry, along an axis if one is given.",
