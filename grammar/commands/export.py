@@ -13,7 +13,7 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.text import printable
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
-from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.commands.registry import Call, Operands, command, graphed
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed, unheard
 from agrad.grammar.runtime.builtins import Closure
@@ -26,21 +26,19 @@ _POINT = 0.5  # at which a function is traced
 _FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}
 
 
-@command(
-    "export",
-    'export d to "d.c" [hessian]',
-    "Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its "
-    "gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js, "
-    ".py or .ag; .tex are formulas in LaTeX.",
-    'def f(x, y) = x**2*sin(y)\nexport f to "f.c"',
-    forms='export d to "d.c" [hessian]',
-    operands=Operands(has_graph, others=True),
-    options={
-        "to": Option("the file, whose extension gives the language: .c, .js, .py, .ag or .tex", FILE, writes=True),
-        "hessian": Option("also the second derivatives"),
-    },
-)
+@command(operands=Operands(has_graph, others=True), options={"to": FILE})
 def _export(session: Session, call: Call) -> None:
+    """export d to "d.c" [hessian]
+
+    Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its
+    gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js,
+    .py or .ag; .tex are formulas in LaTeX.
+
+    to: the file, whose extension gives the language: .c, .js, .py, .ag or .tex
+    hessian: also the second derivatives
+    example: def f(x, y) = x**2*sin(y)
+      export f to "f.c"
+    """
     operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
     language = export.languages.LANGUAGES.get(splitext(path)[1][1:].lower())
     name = operand.id if isinstance(operand, ast.Name) else "f"
@@ -93,20 +91,17 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
     return export.derive.derived(program, [plain(x) for x in given], range(len(leaves)), order)
 
 
-@command(
-    "formula",
-    "formula y [wrt x] [as latex]",
-    "Writes what y is computed by as one expression of the leaves and of the names that have no value, with like terms "
-    "collected, and its derivatives. `formula grad(y, x)` writes the derivative alone.",
-    "formula x**2*sin(x) wrt x",
-    forms="formula y [wrt x] [as latex]",
-    operands=EXPRESSION,
-    options={
-        "wrt": Option("the names to differentiate by", Operands(others=True)),
-        "as": Option("how it is written", choices=lambda: _FORMS),
-    },
-)
+@command(operands=EXPRESSION, options={"wrt": Operands(others=True), "as": _FORMS})
 def _formula(session: Session, call: Call) -> None:
+    """formula y [wrt x] [as latex]
+
+    Writes what y is computed by as one expression of the leaves and of the names that have no value, with like terms
+    collected, and its derivatives. `formula grad(y, x)` writes the derivative alone.
+
+    wrt: the names to differentiate by
+    as: how it is written
+    example: formula x**2*sin(x) wrt x
+    """
     form = call.choice("as", "text")
     inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
     for line in sessions.formulas.formula(session.machine, call.values[0].definition, call.names, inner, outer, form):

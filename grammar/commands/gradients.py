@@ -16,7 +16,7 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import fit
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
-from agrad.grammar.commands.registry import Call, Keyword, Option, all_graphed, command, graphed
+from agrad.grammar.commands.registry import Call, all_graphed, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.bytecode import Staging
@@ -43,27 +43,29 @@ def _check_backward(call: Call) -> None:
 
 
 @command(
-    "backward",
-    "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]   backward d as pytorch",
-    "Adds the derivative of d to the gradient of every leaf it depends on, and frees the graph unless `retain` is "
-    "given. `trace` shows every step. `as pytorch` changes nothing: it shows the gradients that PyTorch would compute "
-    "from what it saved, beside the exact ones, and which saved values are stale.",
-    "var a = 3; d = a**2; backward d; grad a",
     staging=Staging.BY_RULE,
     changes="graph",
-    forms="backward d [retain] [create_graph] [fresh] [trace] [seed v], or backward d as pytorch",
     operands=EXPRESSION,
-    options={
-        "retain": Option("keeps the graph for another backward"),
-        "create_graph": Option("makes the gradients differentiable"),
-        "fresh": Option("overwrites gradients instead of adding to them"),
-        "trace": Option("shows the steps, node by node"),
-        "seed": Option("the gradient of d itself, for a d that is not one number", VALUE),
-        "as": Option("only shows what PyTorch would compute", choices=lambda: {"pytorch": "with what it saved"}),
-    },
+    options={"seed": VALUE, "as": {"pytorch": "with what it saved"}},
     check=_check_backward,
 )
 def _backward(session: Session, call: Call) -> None:
+    """backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]
+    backward d as pytorch
+
+    Adds the derivative of d to the gradient of every leaf it depends on, and frees the graph unless `retain` is given.
+    `trace` shows every step. `as pytorch` changes nothing: it shows the gradients that PyTorch would compute from what
+    it saved, beside the exact ones, and which saved values are stale.
+
+    retain: keeps the graph for another backward
+    create_graph: makes the gradients differentiable
+    fresh: overwrites gradients instead of adding to them
+    trace: shows the steps, node by node
+    seed: the gradient of d itself, for a d that is not one number
+    as: only shows what PyTorch would compute
+    as typed: backward d [retain] [create_graph] [fresh] [trace] [seed v], or backward d as pytorch
+    example: var a = 3; d = a**2; backward d; grad a
+    """
     options = call.options
     if "as" in options:
         found = inspect.as_pytorch.as_pytorch(graphed(call, 0), as_array(options.get("seed")))
@@ -91,16 +93,15 @@ def _backward(session: Session, call: Call) -> None:
         session.emit(Table(trace.text(session.settings.precision, session.settings.columns), True))
 
 
-@command(
-    "retain",
-    "retain b …",
-    "Keeps the gradient of a value that is not a leaf, in later backward passes.",
-    "var a = 3; b = a**2; c = 2*b; retain b; backward c; grad b",
-    changes="graph",
-    forms="retain b",
-    operands=COMPUTED,
-)
+@command(changes="graph", operands=COMPUTED)
 def _retain(session: Session, call: Call) -> None:
+    """retain b …
+
+    Keeps the gradient of a value that is not a leaf, in later backward passes.
+
+    as typed: retain b
+    example: var a = 3; b = a**2; c = 2*b; retain b; backward c; grad b
+    """
     for value, written in zip(all_graphed(call), call.node.operands, strict=True):
         if not value.requires_grad:
             message = f"{written.span.text} has no gradient to retain: it does not require grad"
@@ -108,18 +109,17 @@ def _retain(session: Session, call: Call) -> None:
         value.retain_grad()
 
 
-@command(
-    "watch",
-    "watch b [as f]",
-    "Prints the gradient of b in each backward that reaches it; `as f` passes on f of it instead. `watch b off` ends "
-    "that.",
-    "var a = 3; b = a**2; watch b; backward 2*b",
-    changes="graph",
-    forms="watch b, watch b as f, or watch b off",
-    operands=REQUIRING,
-    options={"off": Option("no longer")},
-)
+@command(changes="graph", operands=REQUIRING)
 def _watch(session: Session, call: Call) -> None:
+    """watch b [as f]
+
+    Prints the gradient of b in each backward that reaches it; `as f` passes on f of it instead. `watch b off` ends
+    that.
+
+    off: no longer
+    as typed: watch b, watch b as f, or watch b off
+    example: var a = 3; b = a**2; watch b; backward 2*b
+    """
     value, name = graphed(call, 0), call.operand(0).span.text
     if not value.requires_grad:
         raise no_grad_error(value.node)
@@ -141,15 +141,15 @@ def _watch(session: Session, call: Call) -> None:
     reverse.register_hook(value, show)
 
 
-@command(
-    "grad",
-    "grad a …",
-    "Shows gradients and the terms of their sums, or why there is none.",
-    "var a = 3; backward a**2; grad a",
-    forms="grad a b",
-    operands=GRADIENTS,
-)
+@command(operands=GRADIENTS)
 def _grad(session: Session, call: Call) -> None:
+    """grad a …
+
+    Shows gradients and the terms of their sums, or why there is none.
+
+    as typed: grad a b
+    example: var a = 3; backward a**2; grad a
+    """
     for written, value in zip(call.node.operands, call.values, strict=True):
         session.emit(gradient_of(written.span.text, value, session))
 
@@ -187,17 +187,15 @@ def why_none(name: str, value: Tensor) -> str:
     return f"no backward has reached {name} yet"
 
 
-@command(
-    "zero_grad",
-    "zero_grad [a …]",
-    "Clears gradients: they are none then. By default those of all names.",
-    "var a = 3; backward a**2; zero_grad; grad a",
-    staging=Staging.BY_RULE,
-    changes="graph",
-    forms="zero_grad, or zero_grad a b",
-    operands=REQUIRING,
-)
+@command(staging=Staging.BY_RULE, changes="graph", operands=REQUIRING)
 def _zero_grad(session: Session, call: Call) -> None:
+    """zero_grad [a …]
+
+    Clears gradients: they are none then. By default those of all names.
+
+    as typed: zero_grad, or zero_grad a b
+    example: var a = 3; backward a**2; zero_grad; grad a
+    """
     if call.values:
         targets = all_graphed(call)
     else:
@@ -220,25 +218,29 @@ def _check_step(call: Call) -> None:
 
 
 @command(
-    "step",
-    "step sgd w b lr=0.1 [momentum=0.9] [nesterov=1]   step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]   "
-    "step adamw w b [weight_decay=0.01]   step rmsprop w b [alpha=0.99]",
-    "One optimiser update of the given leaves, from their gradients: that of optim.SGD, Adam, AdamW or RMSprop. "
-    "Running means are kept with each leaf.",
-    "var w = 3; backward w**2; step sgd w lr=0.1; w",
     staging=Staging.BY_RULE,
     changes="graph",
-    forms="step sgd w b lr=0.1",
     operands=LEAVES,
-    choices=lambda: dict.fromkeys(STEPS, "optimiser"),
-    keywords={"lr": Keyword("lr=0.1", "rate")},
-    after=lambda: {
+    choices=dict.fromkeys(STEPS, "optimiser"),
+    after={
         method: {f"{name}=": f"{default:g} by default" for name, default in options_of(method).items()}
         for method in STEPS
     },
     check=_check_step,
 )
 def _step(session: Session, call: Call) -> None:
+    """step sgd w b lr=0.1 [momentum=0.9] [nesterov=1]
+    step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]
+    step adamw w b [weight_decay=0.01]
+    step rmsprop w b [alpha=0.99]
+
+    One optimiser update of the given leaves, from their gradients: that of optim.SGD, Adam, AdamW or RMSprop. Running
+    means are kept with each leaf.
+
+    lr=0.1: rate
+    as typed: step sgd w b lr=0.1
+    example: var w = 3; backward w**2; step sgd w lr=0.1; w
+    """
     options = dict(call.options)
     method = options.pop("method")
     leaves = all_graphed(call)
@@ -256,32 +258,32 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
 
 
-@command(
-    "check",
-    "check f(x) [wrt x y]",
-    "Compares exact derivatives with differences, entry by entry; a mismatch is an error.",
-    "var x = 3; check x**2*sin(x)",
-    forms="check f(x), or check f(x, y) wrt x",
-    operands=CALLED,
-    options={"wrt": Option("only for these leaves", LEAVES)},
-)
+@command(operands=CALLED, options={"wrt": LEAVES})
 def _check(session: Session, call: Call) -> None:
+    """check f(x) [wrt x y]
+
+    Compares exact derivatives with differences, entry by entry; a mismatch is an error.
+
+    wrt: only for these leaves
+    as typed: check f(x), or check f(x, y) wrt x
+    example: var x = 3; check x**2*sin(x)
+    """
     expression, *operands = call.node.operands
     check = commands.check
     leaves = [check.leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
     check.check(session, expression, leaves)
 
 
-@command(
-    "explain",
-    "explain d [wrt a b]",
-    "The chain rule with numbers: what each path from a leaf to d contributes, the largest first.",
-    "var a = 3; d = a**2*2; explain d",
-    forms="explain d, or explain d wrt a b",
-    operands=EXPRESSION,
-    options={"wrt": Option("only from these leaves", LEAVES)},
-)
+@command(operands=EXPRESSION, options={"wrt": LEAVES})
 def _explain(session: Session, call: Call) -> None:
+    """explain d [wrt a b]
+
+    The chain rule with numbers: what each path from a leaf to d contributes, the largest first.
+
+    wrt: only from these leaves
+    as typed: explain d, or explain d wrt a b
+    example: var a = 3; d = a**2*2; explain d
+    """
     root, *leaves = all_graphed(call)
     with scope(anomalies=False):  # it shows where they are
         found = inspect.explain.explain(root, leaves or None, name=call.operand(0).span.text)

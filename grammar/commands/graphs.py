@@ -14,7 +14,7 @@ from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, Option, all_graphed, command, with_graph
+from agrad.grammar.commands.registry import Call, Operands, all_graphed, command, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
@@ -66,25 +66,26 @@ def _check_form(call: Call) -> None:
 
 
 @command(
-    "graph",
-    f'graph d … [vs e …] [as {" | ".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
-    "Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared "
-    "with another graph, what is the same in both, changed (~), only in the first (-) and only in the second (+); "
-    "`depth`: at most so many operations back; "
-    "`from`: only what is between these values and d; `to`: into a file, whose extension gives the form.",
-    "var a = 3; d = a**2*2; graph d",
-    forms=f'graph d [vs e] [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
-    operands=COMPUTED,
-    options={
-        "vs": Option("compared with the graph of others", COMPUTED),
-        "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
-        "depth": Option("at most so many operations back", VALUE),
-        "from": Option("only what is between these and d", ANY),
-        "to": Option("into a file, whose extension gives the form", FILE, writes=True),
-    },
-    check=_check_form,
+    operands=COMPUTED, options={"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "to": FILE}, check=_check_form
 )
 def _graph(session: Session, call: Call) -> None:
+    """graph d … [vs e …] [as text | tree | boxes | dot | mermaid | program | svg | tikz | page | json] [depth 3]
+    [from a b] [to "d.gv"]
+
+    Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared with
+    another graph, what is the same in both, changed (~), only in the first (-) and only in the second (+); `depth`: at
+    most so many operations back; `from`: only what is between these values and d; `to`: into a file, whose extension
+    gives the form.
+
+    vs: compared with the graph of others
+    as: another form: tree, boxes, dot, …
+    depth: at most so many operations back
+    from: only what is between these and d
+    to: into a file, whose extension gives the form
+    as typed: graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|tikz|page|json] [depth 3] [from a b]
+      [to "d.gv"]
+    example: var a = 3; d = a**2*2; graph d
+    """
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
 
     def picture(form: str) -> str | bytes:
@@ -226,15 +227,15 @@ def _listed(call: Call, word: str) -> list[Tensor]:
     return [with_graph(value, item, f"graph … {word}") for value, item in zip(values, written.items, strict=True)]
 
 
-@command(
-    "graphs",
-    "graphs",
-    "Lists the graphs that live: their nodes, what they save, and what keeps them: a name, a gradient, a hook, a "
-    "branch, undo. Values that share an operation have one graph.",
-    "var a = 3; d = a**2*2; e = a + 1; graphs",
-    logged=False,
-)
+@command(logged=False)
 def _graphs(session: Session, call: Call) -> None:
+    """graphs
+
+    Lists the graphs that live: their nodes, what they save, and what keeps them: a name, a gradient, a hook, a branch,
+    undo. Values that share an operation have one graph.
+
+    example: var a = 3; d = a**2*2; e = a + 1; graphs
+    """
     known = call.names.get("graphs", session.names.get("graphs"))
     if known is not None:  # a name of the user is not a command
         session.emit(Shown(known))
@@ -242,35 +243,33 @@ def _graphs(session: Session, call: Call) -> None:
     session.emit(Table(commands.info.list_graphs(session), True))
 
 
-@command(
-    "info",
-    "info x …",
-    "Describes a value: what it is, its shape, gradient and graph, what refers to it, and how often it was written.",
-    "var x = 2; y = x**2; info x y",
-    forms="info x",
-    operands=Operands(has_graph, others=True),
-    logged=False,
-)
+@command(operands=Operands(has_graph, others=True), logged=False)
 def _info(session: Session, call: Call) -> None:
+    """info x …
+
+    Describes a value: what it is, its shape, gradient and graph, what refers to it, and how often it was written.
+
+    as typed: info x
+    example: var x = 2; y = x**2; info x y
+    """
     for written, value in zip(call.node.operands, call.values, strict=True):
         session.emit(Table(commands.info.describe(written.span.text, value, session), True))
 
 
-@command(
-    "set",
-    "set x = 5   set echo off   set plots braille",
-    "New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a "
-    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set noise off`: "
-    "no more marks behind numbers that their computation cannot tell from 0. `set plots`: how a terminal draws, "
-    "`braille` or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.",
-    "var x = 2; y = x**2; set x = 5; x",
-    staging=Staging.BY_RULE,
-    changes="graph",
-    forms="set x = 5, set echo off, or set plots braille",
-    operands=LEAVES,
-    after=lambda: SETTABLE,
-)
+@command(staging=Staging.BY_RULE, changes="graph", operands=LEAVES, after=SETTABLE)
 def _set(session: Session, call: Call) -> None:
+    """set x = 5
+    set echo off
+    set plots braille
+
+    New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a
+    terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set noise off`: no
+    more marks behind numbers that their computation cannot tell from 0. `set plots`: how a terminal draws, `braille`
+    or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.
+
+    as typed: set x = 5, set echo off, or set plots braille
+    example: var x = 2; y = x**2; set x = 5; x
+    """
     for option in SETTABLE.keys() & call.options.keys():
         word = call.options[option]
         _switch(session.settings, option, word == "on" if "on" in SETTABLE[option] else word)
@@ -291,18 +290,17 @@ def _switch(settings: Settings, name: str, value: bool | str) -> None:
     setattr(settings, name, value)
 
 
-@command(
-    "forward",
-    "forward d … [with x=3, y=4]",
-    "Computes d again from the current values of the leaves, or from the values given, which the leaves keep. The "
-    "graph is then ready for another backward, also if an earlier one has freed it.",
-    "var x = 2; y = x**2; forward y with x=5; y",
-    changes="graph",
-    forms="forward d, or forward d with x=3, y=4",
-    operands=COMPUTED,
-    options={"with": Option("new data for leaves first", Operands(is_leaf, given="=…"))},
-)
+@command(changes="graph", operands=COMPUTED, options={"with": Operands(is_leaf, given="=…")})
 def _forward(session: Session, call: Call) -> None:
+    """forward d … [with x=3, y=4]
+
+    Computes d again from the current values of the leaves, or from the values given, which the leaves keep. The graph
+    is then ready for another backward, also if an earlier one has freed it.
+
+    with: new data for leaves first
+    as typed: forward d, or forward d with x=3, y=4
+    example: var x = 2; y = x**2; forward y with x=5; y
+    """
     roots = all_graphed(call)
     for name, written in call.node.options:
         assert written is not None

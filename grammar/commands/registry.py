@@ -1,12 +1,15 @@
 """The table of commands: what a command declares, and what it is called with.
 
-A command is one function with the decorator `command`, and its line in agrad.lark. Everything else reads
-this table: help, completion, syntax errors, lint, the session log, `save`, undo.
+A command is one function with the decorator `command`, and its line in agrad.lark. What `help` says of it is in the
+docstring of the function. Everything else reads this table: help, completion, syntax errors, lint, the session log,
+`save`, undo.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 Changes = Literal["nothing", "graph", "session"]
 # What the session has to keep before a command can run: the log of statements, or what undo takes back.
 Needs = Literal["log", "undo"]
-Choices = Callable[[], Mapping[str, str]]  # words, each with its meaning
+Choices = Mapping[str, str]  # words, each with its meaning
 
 
 class Call(Struct):
@@ -55,12 +58,11 @@ class Call(Struct):
     def choice(self, name: str, usual: str) -> str:
         """The word after an option that has choices. Raises AgradError of kind `name` for one that is none of them."""
         found, choices = str(self.options.get(name, usual)), COMMANDS[self.node.word].options[name].choices
-        assert choices is not None
-        if found in choices():
+        if found in choices:
             return found
         typed = f"{self.node.word} {' '.join(operand.span.text for operand in self.node.operands)} {name}"
         what = "form" if name == "as" else name
-        message, fixes = f"{self.node.word} has no {what} {found}", [f"{typed} {one}" for one in choices()]
+        message, fixes = f"{self.node.word} has no {what} {found}", [f"{typed} {one}" for one in choices]
         raise AgradError("name", message, labels=[Label(self.span)], fixes=fixes)
 
 
@@ -78,12 +80,16 @@ NOTHING = Operands()
 
 
 class Option(Struct):
-    """A word after the operands of a command: its meaning in one line, and what follows it."""
+    """A word after the operands of a command: its meaning in one line, and what follows it; or one of some words."""
 
     meaning: str
     value: Operands | None = None
-    choices: Choices | None = None
-    writes: bool = False  # whether its value is a file that the command writes
+    choices: Choices = MappingProxyType({})
+
+    @property
+    def writes(self) -> bool:
+        """Whether its value is a file, which the command writes."""
+        return self.value is not None and self.value.file
 
 
 class Keyword(Struct):
@@ -98,19 +104,19 @@ Check = Callable[[Call], None]
 
 
 class Command(Struct):
-    """One command. Without a handler it is a statement that the machine runs."""
+    """One command; `command` says what its fields are."""
 
     word: str
     usage: str
     help: str
     example: str
-    changes: Changes
-    handler: Handler | None = None
+    handler: Handler
+    options: Mapping[str, Option]
+    keywords: Mapping[str, Keyword]
+    changes: Changes = "nothing"
     operands: Operands = NOTHING
-    choices: Choices | None = None  # the words that may be its first operand
-    after: Callable[[], Mapping[str, Mapping[str, str]]] | None = None  # what may follow some first words
-    options: Mapping[str, Option] = MappingProxyType({})
-    keywords: Mapping[str, Keyword] = MappingProxyType({})
+    choices: Choices = MappingProxyType({})
+    after: Mapping[str, Choices] = MappingProxyType({})
     check: Check | None = None
     staging: Staging = Staging.NEVER
     logged: bool = True
@@ -141,7 +147,6 @@ class Command(Struct):
 
     def run_alone(self, session: Session, call: Call) -> None:
         """Run the command, between two statements. Raises AgradError."""
-        assert self.handler is not None
         if self.check is not None:
             self.check(call)
         self.handler(session, call)
@@ -155,16 +160,20 @@ COMMANDS: Rows[Command] = Rows()
 
 
 def command(
-    word: str, usage: str, help: str, example: str, *, changes: Changes = "nothing", forms: str = "", **facts: Any
+    word: str = "", text: str = "", options: Mapping[str, Operands | Choices] = MappingProxyType({}), **facts: Any
 ) -> Callable[[Handler], Handler]:
-    """Decorator: put a command into the table.
+    """Decorator: put a command into the table, which has the name of the function, and its docstring for a `text`.
 
-    `usage`: how it is typed, for help. `forms`: the same as it can be typed, for a syntax error; the usage by default.
-    `changes`: what it may change. The other facts, none of which is needed for a plain command:
+    The docstring has three paragraphs: how the command is typed, each way on its own line; what it does; and, behind
+    their names, the meaning of each option, a word or `name=value`; how it is typed in a syntax error, which is the
+    first paragraph otherwise; and an example.
 
+    `options`: what follows those of its options that something follows, or the words of which one does. The other
+    facts, none of which is needed for a plain command:
+
+    * changes: what it may change, if not nothing
     * operands: what completion offers after the word, and after `choices`, the words that may be its first operand
     * after: for some first words, the words or `name=` that may follow them, each with its meaning
-    * options, keywords: the words, and the `name=value`, that may follow the operands, each with its meaning
     * check: raises AgradError for what is wrong with any values; runs first, and without values in lint
     * staging: whether a loop body with this command may be compiled
     * logged: whether it belongs to the history of a session, and so to what `save` writes
@@ -175,16 +184,31 @@ def command(
     """
 
     def register(run: Handler) -> Handler:
-        add(Command(word, usage, help, example, changes, run, **facts), forms)
+        name = word or run.__name__.lstrip("_")
+        usage, told, rows = _said(name, text or run.__doc__ or "")
+        example, typed = rows.pop("example", ""), rows.pop("as typed", usage)
+        keywords = {row.partition("=")[0]: Keyword(row, meaning) for row, meaning in rows.items() if "=" in row}
+        meanings = {row: meaning for row, meaning in rows.items() if "=" not in row} or dict.fromkeys(options, "")
+        made = {row: _option(meaning, options.get(row)) for row, meaning in meanings.items()}
+        COMMANDS[name] = Command(name, usage, told, example, run, made, keywords, **facts)
+        SHAPES[name] = typed
         return run
 
     return register
 
 
-def add(made: Command, forms: str = "") -> None:
-    """Put a command into the table, and its usage among those that syntax errors show."""
-    COMMANDS[made.word] = made
-    SHAPES[made.word] = forms or made.usage
+def _said(word: str, text: str) -> tuple[str, str, dict[str, str]]:
+    """The three parts of a docstring, which Python leaves out with -OO: then there are no words about the command."""
+    parts = cleandoc(text).split("\n\n")
+    usage, told, rows = parts if len(parts) == 3 else (word, "", "")
+    usage = usage.replace(f"\n{word} ", f"   {word} ").replace("\n", " ")
+    named = (row.partition(": ") for row in re.split(r"\n(?! )", rows) if row)
+    meanings = {name: said.replace("\n  ", "\n" if name == "example" else " ") for name, _, said in named}
+    return usage, told.replace("\n", " "), meanings
+
+
+def _option(meaning: str, follows: Operands | Choices | None) -> Option:
+    return Option(meaning, follows) if isinstance(follows, Operands | None) else Option(meaning, choices=follows)
 
 
 def words(applies: Callable[[Command], object]) -> frozenset[str]:

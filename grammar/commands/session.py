@@ -13,7 +13,7 @@ from agrad.grammar import commands
 from agrad.grammar import help as helps
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import FILE
-from agrad.grammar.commands.registry import COMMANDS, Call, Command, Keyword, add, command
+from agrad.grammar.commands.registry import COMMANDS, Call, command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.results import Printed, Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
@@ -24,28 +24,30 @@ from agrad.lazy import pattern
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
 
-add(  # without a handler: the machine runs the block
-    Command(
-        "time",
-        "time: STATEMENT",
-        "Measures how long a statement, or an indented block, takes: to compute, to build its graph, to run backward.",
-        "time: y = sum(arange(1000)**2)",
-        "session",
-    ),
-    "time: y = f(x)",
-)
+
+@command(changes="session")
+def _time(session: Session, call: Call) -> None:  # a statement with a block, which the machine runs
+    """time: STATEMENT
+
+    Measures how long a statement, or an indented block, takes: to compute, to build its graph, to run backward.
+
+    as typed: time: y = f(x)
+    example: time: y = sum(arange(1000)**2)
+    """
 
 
-@command("vars", "vars", "Lists all names, with their shapes and kinds.", "var a = 3; k = 2; vars", logged=False)
+@command(logged=False)
 def _vars(session: Session, call: Call) -> None:
+    """vars
+
+    Lists all names, with their shapes and kinds.
+
+    example: var a = 3; k = 2; vars
+    """
     session.emit(Table(commands.info.list_names(session), True))
 
 
-_LIMITS = {
-    "memory": Keyword('memory="4 GB"', "the most bytes in one result"),
-    "time": Keyword("time=10", "the most seconds for a statement"),
-    "nodes": Keyword("nodes=1e6", "the most nodes that a statement keeps"),
-}
+_LIMITS = {"memory": 'limit memory="4 GB"', "time": "limit time=10", "nodes": "limit nodes=1e6"}
 
 
 def _check_limits(call: Call) -> None:
@@ -53,26 +55,23 @@ def _check_limits(call: Call) -> None:
     for name in call.options:
         if name not in _LIMITS:
             message = f"there is no limit {name}; the limits are {', '.join(_LIMITS)}"
-            likely = [_fix(known) for known in suggest(name, _LIMITS)]
+            likely = [_LIMITS[known] for known in suggest(name, _LIMITS)]
             raise AgradError("name", message, labels=call.labels(name), fixes=likely or ["limit   shows the limits"])
 
 
-def _fix(name: str) -> str:
-    return f"limit {_LIMITS[name].example}"
-
-
-@command(
-    "limit",
-    'limit [memory="4 GB"] [time=10] [nodes=1e6]',
-    "Limits what a statement may use: bytes for one result, seconds, nodes that it keeps. When the time is up, the "
-    "current operation still finishes. None removes a limit; `limit` alone shows them.",
-    'limit memory="100 MB" time=10; limit',
-    changes="session",
-    forms='limit, or limit memory="4 GB" time=10 nodes=1e6',
-    keywords=_LIMITS,
-    check=_check_limits,
-)
+@command(changes="session", check=_check_limits)
 def _limit(session: Session, call: Call) -> None:
+    """limit [memory="4 GB"] [time=10] [nodes=1e6]
+
+    Limits what a statement may use: bytes for one result, seconds, nodes that it keeps. When the time is up, the
+    current operation still finishes. None removes a limit; `limit` alone shows them.
+
+    memory="4 GB": the most bytes in one result
+    time=10: the most seconds for a statement
+    nodes=1e6: the most nodes that a statement keeps
+    as typed: limit, or limit memory="4 GB" time=10 nodes=1e6
+    example: limit memory="100 MB" time=10; limit
+    """
     known = call.names.get("limit", session.names.get("limit"))
     if not call.options:  # a name of the user is not a command
         session.emit(Table(_limits(session)) if known is None else Shown(known))
@@ -92,7 +91,7 @@ def _amount(name: str, value: Any, labels: list[Label]) -> float:
     message = f"a limit of {name} must be a number above 0"
     if name == "memory":
         message = 'a limit of memory must be a size: a number of bytes, or a text such as "4 GB" or "500 MB"'
-    raise AgradError("type", message, labels=labels, fixes=[_fix(name)])
+    raise AgradError("type", message, labels=labels, fixes=[_LIMITS[name]])
 
 
 def _limits(session: Session) -> str:
@@ -105,46 +104,41 @@ def _limits(session: Session) -> str:
     return "\n".join(f"{name:<6}  {'none' if amount == math.inf else text}" for name, amount, text in rows)
 
 
-@command(
-    "undo",
-    "undo [3]",
-    "Takes back the last statement that changed something, or several: names, values, gradients, freed graphs, random "
-    "numbers, limits. A session can take back the last 100, fewer if the old values need more than 256 MB or a quarter "
-    "of the memory; vars says how much they need. A script can only if it contains undo.",
-    "var x = 2; x = 3; undo; assert x == 2",
-    changes="session",
-    forms="undo, or undo 3",
-    logged=False,
-    needs="undo",
-    alone=True,
-)
+@command(changes="session", logged=False, needs="undo", alone=True)
 def _undo(session: Session, call: Call) -> None:
+    """undo [3]
+
+    Takes back the last statement that changed something, or several: names, values, gradients, freed graphs, random
+    numbers, limits. A session can take back the last 100, fewer if the old values need more than 256 MB or a quarter of
+    the memory; vars says how much they need. A script can only if it contains undo.
+
+    as typed: undo, or undo 3
+    example: var x = 2; x = 3; undo; assert x == 2
+    """
     session.undo(int(call.values[0]) if call.values else 1, session.emit)
 
 
-@command(
-    "load",
-    'load "model.ag"',
-    "Runs another script with the current names; if it fails, nothing changes. The path is relative to the folder of "
-    "the script that contains the load.",
-    'fails file: load "nowhere.ag"',
-    changes="session",
-    operands=FILE,
-    loads=True,
-)
+@command(changes="session", operands=FILE, loads=True)
 def _load(session: Session, call: Call) -> None:
+    """load "model.ag"
+
+    Runs another script with the current names; if it fails, nothing changes. The path is relative to the folder of the
+    script that contains the load.
+
+    example: fails file: load "nowhere.ag"
+    """
     load(session, call)
 
 
-@command(
-    "help",
-    "help [word]",
-    "Explains a command or a function; alone, lists all of them.",
-    "help backward",
-    forms="help, or help sin",
-    logged=False,
-)
+@command(logged=False)
 def _help(session: Session, call: Call) -> None:
+    """help [word]
+
+    Explains a command or a function; alone, lists all of them.
+
+    as typed: help, or help sin
+    example: help backward
+    """
     word = call.options.get("word")
     text = (
         helps.help.overview(COMMANDS, session.settings.columns)
@@ -154,8 +148,14 @@ def _help(session: Session, call: Call) -> None:
     session.emit(Table(helps.help.fitted(text, session.settings.width)))
 
 
-@command("quit", "quit", "Ends the session.", "quit", ends=True)
+@command(ends=True)
 def _quit(session: Session, call: Call) -> None:
+    """quit
+
+    Ends the session.
+
+    example: quit
+    """
     raise Quit
 
 
@@ -164,16 +164,15 @@ def _quit(session: Session, call: Call) -> None:
 _MANY = 8  # names in a line
 
 
-@command(
-    "reset",
-    "reset",
-    "Starts over: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and "
-    "the limits. `undo` brings them back.",
-    "x = 2; reset; x = 3",
-    changes="session",
-    clears=True,
-)
+@command(changes="session", clears=True)
 def _reset(session: Session, call: Call) -> None:
+    """reset
+
+    Starts over: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and the
+    limits. `undo` brings them back.
+
+    example: x = 2; reset; x = 3
+    """
     forgotten = called(list(session.names))
     session.forget()
     session.emit(Printed(f"forgot {forgotten}" if forgotten else "there are no names to forget"))
@@ -185,17 +184,16 @@ def called(names: list[str]) -> str:
     return ", ".join(shown).replace(", …", " …")
 
 
-@command(
-    "history",
-    "history [9]",
-    "Lists the statements in effect, or those of the last lines, with the numbers of their lines. Those that failed, "
-    "were undone or changed nothing are left out.",
-    "x = 2; y = x**2; history",
-    forms="history, or history 9",
-    logged=False,
-    needs="log",
-)
+@command(logged=False, needs="log")
 def _history(session: Session, call: Call) -> None:
+    """history [9]
+
+    Lists the statements in effect, or those of the last lines, with the numbers of their lines. Those that failed, were
+    undone or changed nothing are left out.
+
+    as typed: history, or history 9
+    example: x = 2; y = x**2; history
+    """
     if _is_name(session, call):  # a list of losses, say
         return
     found = list(lines_of(_entries(session, call)))
@@ -209,19 +207,16 @@ def _history(session: Session, call: Call) -> None:
 _STEP = pattern(r"\s*(undo|redo)\b")
 
 
-@command(
-    "again",
-    "again [5]",
-    "Runs a line of the session again, by its number: the one in the prompt, in messages and in `history`. `again` "
-    "alone runs the last one that is no undo or redo, `again 2..4` several. What runs belongs to the line that asks.",
-    "x = 2; history",
-    changes="session",
-    forms="again, again 5 or again 2..4",
-    logged=False,
-    needs="log",
-    alone=True,
-)
+@command(changes="session", logged=False, needs="log", alone=True)
 def _again(session: Session, call: Call) -> None:
+    """again [5]
+
+    Runs a line of the session again, by its number: the one in the prompt, in messages and in `history`. `again` alone
+    runs the last one that is no undo or redo, `again 2..4` several. What runs belongs to the line that asks.
+
+    as typed: again, again 5 or again 2..4
+    example: x = 2; history
+    """
     if _is_name(session, call):
         return
     _entries(session, call)
@@ -242,39 +237,33 @@ def _is_name(session: Session, call: Call) -> bool:
     return False
 
 
-@command(
-    "redo",
-    "redo [3]",
-    "Brings back what `undo` took back last, or several: the statements run again, without showing their results or "
-    "writing files. Once something else has changed, there is nothing to bring back.",
-    "var x = 2; x = 3; undo; redo; assert x == 3",
-    changes="session",
-    forms="redo, or redo 3",
-    logged=False,
-    needs="log",
-    alone=True,
-)
+@command(changes="session", logged=False, needs="log", alone=True)
 def _redo(session: Session, call: Call) -> None:
+    """redo [3]
+
+    Brings back what `undo` took back last, or several: the statements run again, without showing their results or
+    writing files. Once something else has changed, there is nothing to bring back.
+
+    as typed: redo, or redo 3
+    example: var x = 2; x = 3; undo; redo; assert x == 3
+    """
     if _is_name(session, call):
         return
     _entries(session, call)
     redo(session, int(call.values[0]) if call.values else 1, call.span)
 
 
-@command(
-    "save",
-    'save "session.ag"',
-    "Writes the statements in effect as a script that gives the same names, values, gradients and random numbers. "
-    "Into a file that ends in .md or .html: the transcript, all that was typed and what was shown for it, with plots "
-    "and graphs as pictures where the extra `plot` is installed. A file that save did not write, or that has changed "
-    "since, is not overwritten.",
-    'fails file: save "nowhere/session.ag"',
-    operands=FILE,
-    logged=False,
-    needs="log",
-    writes=True,
-)
+@command(operands=FILE, logged=False, needs="log", writes=True)
 def _save(session: Session, call: Call) -> None:
+    """save "session.ag"
+
+    Writes the statements in effect as a script that gives the same names, values, gradients and random numbers. Into a
+    file that ends in .md or .html: the transcript, all that was typed and what was shown for it, with plots and graphs
+    as pictures where the extra `plot` is installed. A file that save did not write, or that has changed since, is not
+    overwritten.
+
+    example: fails file: save "nowhere/session.ag"
+    """
     _entries(session, call)
     sessions.saving.save(session, call)
 

@@ -24,7 +24,7 @@ from agrad.engine.values import Value, format_number, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
 from agrad.grammar.commands.plot.fitted import last_fit
-from agrad.grammar.commands.registry import NOTHING, Call, Option, command, graphed
+from agrad.grammar.commands.registry import NOTHING, Call, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
@@ -51,21 +51,18 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     return [start for start in starts if isinstance(start, float)]
 
 
-@command(
-    "fit",
-    "fit y ~ a*exp(-b*x) over a, b [with sigma s] [from a=1, b=0.1]",
-    "Finds the parameters of a model with the least sum of squares, as correlated uncertain values.",
-    "x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit",
-    changes="session",
-    forms="fit y ~ a*x over a [sigma s] [from a=1]",
-    operands=EXPRESSION,
-    options={
-        "over": Option("the names of the parameters", NOTHING),
-        "sigma": Option("the standard uncertainties of y", VALUE),
-        "from": Option("where to start: a=1, b=0.1", VALUE),
-    },
-)
+@command(changes="session", operands=EXPRESSION, options={"over": NOTHING, "sigma": VALUE, "from": VALUE})
 def _fit(session: Session, call: Call) -> None:
+    """fit y ~ a*exp(-b*x) over a, b [with sigma s] [from a=1, b=0.1]
+
+    Finds the parameters of a model with the least sum of squares, as correlated uncertain values.
+
+    over: the names of the parameters
+    sigma: the standard uncertainties of y
+    from: where to start: a=1, b=0.1
+    as typed: fit y ~ a*x over a [sigma s] [from a=1]
+    example: x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit
+    """
     function: Closure = call.values[0]
     names = list(function.definition.parameters)
     y, measured = np.asarray(_plain(call, "what was measured", call.values[1])), call.operand(1)
@@ -106,17 +103,16 @@ def _sigma(call: Call) -> Any:
     return u
 
 
-@command(
-    "solve",
-    "solve f(x) == c for x from 1 | for x in 0..2 | solve f(x, y) == c, g(x, y) == d for x, y from 1, 2",
-    "Finds where equations hold: the unknowns become values of the graph.",
-    "var a = 2; solve x**2 == a for x from 1; grad(x, a)",
-    changes="session",
-    forms="solve f(x) == c for x from 1",
-    operands=EXPRESSION,
-    options={"from": Option("where to start: a number for each unknown", VALUE)},
-)
+@command(changes="session", operands=EXPRESSION, options={"from": VALUE})
 def _solve(session: Session, call: Call) -> None:
+    """solve f(x) == c for x from 1 | for x in 0..2 | solve f(x, y) == c, g(x, y) == d for x, y from 1, 2
+
+    Finds where equations hold: the unknowns become values of the graph.
+
+    from: where to start: a number for each unknown
+    as typed: solve f(x) == c for x from 1
+    example: var a = 2; solve x**2 == a for x from 1; grad(x, a)
+    """
     function: Closure = call.values[0]
     names = function.definition.parameters
     (word, given), *_ = call.options.items()
@@ -143,16 +139,6 @@ def _account(what: str, number: float, noise: float, iterations: int) -> str:
     return f"{what} {size}, {iterations} iteration{'s' if iterations != 1 else ''}"
 
 
-_OPTIONS = {
-    "over": Option("the leaves that change", LEAVES),
-    "method": Option(
-        "newton, krylov, bfgs, lbfgs or cg",
-        choices=lambda: {word: f"the method {name} of SciPy" for word, name in METHODS.items()},
-    ),
-    "until": Option("the slope at which to stop, relative to that at the start", VALUE),
-}
-
-
 @contextmanager
 def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Callable[[float], object]]:
     """A function to be called after each iteration, with a number: it shows the progress, where that is wanted."""
@@ -175,6 +161,16 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 
 
 def _descend(session: Session, call: Call) -> None:
+    """{word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]
+
+    Moves leaves to where a value is {extreme}, with exact derivatives.
+
+    over: the leaves that change
+    method: newton, krylov, bfgs, lbfgs or cg
+    until: the slope at which to stop, relative to that at the start
+    as typed: {word} y over w
+    example: {example}
+    """
     word, loss = call.node.word, graphed(call, 0)
     sign = -1.0 if word == "maximize" else 1.0
     if loss.size != 1:
@@ -206,16 +202,12 @@ def _descend(session: Session, call: Call) -> None:
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 
 
-_MINIMUM = "minimize", "least", "var w = 1; y = (w - 3)**2; minimize y over w"
-_MAXIMUM = "maximize", "largest", "var w = 1; y = 5 - (w - 3)**2; maximize y over w"
-for _word, _extreme, _example in (_MINIMUM, _MAXIMUM):
-    command(
-        _word,
-        f"{_word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
-        f"Moves leaves to where a value is {_extreme}, with exact derivatives.",
-        _example,
-        changes="graph",
-        forms=f"{_word} y over w",
-        operands=EXPRESSION,
-        options=_OPTIONS,
-    )(_descend)
+_METHODS = {word: f"the method {name} of SciPy" for word, name in METHODS.items()}
+for _word, _extreme, _example in (
+    ("minimize", "least", "var w = 1; y = (w - 3)**2; minimize y over w"),
+    ("maximize", "largest", "var w = 1; y = 5 - (w - 3)**2; maximize y over w"),
+):
+    _text = (_descend.__doc__ or "").format(word=_word, extreme=_extreme, example=_example)
+    command(_word, _text, {"over": LEAVES, "method": _METHODS, "until": VALUE}, changes="graph", operands=EXPRESSION)(
+        _descend
+    )

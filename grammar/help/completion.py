@@ -128,7 +128,7 @@ class _Place:
         """The last option of the command that is followed by something, if one was typed."""
         options = self.command.options if self.command is not None else {}
         typed = [options[token] for token in self.statement[1:] if token in options and token.type != "NAME"]
-        valued = [option for option in typed if option.value is not None or option.choices is not None]
+        valued = [option for option in typed if option.value is not None or option.choices]
         return valued[-1] if valued else None
 
     @property
@@ -228,11 +228,11 @@ class _Place:
         option = self.option
         choices = option.choices if option is not None else command.choices
         first = len(self.statement) == 1 or self.statement[-1] in command.options
-        if choices is not None and first:
-            yield from (Candidate(word, meaning=meaning) for word, meaning in choices().items())
+        if choices and first:
+            yield from (Candidate(word, meaning=meaning) for word, meaning in choices.items())
             return
-        after = command.after() if command.after is not None and option is None else {}
-        if len(self.statement) == 2 and self.statement[1] in after and choices is None:
+        after = command.after if option is None else {}
+        if len(self.statement) == 2 and self.statement[1] in after and not choices:
             yield from (Candidate(word, meaning=meaning) for word, meaning in after[self.statement[1]].items())
             return
         wanted = command.operands if option is None or option.value is None else option.value
@@ -256,7 +256,7 @@ class _Place:
     def named_options(self, command: Command, after: Mapping[str, Mapping[str, str]]) -> Iterator[Candidate]:
         """What is given as `name=value`, and other words that belong to the first operand; each once."""
         first = str(self.statement[1]) if len(self.statement) > 1 else ""
-        if not first and command.choices is None:
+        if not first and not command.choices:
             yield from (Candidate(word) for word in after)
         if first in after:
             there = set(map(str, self.statement))

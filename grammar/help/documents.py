@@ -135,12 +135,9 @@ def _commands() -> Iterator[str]:
 def _options(command: Command) -> Iterator[str]:
     """The words that may follow the operands of a command, and `name=value`, each with its meaning."""
     rows = [(word, option.meaning) for word, option in command.options.items()]
-    rows += [(f"{keyword.example}", keyword.meaning) for keyword in command.keywords.values()]
-    if command.choices is not None:
-        rows += list(command.choices().items())
-    for option in command.options.values():
-        if option.choices is not None:
-            rows += list(option.choices().items())
+    rows += [(keyword.example, keyword.meaning) for keyword in command.keywords.values()]
+    for choices in (command.choices, *(option.choices for option in command.options.values())):
+        rows += choices.items()
     if rows:
         yield "\n| option | meaning |\n|---|---|"
         yield from (f"| `{word}` | {prose(_joined(meaning))} |" for word, meaning in rows)

@@ -116,14 +116,14 @@ def _options(word: str, commands: Mapping[str, Command]) -> Iterator[str]:
         if word in command.keywords:
             keyword = command.keywords[word]
             yield f"{command.word} … {keyword.example}\n  {_sentence(keyword.meaning)}"
-        if command.choices is not None and word in (choices := command.choices()):
-            yield f"{command.word} {word} …\n  {_sentence(choices[word])}"
-        for first, following in (command.after() if command.after is not None else {}).items():
+        if word in command.choices:
+            yield f"{command.word} {word} …\n  {_sentence(command.choices[word])}"
+        for first, following in command.after.items():
             for key in {word, f"{word}="} & following.keys():
                 yield f"{command.word} {first} {key}\n  {_sentence(following[key])}"
         for name, option in command.options.items():
-            if option.choices is not None and word in (forms := option.choices()):
-                yield f"{command.word} … {name} {word}\n  {_sentence(forms[word])}"
+            if word in option.choices:
+                yield f"{command.word} … {name} {word}\n  {_sentence(option.choices[word])}"
 
 
 def _in_names(word: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
 from agrad.grammar.commands.plot.fitted import picture
 from agrad.grammar.commands.plot.sampling import Shape, functions, ordered
-from agrad.grammar.commands.registry import NOTHING, Call, Option, command
+from agrad.grammar.commands.registry import NOTHING, Call, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
@@ -31,40 +31,34 @@ if TYPE_CHECKING:
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 
-# The options of all commands that draw.
-DRAWN = {
-    "title": Option("a title above it", NOTHING),
-    "labels": Option("the names of its axes", NOTHING),
-    "to": Option("into a file: .svg, .png or .pdf", FILE, writes=True),
-}
+DRAWN = {"title": NOTHING, "labels": NOTHING, "to": FILE}  # the options of all commands that draw
 _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
 
 
-@command(
-    "plot",
-    "plot f(x) for x in -2..2 [log] [value | derivative | twin] | plot loss [logy] | plot x, y, w*x + b | plot fit "
-    '[title "text"] [labels "x", "y"] [to "f.svg"]',
-    "Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, "
-    "over its index; points, with error bars if they are uncertain, and lines over them; the latest fit: data, curve "
-    "and 95 % confidence band, and the "
-    "residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then without the derivative. "
-    "`value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and ▼ mark where a curve "
-    "goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
-    "With it, terminals that can show pictures show one: `set plots`. "
-    "Nothing else changes: names, gradients and random numbers are as before.",
-    "plot sin(x) for x in 0..2*pi",
-    forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [log] [logy] [to "f.svg"]',
-    operands=VALUE,
-    options={
-        "log": Option("with a logarithmic axis"),
-        "logy": Option("with logarithmic values"),
-        "value": Option("a function without its derivative"),
-        "derivative": Option("the derivative of a function alone"),
-        "twin": Option("the derivative over an axis of its own"),
-        **DRAWN,
-    },
-)
+@command(operands=VALUE, options={**DRAWN})
 def _plot(session: Session, call: Call) -> None:
+    """plot f(x) for x in -2..2 [log] [value | derivative | twin] | plot loss [logy] | plot x, y, w*x + b | plot fit
+    [title "text"] [labels "x", "y"] [to "f.svg"]
+
+    Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, over
+    its index; points, with error bars if they are uncertain, and lines over them; the latest fit: data, curve and 95 %
+    confidence band, and the residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then
+    without the derivative. `value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and
+    ▼ mark where a curve goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`.
+    With it, terminals that can show pictures show one: `set plots`. Nothing else changes: names, gradients and random
+    numbers are as before.
+
+    log: with a logarithmic axis
+    logy: with logarithmic values
+    value: a function without its derivative
+    derivative: the derivative of a function alone
+    twin: the derivative over an axis of its own
+    title: a title above it
+    labels: the names of its axes
+    to: into a file: .svg, .png or .pdf
+    as typed: plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [log] [logy] [to "f.svg"]
+    example: plot sin(x) for x in 0..2*pi
+    """
     path_of(call)
     if "fit" in call.options and "fit" in call.names:  # a name of the user
         node = call.node.changed(operands=(Name("fit", call.span),))
@@ -317,18 +311,21 @@ _MOST = 1000  # bins
 _USUAL = 60  # bins, unless more are asked for
 
 
-@command(
-    "histogram",
-    'histogram x [y] [bins 20 | bins [0, 1, 2]] [title "text"] [labels "x", "y"] [to "f.svg"]',
-    "How many entries of an array are in each of some intervals of equal length; of several arrays, over the same "
-    "intervals. `bins`: how many intervals, or their ends. What equals an end between two counts above it, the last "
-    "end below it.",
-    "histogram [1, 2, 2, 3, 3, 3] bins 3",
-    forms="histogram x, or histogram x, y bins 20",
-    operands=VALUE,
-    options={"bins": Option("how many intervals, or their ends", VALUE), **DRAWN},
-)
+@command(operands=VALUE, options={"bins": VALUE, **DRAWN})
 def _histogram(session: Session, call: Call) -> None:
+    """histogram x [y] [bins 20 | bins [0, 1, 2]] [title "text"] [labels "x", "y"] [to "f.svg"]
+
+    How many entries of an array are in each of some intervals of equal length; of several arrays, over the same
+    intervals. `bins`: how many intervals, or their ends. What equals an end between two counts above it, the last end
+    below it.
+
+    bins: how many intervals, or their ends
+    title: a title above it
+    labels: the names of its axes
+    to: into a file: .svg, .png or .pdf
+    as typed: histogram x, or histogram x, y bins 20
+    example: histogram [1, 2, 2, 3, 3, 3] bins 3
+    """
     path_of(call)
     entries = [_entries(call, place) for place in range(len(call.values))]
     finite = [array[np.isfinite(array)] for array in entries]

@@ -14,7 +14,7 @@ from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
 from agrad.grammar.commands.plot.sampling import UNDEFINED, aside, steps
-from agrad.grammar.commands.registry import Call, Operands, Option, command
+from agrad.grammar.commands.registry import Call, Operands, command
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax.ast import Tuple
@@ -30,26 +30,24 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, Tensor) and value.size == 1 and value.requires_grad and value.is_leaf
 
 
-@command(
-    "contour",
-    'contour f(x, y) for x in -2..2, y in 0..1 [levels 7 | levels [1, 2, 5]] [path w b] [title "text"] '
-    '[labels "x", "y"] [to "f.svg"]',
-    "Lines of equal value of a function of two numbers. `levels`: how many lines, or the values; by default round "
-    "numbers, or, where most values are close to one end, those below which equal parts of the picture are. `path`: "
-    "the values that two numbers had over the steps of this session, which are run once more beside it; what they read "
-    "from files is read again. Nothing else changes.",
-    "contour x**2 + 3*y**2 for x in -2..2, y in -1..1",
-    forms="contour f(x, y) for x in -2..2, y in 0..1 [path w b]",
-    operands=VALUE,
-    options={
-        "levels": Option("how many lines, or their values", VALUE),
-        "path": Option("the values of two numbers over the steps of this session", Operands(_is_scalar, others=True)),
-        **DRAWN,
-    },
-    needs="log",
-)
+@command(operands=VALUE, options={"levels": VALUE, "path": Operands(_is_scalar, others=True), **DRAWN}, needs="log")
 def _contour(session: Session, call: Call) -> None:
+    """contour f(x, y) for x in -2..2, y in 0..1 [levels 7 | levels [1, 2, 5]] [path w b] [title "text"]
+    [labels "x", "y"] [to "f.svg"]
 
+    Lines of equal value of a function of two numbers. `levels`: how many lines, or the values; by default round
+    numbers, or, where most values are close to one end, those below which equal parts of the picture are. `path`: the
+    values that two numbers had over the steps of this session, which are run once more beside it; what they read from
+    files is read again. Nothing else changes.
+
+    levels: how many lines, or their values
+    path: the values of two numbers over the steps of this session
+    title: a title above it
+    labels: the names of its axes
+    to: into a file: .svg, .png or .pdf
+    as typed: contour f(x, y) for x in -2..2, y in 0..1 [path w b]
+    example: contour x**2 + 3*y**2 for x in -2..2, y in -1..1
+    """
     path_of(call)
     across, up = ends(call, "low", "high"), ends(call, "bottom", "top")
     (closure,) = call.values
