@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import agrad
+from agrad.cli import arguments
 from agrad.cli.arguments.limits import TIMED_OUT
 from agrad.cli.settings import configuration, find
 from agrad.cli.settings_table import digits
@@ -199,43 +200,17 @@ def _digits(context: click.Context, parameter: click.Parameter, value: str) -> i
         raise click.BadParameter(message, context, parameter) from None
 
 
-precision_option = click.option(
-    "--precision",
-    default="10",
-    show_default=True,
-    metavar="N|full",
-    callback=_digits,
-    help="Significant digits to print; full: as many as are needed to read back the same number.",
+def precision_option(usual: str = "10") -> Any:
+    """The option --precision."""
+    text = "Significant digits to print; full: as many as are needed to read back the same number."
+    return arguments.option("--precision", "N|full", text, default=usual, show_default=True, callback=_digits)
+
+
+json_option = arguments.flag("--json", "Print each result as a JSON object, with numbers in full.")
+keys_option = arguments.option(
+    "--vi/--emacs", None, "The key bindings for editing; the default is --emacs.", default=None
 )
-
-
-def format_options(*forms: str) -> Callable[..., Any]:
-    """Decorator: the options --format, with these forms, and --json. `form_of` takes their values."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
-        choice = click.Choice(forms)
-        text = "How to print results; json: one object per line, with numbers in full."
-        return click.option("--format", "form", type=choice, default=forms[0], show_default=True, help=text)(command)
-
-    return decorate
-
-
-def form_of(form: str, as_json: bool) -> str:
-    """The form that --format and --json give. Raises click.UsageError if they contradict each other."""
-    if as_json and form not in ("text", "json"):
-        raise click.UsageError(f"--json and --format {form} are two forms: use one of them")
-    return "json" if as_json else form
-
-
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print each result as a JSON object, with numbers in full."
-)
-
-
-files_option = click.option(
-    "--no-files", "files", is_flag=True, flag_value=False, default=True, help="Neither read nor write any file."
-)
+files_option = arguments.flag("--no-files", "Neither read nor write any file.", flag_value=False, default=True)
 
 
 def completions(known: Callable[[], Mapping[str, str]]) -> Callable[..., list[Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import agrad
+from agrad.cli.arguments import argument, option
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
@@ -20,7 +21,6 @@ from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 from agrad.lazy import rare
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 _NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
 _BRACKETS = r"(?s)[(\[].*[)\]]"
 _NEXT = rf",\s*({_NAME})\s*=(?!=)"
@@ -305,14 +305,17 @@ def named_completions(context: click.Context, parameter: click.Parameter, incomp
     return [f"{before}{comma}{name}{mark}" for name in _names(context) if name.startswith(word) and name not in taken]
 
 
-def wrt_option(text: str) -> Callable[[_F], _F]:
+def words_argument(metavar: str) -> Any:
+    """The words behind the command: an expression, and values for its names."""
+    return argument(nargs=-1, metavar=metavar, shell_complete=named_completions)
+
+
+def wrt_option(text: str) -> Any:
     """The option --wrt, with its help text."""
-    return click.option("--wrt", multiple=True, metavar="NAME,...", shell_complete=named_completions, help=text)
+    return option("--wrt", "NAME,...", text, multiple=True, shell_complete=named_completions)
 
 
-constants_option = click.option(
-    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row."
-)
+constants_option = option("-D", "NAME=VALUE", "Define a name that has the same value in every row.", multiple=True)
 
 
 def _names(context: click.Context) -> list[str]:

@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 import click
 
 import agrad
+from agrad.cli.arguments import option
 from agrad.cli.settings import find
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+S = TypeVar("S")
 TIMED_OUT = 124  # the exit code
 _SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
 _FOREVER = 1e9  # seconds; the clocks of some systems do not count further
@@ -45,26 +46,23 @@ def size_of(context: click.Context, parameter: click.Parameter, value: str | Non
     return size
 
 
-def timeout_option(what: str) -> Callable[[_F], _F]:
+def timeout_option(what: str) -> Any:
     """The option --timeout, which stops `what`."""
     text = f"Stop {what} that takes longer; the exit code is {TIMED_OUT}."
-    return click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds, help=text)
+    return option("--timeout", "SECONDS", text, type=float, callback=_seconds)
 
 
-def part_size_option(what: str) -> Callable[[_F], _F]:
+def part_size_option(what: str) -> Any:
     """The option --part-size, the size from which on Parquet files are divided."""
-    return click.option(
-        "--part-size", "most", default="128MB", show_default=True, metavar="SIZE", callback=size_of, help=what
-    )
+    return option("--part-size", "SIZE", what, default="128MB", show_default=True, callback=size_of)
 
 
-memory_option = click.option(
+memory_option = option(
     "--max-memory",
-    "memory",
-    metavar="SIZE",
+    "SIZE",
+    "The memory for results, each and together, in addition to the program itself, such as 2GB; the default is half of "
+    "the machine's memory.",
     callback=size_of,
-    help="The memory for results, each and together, in addition to the program itself, such as 2GB; the default is "
-    "half of the machine's memory.",
 )
 
 
@@ -110,6 +108,14 @@ def limit_statements(session: Any) -> None:
     seconds = find("limits.time")[0]
     session.watch.time = min(seconds, _FOREVER) if seconds else session.watch.time
     session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes
+
+
+def limited(kind: Callable[[], S], options: Any, as_json: bool = False) -> S:
+    """A session of one calculation, within the `timeout` and `memory` of some options."""
+    limit_memory(options.memory, statements=False)
+    session = kind()
+    end_in(session, options.timeout, as_json)
+    return session
 
 
 def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:

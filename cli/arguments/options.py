@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import click
 
 import agrad
+from agrad.cli.arguments import Options, flag, option
 from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.derivatives import Request
@@ -15,28 +16,23 @@ from agrad.grammar.session.session import Session
 from agrad.lazy import pattern
 
 _WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
-_OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
 
 
-def derivative_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options that choose the derivatives. `wanted` gets their values."""
-    options = [
-        wrt_option("Names to differentiate with respect to, separated by commas."),
-        click.option("--order", type=click.IntRange(min=1), metavar="N", help="All derivatives up to order N."),
-        click.option("--jacobian", is_flag=True, help="The Jacobian: the derivatives of every entry of EXPR."),
-        click.option("--hessian", is_flag=True, help="The gradient, and the matrix of second derivatives."),
-        click.option(
-            "--jvp",
-            multiple=True,
-            metavar="NAME=VALUE",
-            shell_complete=named_completions,
-            help="The directional derivative, in forward mode; VALUE is the direction for NAME.",
-        ),
-        click.option("--vjp", metavar="VALUE", help="The product of VALUE and the Jacobian of EXPR, in reverse mode."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+class Derivatives(Options):
+    """Which derivatives are computed."""
+
+    wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to, separated by commas.")
+    order: int | None = option("--order", "N", "All derivatives up to order N.", type=click.IntRange(min=1))
+    jacobian: bool = flag("--jacobian", "The Jacobian: the derivatives of every entry of EXPR.")
+    hessian: bool = flag("--hessian", "The gradient, and the matrix of second derivatives.")
+    jvp: tuple[str, ...] = option(
+        "--jvp",
+        "NAME=VALUE",
+        "The directional derivative, in forward mode; VALUE is the direction for NAME.",
+        multiple=True,
+        shell_complete=named_completions,
+    )
+    vjp: str | None = option("--vjp", "VALUE", "The product of VALUE and the Jacobian of EXPR, in reverse mode.")
 
 
 class Wanted:
@@ -73,40 +69,26 @@ class Wanted:
         return Request(self.kind, self.names, self.order, directions, seed)
 
 
-def wanted(
-    wrt: Sequence[str], order: int | None, jacobian: bool, hessian: bool, jvp: Sequence[str], vjp: str | None
-) -> Wanted:
+def wanted(options: Derivatives) -> Wanted:
     """The request of the options. Raises click.UsageError for options that exclude each other."""
-    asked = [word for word, value in zip(_OPTIONS, (order, jacobian, hessian, jvp, vjp), strict=True) if value]
+    asked = [f"--{name}" for name, value in vars(options).items() if value and name != "wrt"]
     if len(asked) > 1:
         raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
-    names = listed(wrt)
-    directions = texts_by_name("--jvp", jvp, _WRONG)
+    names = listed(options.wrt)
+    directions = texts_by_name("--jvp", options.jvp, _WRONG)
     if directions and names:
         raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
     if asked and not names and not directions:
         raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
     kind = asked[0].removeprefix("--") if asked else "grad" if names else ""
-    if order == 1:
+    if options.order == 1:
         kind = "grad"
-    return Wanted(kind, names or list(directions), order or (2 if hessian else 1), directions, vjp or "")
+    order = options.order or (2 if options.hessian else 1)
+    return Wanted(kind, names or list(directions), order, directions, options.vjp or "")
 
 
-# Options that say how a table is read, from `--delimiter` to `--encoding`.
+# Options that say how a table is read, and a constant for what a command line had.
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-TABLE_OPTIONS = (
-    "columns",
-    "renamed",
-    "delimiter",
-    "decimal",
-    "comments",
-    "skip",
-    "header",
-    "na",
-    "encoding",
-    "kind",
-)  # the names of their values
 TYPED = "agrad.typed"  # the words of a command line, in the context
 _GLUED = pattern(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
@@ -121,55 +103,36 @@ class TableCommand(FormulaCommand):
         return super().parse_args(ctx, parted)
 
 
-def table_options(function: _F) -> _F:
-    """The options."""
-    for option in reversed(
-        (
-            click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none."),
-            click.option(
-                "-c",
-                "renamed",
-                multiple=True,
-                metavar="NAME=COLUMN",
-                help="Call a column NAME in expressions. May be repeated.",
-            ),
-            click.option(
-                "--delimiter",
-                metavar="SIGN",
-                help="What separates entries: , ; | tab or blanks. Without it, it is found in the file.",
-            ),
-            click.option(
-                "--decimal",
-                type=click.Choice((".", ",")),
-                help="The decimal mark. Without it, it is found in the file.",
-            ),
-            click.option(
-                "--comments",
-                type=click.Choice(("#", "none")),
-                help="Whether lines that begin with # are comments.  [default: #]",
-            ),
-            click.option(
-                "--na",
-                metavar="TEXT,...",
-                help='Entries that stand for missing numbers, which become nan: NA,- for example, "" for empty ones.',
-            ),
-            click.option("--encoding", metavar="NAME", help="The encoding of text that is not UTF-8, such as cp1252."),
-            click.option(
-                "--from",
-                "kind",
-                type=click.Choice(("csv", "jsonl", "arrow")),
-                help="The format of the data, whatever its name.",
-            ),
-            click.option("--skip", type=click.IntRange(min=0), metavar="N", help="Lines to skip before the first."),
-            click.option(
-                "--header",
-                type=click.Choice(("1", "0")),
-                help="Whether the first row has the names, 1, or is data, 0. Must be said where neither is certain.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+class Reading(Options):
+    """How a table is read."""
+
+    columns: str | None = option("--columns", "NAME,...", "Names for the columns, if the file has none.")
+    renamed: tuple[str, ...] = option(
+        "-c", "NAME=COLUMN", "Call a column NAME in expressions. May be repeated.", multiple=True
+    )
+    delimiter: str | None = option(
+        "--delimiter", "SIGN", "What separates entries: , ; | tab or blanks. Without it, it is found in the file."
+    )
+    decimal: str | None = option("--decimal", (".", ","), "The decimal mark. Without it, it is found in the file.")
+    comments: str | None = option(
+        "--comments", ("#", "none"), "Whether lines that begin with # are comments.  [default: #]"
+    )
+    na: str | None = option(
+        "--na",
+        "TEXT,...",
+        'Entries that stand for missing numbers, which become nan: NA,- for example, "" for empty ones.',
+    )
+    encoding: str | None = option("--encoding", "NAME", "The encoding of text that is not UTF-8, such as cp1252.")
+    kind: str | None = option("--from", ("csv", "jsonl", "arrow"), "The format of the data, whatever its name.")
+    skip: int | None = option("--skip", "N", "Lines to skip before the first.", type=click.IntRange(min=0))
+    header: str | None = option(
+        "--header",
+        ("1", "0"),
+        "Whether the first row has the names, 1, or is data, 0. Must be said where neither is certain.",
+    )
+
+
+TABLE_OPTIONS = tuple(Reading.__annotations__)
 
 
 def form_of(options: Mapping[str, Any]) -> Any:
@@ -186,6 +149,12 @@ def form_of(options: Mapping[str, Any]) -> Any:
         )
     except AgradError as problem:
         raise click.UsageError(problem.message) from None
+
+
+def require_readable(options: Reading) -> None:
+    """Refuse wrong options before anything is read. Raises click.UsageError."""
+    form_of(vars(options))
+    aliases_of(vars(options))
 
 
 def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Sequence[str] = ()) -> Any:
@@ -224,26 +193,21 @@ class On(NamedTuple):
     workers: int | None
 
 
-def cluster_options(function: _F) -> _F:
-    """The options. `on` is given to the function as `--on` was typed; `where` reads both."""
-    for option in reversed(
-        (
-            click.option(
-                "--on",
-                metavar="dask[=ADDRESS]",
-                help="Compute on a Dask cluster: at the address of its scheduler, such as tcp://host:8786, or, without "
-                "one, of processes on this machine.",
-            ),
-            click.option(
-                "--workers",
-                type=click.IntRange(min=1),
-                metavar="N",
-                help="The number of these processes, of one thread each; the default is the number of cores.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+class Cluster(Options):
+    """Where to compute. `on` is as it was typed; `where` reads both."""
+
+    on: str | None = option(
+        "--on",
+        "dask[=ADDRESS]",
+        "Compute on a Dask cluster: at the address of its scheduler, such as tcp://host:8786, or, without one, of "
+        "processes on this machine.",
+    )
+    workers: int | None = option(
+        "--workers",
+        "N",
+        "The number of these processes, of one thread each; the default is the number of cores.",
+        type=click.IntRange(min=1),
+    )
 
 
 def where(on: str | None, workers: int | None) -> On | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import click
 
+from agrad.cli.arguments import Options, declared, option
 from agrad.cli.arguments.expression import (
     FormulaCommand,
     formula,
     listed,
-    named_completions,
     noted,
     texts_by_name,
+    words_argument,
     wrt_option,
 )
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output import printer
 from agrad.cli.output.text import note
@@ -27,29 +28,22 @@ from agrad.grammar.session.session import Session
 _WRONG = "--claim {0} has no name: write NAME=EXPR, as in --claim x={0}"
 
 
-@click.command("check", cls=FormulaCommand)
-@click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...", shell_complete=named_completions)
-@wrt_option("Names to differentiate with respect to; the default is all.")
-@click.option(
-    "--claim",
-    "claims",
-    multiple=True,
-    metavar="NAME=EXPR",
-    help="A derivative with respect to NAME, to be checked as well.",
-)
-@json_option
-@precision_option
-@timeout_option("a computation")
-@memory_option
-def command(
-    words: tuple[str, ...],
-    wrt: tuple[str, ...],
-    claims: tuple[str, ...],
-    as_json: bool,
-    precision: int | None,
-    timeout: float | None,
-    memory: float | None,
-) -> None:
+class Asked(Options):
+    """What `agrad check` takes."""
+
+    words: tuple[str, ...] = words_argument("EXPR NAME=VALUE...")
+    wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to; the default is all.")
+    claims: tuple[str, ...] = option(
+        "--claim", "NAME=EXPR", "A derivative with respect to NAME, to be checked as well.", multiple=True
+    )
+    as_json: bool = json_option
+    precision: int | None = precision_option()
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("check", FormulaCommand, Asked)
+def command(asked: Asked) -> None:
     """Compare exact derivatives with finite differences.
 
     Checks the derivatives of EXPR with respect to all names, or those in --wrt, with a line for each entry. A --claim
@@ -60,19 +54,17 @@ def command(
     agrad check "x**2*sin(y)" x=2 y=3
     agrad check "x**2" x=1e5 --claim "x=2*x"
     """
-    asserted = texts_by_name("--claim", claims, _WRONG)
-    names = listed(wrt)
+    asserted = texts_by_name("--claim", asked.claims, _WRONG)
+    names = listed(asked.wrt)
     options = [
         *(["--wrt", ",".join(names)] if names else []),
-        *(part for claim in claims for part in ("--claim", claim)),
+        *(part for claim in asked.claims for part in ("--claim", claim)),
     ]
-    wanted = formula("check", words, options)
+    wanted = formula("check", asked.words, options)
     if not wanted.given:
         raise click.UsageError("a NAME=VALUE to differentiate by is missing")
-    limit_memory(memory, statements=False)
-    session = Session()
-    end_in(session, timeout, as_json)
-    session.settings.precision, session.settings.width = precision, narrow()
+    session = limited(Session, asked, asked.as_json)
+    session.settings.precision, session.settings.width = asked.precision, narrow()
     with wanted.advised():
         text = wanted.text()
         if names:
@@ -81,7 +73,9 @@ def command(
         for remark in wanted.remarks:
             note(remark)
         values = _values(session, asserted, leaves)
-        session.check(text, list(leaves.values()), values, printer(session.settings, "json" if as_json else "text"))
+        session.check(
+            text, list(leaves.values()), values, printer(session.settings, "json" if asked.as_json else "text")
+        )
 
 
 def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:

@@ -10,18 +10,11 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, named_completions
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.arguments.options import derivative_options, wanted
-from agrad.cli.base import (
-    file_completions,
-    files_option,
-    form_of,
-    format_options,
-    precision_option,
-    read_text,
-    shown_name,
-)
+from agrad.cli.arguments import Options, declared, flag, group, is_usual, option
+from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, words_argument
+from agrad.cli.arguments.limits import limited, memory_option, timeout_option
+from agrad.cli.arguments.options import Derivatives, wanted
+from agrad.cli.base import file_completions, files_option, precision_option, read_text, shown_name
 from agrad.cli.output import printer
 from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
@@ -29,45 +22,34 @@ from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settin
 from agrad.grammar.session.derivatives import Calculation
 
 
-@click.command("eval", cls=FormulaCommand)
-@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option(
-    "-e",
-    "expressions",
-    multiple=True,
-    metavar="EXPR",
-    help="An expression or statement, instead of EXPR; may be repeated.",
-)
-@click.option(
-    "-f", "file", metavar="FILE", shell_complete=file_completions, help="A file of statements, instead of EXPR."
-)
-@derivative_options
-@format_options("text", "json", "csv", "latex")
-@click.option("-q", "--quiet", "bare", is_flag=True, help="Print numbers only: no labels, no notes.")
-@click.option("--budget", "is_budget", is_flag=True, help="Show what each uncertain value, as x=2+/-0.1, contributes.")
-@click.option("--graph", "drawn", metavar="FILE", shell_complete=file_completions, help="Also draw the graph to FILE.")
-@precision_option
-@files_option
-@timeout_option("a computation")
-@memory_option
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    words: tuple[str, ...],
-    expressions: tuple[str, ...],
-    file: str | None,
-    form: str,
-    as_json: bool,
-    bare: bool,
-    is_budget: bool,
-    drawn: str | None,
-    precision: int | None,
-    files: bool,
-    timeout: float | None,
-    memory: float | None,
-    **derivatives: Any,
-) -> None:
+class Asked(Options):
+    """What `agrad eval` takes."""
+
+    words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
+    expressions: tuple[str, ...] = option(
+        "-e", "EXPR", "An expression or statement, instead of EXPR; may be repeated.", multiple=True
+    )
+    file: str | None = option("-f", "FILE", "A file of statements, instead of EXPR.", shell_complete=file_completions)
+    derivatives: Derivatives = group(Derivatives)
+    form: str = option(
+        "--format",
+        ("text", "json", "csv", "latex"),
+        "How to print results; json: one object per line, with numbers in full.",
+        default="text",
+        show_default=True,
+    )
+    as_json: bool = flag("--json", "The same as --format json.")
+    bare: bool = flag("-q --quiet", "Print numbers only: no labels, no notes.")
+    is_budget: bool = flag("--budget", "Show what each uncertain value, as x=2+/-0.1, contributes.")
+    drawn: str | None = option("--graph", "FILE", "Also draw the graph to FILE.", shell_complete=file_completions)
+    precision: int | None = precision_option()
+    files: bool = files_option
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("eval", FormulaCommand, Asked)
+def command(asked: Asked) -> None:
     """Compute EXPR, and its derivatives with respect to the names in --wrt.
 
     EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression, or a file:
@@ -81,35 +63,41 @@ def command(
     agrad eval "[x*y, x + y]" x=2 y=3 --wrt x,y --jacobian
     agrad eval "m*9.81*h" m=2+/-0.1 h=3+/-0.05 --budget
     """
-    form = form_of(form, as_json)
-    if bare and form != "text":
-        raise click.UsageError(f"-q applies to text: leave it out, since --format {form} has no labels and notes")
-    asked = wanted(**derivatives)
-    what = formula("eval", words, asked.words(), _instead(expressions, file))
-    drawing = _drawing(drawn, files)
-    if form == "csv" and context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
-        precision = None
-    limit_memory(memory, statements=False)
-    session = Calculation()
-    session.files = files
-    end_in(session, timeout, form == "json")
-    session.settings.precision = precision
+    form, bare = _form(asked), asked.bare
+    request = wanted(asked.derivatives)
+    what = formula("eval", asked.words, request.words(), _instead(asked.expressions, asked.file))
+    drawing = _drawing(asked.drawn, asked.files)
+    session = limited(Calculation, asked, form == "json")
+    session.files = asked.files
+    session.settings.precision = asked.precision
     emit = printer(session.settings, form)
     with what.advised():
-        given = what.bind(session, asked.names)
+        given = what.bind(session, request.names)
         for remark in what.remarks if not bare else ():
             note(remark)
-        hear = unheard if bare or asked.names else emit  # with derivatives, a note on these says as much
+        hear = unheard if bare or request.names else emit  # with derivatives, a note on these says as much
         for text, value in _values(session, what, emit, hear):
-            drawing(value, text, precision)
-            leaves = what.leaves(session, asked.names, given)
-            if is_budget:
+            drawing(value, text, asked.precision)
+            leaves = what.leaves(session, request.names, given)
+            if asked.is_budget:
                 emit(Estimated(session.all_at_once(partial(agrad.engine.inspect.budget.budget, value)), form))
                 continue
-            found = session.derive(value, leaves, asked.request(session), unheard if bare else emit)
+            found = session.derive(value, leaves, request.request(session), unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
             _show(found, session.settings, form, bare, partial(session.latex, text, list(what.given)))
+
+
+def _form(asked: Asked) -> str:
+    """The form that --format and --json give, with the precision that it has. Raises click.UsageError."""
+    form = "json" if asked.as_json else asked.form
+    if asked.as_json and asked.form not in ("text", "json"):
+        raise click.UsageError(f"--json and --format {asked.form} are two forms: use one of them")
+    if asked.bare and form != "text":
+        raise click.UsageError(f"-q applies to text: leave it out, since --format {form} has no labels and notes")
+    if form == "csv" and is_usual("precision"):
+        asked.precision = None
+    return form
 
 
 def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
@@ -144,8 +132,8 @@ def _values(
         yield text, session.evaluate(text, emit=hear)
         return
     found = False
-    for option, word in zip(what.words[::2], what.words[1::2], strict=True):
-        of_file = option == "-f"
+    for letter, word in zip(what.words[::2], what.words[1::2], strict=True):
+        of_file = letter == "-f"
         text = read_text(word) if of_file else word
         last: list[Shown] = []
 

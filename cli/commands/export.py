@@ -7,8 +7,9 @@ from os.path import splitext
 import click
 
 import agrad
-from agrad.cli.arguments.expression import FormulaCommand, formula, listed, named_completions, wrt_option
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments import Options, declared, flag, option
+from agrad.cli.arguments.expression import FormulaCommand, formula, listed, words_argument, wrt_option
+from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import file_completions, write_text
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
@@ -16,27 +17,21 @@ from agrad.grammar.session.session import Session
 _LANGUAGES = ("c", "js", "py", "ag", "tex")
 
 
-@click.command("export", cls=FormulaCommand)
-@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@wrt_option("Names to differentiate with respect to; the default is all without a value.")
-@click.option(
-    "--to", "language", type=click.Choice(_LANGUAGES), help="The language: C99, JavaScript, Python, agrad's, or LaTeX."
-)
-@click.option("--hessian", is_flag=True, help="Also the second derivatives.")
-@click.option("--name", default="f", show_default=True, metavar="NAME", help="The name of the function.")
-@click.option("-o", "path", default="-", metavar="FILE", shell_complete=file_completions, help="Write to FILE.")
-@timeout_option("a computation")
-@memory_option
-def command(
-    words: tuple[str, ...],
-    wrt: tuple[str, ...],
-    language: str | None,
-    hessian: bool,
-    name: str,
-    path: str,
-    timeout: float | None,
-    memory: float | None,
-) -> None:
+class Asked(Options):
+    """What `agrad export` takes."""
+
+    words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
+    wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to; the default is all without a value.")
+    language: str | None = option("--to", _LANGUAGES, "The language: C99, JavaScript, Python, agrad's, or LaTeX.")
+    hessian: bool = flag("--hessian", "Also the second derivatives.")
+    name: str = option("--name", "NAME", "The name of the function.", default="f", show_default=True)
+    path: str = option("-o", "FILE", "Write to FILE.", default="-", shell_complete=file_completions)
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("export", FormulaCommand, Asked)
+def command(asked: Asked) -> None:
     """Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas.
 
     The function needs no agrad. Its arguments are the names in EXPR that have no value, which are numbers, and those in
@@ -64,20 +59,17 @@ def command(
     agrad export "sum(w**2)*x" "w=[0, 0, 0]" --wrt w,x --to js --name loss
     agrad export "[r*cos(t), r*sin(t)]" --to c
     """
-    names = listed(wrt)
-    what = formula("export", words, ["--wrt", ",".join(names)] if names else [])
-    found = language or splitext(path)[1][1:].lower()
+    names, path = listed(asked.wrt), asked.path
+    what = formula("export", asked.words, ["--wrt", ",".join(names)] if names else [])
+    found = asked.language or splitext(path)[1][1:].lower()
     if found not in _LANGUAGES:
         raise click.UsageError("the language is missing: --to c, js, py, ag or tex")
-    limit_memory(memory, statements=False)
-    session = Session()
-    end_in(session, timeout, as_json=False)
+    session = limited(Session, asked)
     with what.advised():
         what.bind(session, ())
-        session.names.update(
-            {word: agrad.grammar.session.formulas.constant(value) for word, value in session.names.items()}
-        )
-        text = agrad.grammar.session.formulas.exported(session, what.text(), names, 2 if hessian else 1, found, name)
+        formulas, order = agrad.grammar.session.formulas, 2 if asked.hessian else 1
+        session.names.update({word: formulas.constant(value) for word, value in session.names.items()})
+        text = formulas.exported(session, what.text(), names, order, found, asked.name)
         write_text(path, text)
     if path != "-":
         click.echo(f"wrote {printable(path)}")

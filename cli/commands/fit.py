@@ -9,47 +9,38 @@ from typing import Any
 import click
 
 import agrad
+from agrad.cli.arguments import Options, argument, declared, group, option
 from agrad.cli.arguments.expression import Formula, constants_option, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
-from agrad.cli.arguments.options import (
-    TABLE_OPTIONS,
-    TYPED,
-    On,
-    TableCommand,
-    aliases_of,
-    cluster_options,
-    form_of,
-    split,
-    table_options,
-    where,
-)
+from agrad.cli.arguments.options import TYPED, Cluster, On, Reading, TableCommand, require_readable, split, where
 from agrad.cli.base import file_completions, json_option
 from agrad.cli.output import printer
 from agrad.cli.output.text import note
 from agrad.grammar.results import Estimated
 
 
-@click.command("fit", cls=TableCommand)
-@click.argument("words", nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
-@click.option("--y", "measured", required=True, metavar="EXPR", help="What was measured: a column, or an expression.")
-@click.option(
-    "--over",
-    "start",
-    required=True,
-    multiple=True,
-    metavar="NAME=VALUE,...",
-    help="The parameters, with values to start from.",
-)
-@click.option("--sigma", metavar="EXPR", help="The standard uncertainty of what was measured: a number, or a column.")
-@constants_option
-@table_options
-@part_size_option("Sum larger Parquet files in parts of about this size, between row groups.")
-@cluster_options
-@json_option
-@timeout_option("a computation")
-@memory_option
-@click.pass_context
-def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
+class Asked(Options):
+    """What `agrad fit` takes."""
+
+    words: tuple[str, ...] = argument(nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
+    measured: str = option("--y", "EXPR", "What was measured: a column, or an expression.", required=True)
+    start: tuple[str, ...] = option(
+        "--over", "NAME=VALUE,...", "The parameters, with values to start from.", required=True, multiple=True
+    )
+    sigma: str | None = option(
+        "--sigma", "EXPR", "The standard uncertainty of what was measured: a number, or a column."
+    )
+    given: tuple[str, ...] = constants_option
+    reading: Reading = group(Reading)
+    most: float = part_size_option("Sum larger Parquet files in parts of about this size, between row groups.")
+    cluster: Cluster = group(Cluster)
+    as_json: bool = json_option
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("fit", TableCommand, Asked)
+def command(asked: Asked) -> int:
     """Fit MODEL to the rows of DATA, by least squares.
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
@@ -62,35 +53,33 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
     agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask
     """
-    if len(words) != 2:
+    if len(asked.words) != 2:
         raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')
-    model, path = words
+    model, path = asked.words
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
-    start = split(",".join(options["start"]))
+    start = split(",".join(asked.start))
     texts = texts_by_name("--over", start, "--over takes NAME=VALUE, and {} is not one")
-    constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
-    form_of(options), aliases_of(options)  # so that wrong ones are refused before anything is read
-    on = where(options["on"], options["workers"])
-    limit_memory(options["memory"], statements=False)
+    constants = texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one")
+    require_readable(asked.reading)
+    on = where(asked.cluster.on, asked.cluster.workers)
+    limit_memory(asked.memory, statements=False)
 
-    as_json = options["as_json"]
-    ends = partial(end_in, seconds=options["timeout"], as_json=as_json)
-    reading = {name: options[name] for name in TABLE_OPTIONS}
-    formulas = {"model": model, "--y": options["measured"], "--sigma": options["sigma"]}
+    ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
+    formulas = {"model": model, "--y": asked.measured, "--sigma": asked.sigma}
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
     )
-    with agrad.cli.data.request.divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
+    with agrad.cli.data.request.divided(click.get_current_context().meta[TYPED], Formula("fit", [], {}, []).typed):
         bench = agrad.cli.data.fit_work.FitBench(
-            agrad.cli.data.fit_work.FitWork(ask, reading, path, agrad.cli.data.parts.inputs(path), texts),
+            agrad.cli.data.fit_work.FitWork(ask, vars(asked.reading), path, agrad.cli.data.parts.inputs(path), texts),
             os.cpu_count() or 1,
             ends,
         )
-        found = _found(bench, options["most"], on)
-    if found.problem and not as_json:
+        found = _found(bench, asked.most, on)
+    if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")
-    printer(bench.sessions.first.settings, "json" if as_json else "text")(Estimated(found))
+    printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))
     return 1 if found.problem else 0
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments import Options, declared, option
+from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
+from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import file_completions, file_or_stdout, precision_option
 from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
@@ -22,36 +23,26 @@ from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
 
 
-@click.command("graph", cls=FormulaCommand)
-@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option(
-    "--as",
-    "form",
-    type=click.Choice([*forms(), *PICTURES]),
-    help="The form; the default is text, or the form of the file in -o.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "file",
-    metavar="FILE",
-    callback=file_or_stdout,
-    shell_complete=file_completions,
-    help="Write the graph to FILE.",
-)
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show only the last N operations on each path.")
-@precision_option
-@timeout_option("a computation")
-@memory_option
-def command(
-    words: tuple[str, ...],
-    form: str | None,
-    file: str | None,
-    depth: int | None,
-    precision: int | None,
-    timeout: float | None,
-    memory: float | None,
-) -> None:
+class Asked(Options):
+    """What `agrad graph` takes."""
+
+    words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
+    form: str | None = option(
+        "--as", [*forms(), *PICTURES], "The form; the default is text, or the form of the file in -o."
+    )
+    file: str | None = option(
+        "-o --output", "FILE", "Write the graph to FILE.", callback=file_or_stdout, shell_complete=file_completions
+    )
+    depth: int | None = option(
+        "--depth", "N", "Show only the last N operations on each path.", type=click.IntRange(min=0)
+    )
+    precision: int | None = precision_option()
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("graph", FormulaCommand, Asked)
+def command(asked: Asked) -> None:
     """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
     The names with a VALUE are its leaves. The form of a FILE follows from its extension: .txt, .dot or .gv for
@@ -65,23 +56,21 @@ def command(
     agrad graph "sin(x)*y" x=2 y=3 -o graph.png
     agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
-    wanted = formula("graph", words, [])
+    wanted, form, file = formula("graph", asked.words, []), asked.form, asked.file
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
     elif file is None and form in PICTURES:
         raise click.UsageError(f"a graph as {form} is written to a file: -o graph.{form}")
-    limit_memory(memory, statements=False)
-    session = Session()
-    end_in(session, timeout)
+    session = limited(Session, asked)
     with wanted.advised():
         text = wanted.text()
         wanted.bind(session, None)
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
-        settings = Settings(precision, width)
-        drawing = session.all_at_once(lambda: drawn(value, text, form, settings, depth, session=session))
+        settings = Settings(asked.precision, width)
+        drawing = session.all_at_once(lambda: drawn(value, text, form, settings, asked.depth, session=session))
     if file is not None:
         write_graph(file, drawing)
     elif isinstance(drawing, str):

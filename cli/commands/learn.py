@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
+from agrad.cli.arguments import Options, argument, declared, flag
 from agrad.cli.arguments.limits import limit_memory
-from agrad.cli.base import Command, completions
+from agrad.cli.base import Command, completions, keys_option
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
 from agrad.cli.repl.plain import Opening
 from agrad.cli.terminal.terminal import folded
@@ -33,13 +34,17 @@ def _numbers() -> dict[str, str]:
     return {str(chapter.number): chapter.title for chapter in agrad.cli.lesson.chapters.chapters()}
 
 
-@click.command("learn", cls=Command)
-@click.argument("chapter", required=False, metavar="[CHAPTER]", shell_complete=completions(_numbers))
-@click.option("--list", "listing", is_flag=True, help="List the chapters, and which of them are done.")
-@click.option("--print", "printing", is_flag=True, help="Print the chapters, or only CHAPTER, as text for a class.")
-@click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
-@click.pass_context
-def command(context: click.Context, chapter: str | None, listing: bool, printing: bool, vi: bool | None) -> int:
+class Asked(Options):
+    """What `agrad learn` takes."""
+
+    chapter: str | None = argument(required=False, metavar="[CHAPTER]", shell_complete=completions(_numbers))
+    listing: bool = flag("--list", "List the chapters, and which of them are done.")
+    printing: bool = flag("--print", "Print the chapters, or only CHAPTER, as text for a class.")
+    vi: bool | None = keys_option
+
+
+@declared("learn", Command, Asked)
+def command(asked: Asked) -> int:
     """Learn how derivatives are computed from a graph, in nine short chapters, at the prompt.
 
     Each chapter explains, shows, and sets tasks; agrad looks at what you did and answers to it. All statements of agrad
@@ -54,18 +59,20 @@ def command(context: click.Context, chapter: str | None, listing: bool, printing
     agrad learn --list
     agrad learn --print 4
     """
-    found = agrad.cli.lesson.chapters.chapters()
+    found, chapter = agrad.cli.lesson.chapters.chapters(), asked.chapter
     if chapter is not None and chapter not in {str(one.number) for one in found}:
-        raise click.UsageError(f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}", context)
+        raise click.UsageError(
+            f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}", click.get_current_context()
+        )
     number = int(chapter) if chapter is not None else None
-    if printing:
+    if asked.printing:
         click.echo(agrad.cli.lesson.pages.text(found if number is None else [found[number - 1]]))
         return 0
     progress = agrad.cli.lesson.teacher.kept()
-    if listing:
+    if asked.listing:
         click.echo(folded("\n".join(_listed(found, progress))))
         return 0
-    return _teach(found, progress, number, vi)
+    return _teach(found, progress, number, asked.vi)
 
 
 def _listed(found: list[Chapter], progress: Progress) -> list[str]:

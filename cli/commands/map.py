@@ -15,20 +15,10 @@ from typing import Any, BinaryIO, NoReturn
 import click
 
 import agrad
+from agrad.cli.arguments import Options, argument, declared, flag, group, is_usual, option
 from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
-from agrad.cli.arguments.options import (
-    TABLE_OPTIONS,
-    TYPED,
-    TableCommand,
-    aliases_of,
-    cluster_options,
-    form_of,
-    opened,
-    split,
-    table_options,
-    where,
-)
+from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
 from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import on_terminal
@@ -41,96 +31,69 @@ TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
 
 
-@click.command("map", cls=TableCommand)
-@click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
-@wrt_option("Columns to differentiate with respect to, separated by commas.")
-@constants_option
-@click.option(
-    "-o",
-    "out",
-    metavar="OUT",
-    callback=file_or_stdout,
-    shell_complete=file_completions,
-    help="The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
-)
-@click.option("--resume", is_flag=True, help="Continue a run into a folder that was interrupted.")
-@part_size_option("Into a folder: divide larger Parquet files at their row groups, into parts of about this size.")
-@cluster_options
-@click.option("--to", type=click.Choice(tuple(TO)), help="The format of the output, whatever its name.")
-@click.option(
-    "--u",
-    "uncertain",
-    multiple=True,
-    metavar="NAME=U",
-    help="The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
-)
-@table_options
-@click.option(
-    "-e", "expressions", multiple=True, metavar="NAME=EXPR", help="A formula, and the column for it. May be repeated."
-)
-@click.option("--where", metavar="EXPR", help="Compute and write only the rows in which this is true.")
-@click.option(
-    "--whole",
-    metavar="NAME,...",
-    help="Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
-)
-@click.option(
-    "--order",
-    type=click.IntRange(1, 2),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="Derivatives up to this order.",
-)
-@click.option("--hessian", is_flag=True, help="The second derivatives by every pair of --wrt.")
-@click.option(
-    "--jacobian",
-    is_flag=True,
-    help="All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry.",
-)
-@click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
-@click.option(
-    "--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values."
-)
-@click.option(
-    "--on-error",
-    "on_error",
-    type=click.Choice(("stop", "null")),
-    default="stop",
-    show_default=True,
-    help="What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
-)
-@click.option("--backend", type=click.Choice(CHOICES), default=AUTO, show_default=True, help=described("; ") + ".")
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The number of threads; the default is the number of cores.",
-)
-@json_option
-@precision_option
-@timeout_option("a computation")
-@memory_option
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    words: tuple[str, ...],
-    wrt: tuple[str, ...],
-    given: tuple[str, ...],
-    out: str | None,
-    uncertain: tuple[str, ...],
-    keep: str | None,
-    title: str,
-    on_error: str,
-    backend: str,
-    threads: int | None,
-    as_json: bool,
-    precision: int | None,
-    timeout: float | None,
-    memory: float | None,
-    **reading: Any,
-) -> None:
+class Asked(Options):
+    """What `agrad map` takes."""
+
+    words: tuple[str, ...] = argument(nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
+    wrt: tuple[str, ...] = wrt_option("Columns to differentiate with respect to, separated by commas.")
+    given: tuple[str, ...] = constants_option
+    out: str | None = option(
+        "-o",
+        "OUT",
+        "The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
+        callback=file_or_stdout,
+        shell_complete=file_completions,
+    )
+    resume: bool = flag("--resume", "Continue a run into a folder that was interrupted.")
+    most: float = part_size_option(
+        "Into a folder: divide larger Parquet files at their row groups, into parts of about this size."
+    )
+    cluster: Cluster = group(Cluster)
+    to: str | None = option("--to", TO, "The format of the output, whatever its name.")
+    uncertain: tuple[str, ...] = option(
+        "--u",
+        "NAME=U",
+        "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
+        multiple=True,
+    )
+    reading: Reading = group(Reading)
+    expressions: tuple[str, ...] = option(
+        "-e", "NAME=EXPR", "A formula, and the column for it. May be repeated.", multiple=True
+    )
+    where: str | None = option("--where", "EXPR", "Compute and write only the rows in which this is true.")
+    whole: str | None = option(
+        "--whole",
+        "NAME,...",
+        "Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
+    )
+    order: int = option(
+        "--order", "K", "Derivatives up to this order.", type=click.IntRange(1, 2), default=1, show_default=True
+    )
+    hessian: bool = flag("--hessian", "The second derivatives by every pair of --wrt.")
+    jacobian: bool = flag(
+        "--jacobian", "All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry."
+    )
+    keep: str | None = option("--keep", "NAME,...|all", "Columns to copy to the output, before the results.")
+    title: str = option("--value", "NAME", "The name of the column of values.", default="value", show_default=True)
+    on_error: str = option(
+        "--on-error",
+        ("stop", "null"),
+        "What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
+        default="stop",
+        show_default=True,
+    )
+    backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO, show_default=True)
+    threads: int | None = option(
+        "--threads", "N", "The number of threads; the default is the number of cores.", type=click.IntRange(min=1)
+    )
+    as_json: bool = json_option
+    precision: int | None = precision_option("full")  # that of a calculation is for people; a table is for programs
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option
+
+
+@declared("map", TableCommand, Asked)
+def command(asked: Asked) -> None:
     """Compute EXPR, and its derivatives, for each row of DATA.
 
     The names in EXPR are columns of DATA: a file of text (.csv, .tsv, .txt, .dat, or - for standard input), .jsonl,
@@ -161,45 +124,48 @@ def command(
     """
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
-    formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
-    expression, data = _two(words, formulas)
-
-    found = formulas or {title: expression}
-    asked = agrad.cli.data.request.entries(found) if reading["jacobian"] else found
-    ask = agrad.cli.data.request.Asked(
-        asked,
-        bool(formulas) or asked is not found,
-        texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one"),
-        listed(wrt),
-        texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one"),
-        2 if reading["hessian"] else reading["order"],
-        reading["hessian"],
-        reading["where"],
-        _functions(reading["whole"], data),
-        reading["jacobian"],
-    )
-    ask.require()
-    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
-        precision = None
-    form_of(reading), aliases_of(reading)  # so that wrong ones are refused before anything is read
-    _limit(memory)
-    count = threads or os.cpu_count() or 1
+    formulas = texts_by_name("-e", asked.expressions, "-e takes NAME=EXPR, and {} is not one")
+    expression, data = _two(asked.words, formulas)
+    ask = _ask(asked, formulas or {asked.title: expression}, bool(formulas), data)
+    require_readable(asked.reading)
+    _limit(asked.memory)
+    precision = None if is_usual("precision") else asked.precision
+    count, tolerant = asked.threads or os.cpu_count() or 1, asked.on_error == "null"
     to = agrad.cli.data.request.Output(
-        out, reading["to"], as_json, precision, split(keep), backend, count, on_error == "null"
+        asked.out, asked.to, asked.as_json, precision, split(asked.keep), asked.backend, count, tolerant
     )
-    ends = partial(end_in, seconds=timeout, as_json=as_json)
-    form = {name: reading[name] for name in TABLE_OPTIONS}
-    typed = [*context.meta[TYPED]]
+    ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
+    form = vars(asked.reading)
+    typed = [*click.get_current_context().meta[TYPED]]
     with agrad.cli.data.request.advised(typed, data, _typed):
-        if _is_folder(out):
-            on = where(reading["on"], reading["workers"])
-            folder = agrad.cli.data.parts_run.Folder(reading["most"], reading["resume"], on, ends, typed, _typed)
+        if _is_folder(asked.out):
+            on = where(asked.cluster.on, asked.cluster.workers)
+            folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, typed, _typed)
             with _terminable():
                 agrad.cli.data.parts_run.into_folder(ask, data, to, form, folder)
         else:
-            _require_no_folder(context, reading)
+            _require_no_folder(asked)
             _into_one(ask, data, to, form, ends)
         _tell_of_draws(ask)
+
+
+def _ask(asked: Asked, found: dict[str, str], named: bool, data: str) -> Any:
+    """What is computed: the formulas by their titles. Raises click.UsageError."""
+    formulas = agrad.cli.data.request.entries(found) if asked.jacobian else found
+    ask = agrad.cli.data.request.Asked(
+        formulas,
+        named or formulas is not found,
+        texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one"),
+        listed(asked.wrt),
+        texts_by_name("--u", asked.uncertain, "--u takes NAME=U, and {} is not one"),
+        2 if asked.hessian else asked.order,
+        asked.hessian,
+        asked.where,
+        _functions(asked.whole, data),
+        asked.jacobian,
+    )
+    ask.require()
+    return ask
 
 
 def _tell_of_draws(ask: Any) -> None:
@@ -243,22 +209,18 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
     tally.tell()
 
 
-def _require_no_folder(context: click.Context, given: dict[str, Any]) -> None:
+def _require_no_folder(asked: Asked) -> None:
     """Refuse options of a folder of results where there is none. Raises click.UsageError."""
-    chosen = {"--resume": given["resume"], "--on": given["on"], "--workers": given["workers"]}
-    chosen["--part-size"] = context.get_parameter_source("most") is not click.core.ParameterSource.DEFAULT
-    for option, value in chosen.items():
+    chosen = {"--resume": asked.resume, "--on": asked.cluster.on, "--workers": asked.cluster.workers}
+    chosen["--part-size"] = not is_usual("most")
+    for name, value in chosen.items():
         if value:
-            raise click.UsageError(f"{option} is for a folder of results: -o out/")
+            raise click.UsageError(f"{name} is for a folder of results: -o out/")
 
 
 def _is_folder(out: str | None) -> bool:
     """Whether the output is a folder: it ends like one, or there is one."""
     return out is not None and (out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(out)))
-
-
-# The output of a calculation is for people; a table is for programs.
-next(option for option in command.params if option.name == "precision").default = "full"
 
 
 def _functions(names: str | None, data: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
+from agrad.cli.arguments import Options, argument, declared, option
 from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
 from agrad.cli.base import (
     Command,
@@ -20,6 +21,7 @@ from agrad.cli.base import (
     file_completions,
     files_option,
     internal,
+    keys_option,
     precision_option,
     read_text,
     shown_name,
@@ -43,32 +45,26 @@ if TYPE_CHECKING:
 _ARGUMENTS = pattern(r"\bargs\b")
 
 
-@click.command("repl", cls=Command)
-@click.argument("file", required=False, shell_complete=file_completions)
-@precision_option
-@files_option
-@timeout_option("a statement")
-@memory_option
-@click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[N]",
-    help="Restore the last session, also after a crash; or session N of `agrad sessions`.",
-)
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    file: str | None,
-    precision: int | None,
-    files: bool,
-    timeout: float | None,
-    memory: float | None,
-    vi: bool | None,
-    resume: str | None,
-) -> int:
+class Asked(Options):
+    """What `agrad repl` takes."""
+
+    file: str | None = argument(required=False, shell_complete=file_completions)
+    precision: int | None = precision_option()
+    files: bool = files_option
+    timeout: float | None = timeout_option("a statement")
+    memory: float | None = memory_option
+    vi: bool | None = keys_option
+    resume: str | None = option(
+        "--resume",
+        "[N]",
+        "Restore the last session, also after a crash; or session N of `agrad sessions`.",
+        is_flag=False,
+        flag_value="",
+    )
+
+
+@declared("repl", Command, Asked)
+def command(asked: Asked) -> int:
     """Open an interactive session. If there is a FILE, it is run first.
 
     On a terminal: Tab completes, Up finds earlier lines that begin the same, Alt-Enter starts a new line (with --vi:
@@ -94,9 +90,10 @@ def command(
     agrad repl examples/toy.ag
     echo "sin(pi/6)" | agrad repl
     """
-    restored = _to_restore(resume, file, context)
-    limit_memory(memory)
-    session = new_session(precision, files, timeout)
+    file, timeout = asked.file, asked.timeout
+    restored = _to_restore(asked.resume, file)
+    limit_memory(asked.memory)
+    session = new_session(asked.precision, asked.files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
         end_if_late(session)
@@ -111,7 +108,7 @@ def command(
         return 0
     if log is not None:
         log.start()
-    code = _prompted(session, vi, message) if at_terminal else loop(session, piped(message))
+    code = _prompted(session, asked.vi, message) if at_terminal else loop(session, piped(message))
     if log is not None:
         log.end()
     return code if at_terminal else failure or code
@@ -128,14 +125,14 @@ def new_session(precision: int | None, files: bool = True, timeout: float | None
     return session
 
 
-def _to_restore(resume: str | None, file: str | None, context: click.Context) -> bool | int:
+def _to_restore(resume: str | None, file: str | None) -> bool | int:
     """Whether the last session is restored, or the number of one. Raises UsageError."""
     if resume is None:
         return False
     if file is not None or not (resume.isdecimal() or not resume):
-        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", context)
+        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", click.get_current_context())
     if resume and not int(resume):
-        raise click.UsageError("sessions are counted from 1: agrad sessions lists them", context)
+        raise click.UsageError("sessions are counted from 1: agrad sessions lists them", click.get_current_context())
     return int(resume) if resume else True
 
 

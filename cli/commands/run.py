@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 import click
 
 import agrad
+from agrad.cli.arguments import Options, argument, declared, flag, option
 from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import (
@@ -47,50 +48,35 @@ class Script(Command):
         return super().parse_args(ctx, args[:end])
 
 
-@click.command("run", cls=Script)
-@click.argument("file", shell_complete=file_completions)
-@click.argument("extra", nargs=-1, metavar="[ARGS...]")
-@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
-@click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
-@click.option(
-    "-k", "--keep-going", is_flag=True, help="After an error, continue; after a syntax error, report the others."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print no notes, and no progress of loops.")
-@click.option(
-    "--echo", "echoing", is_flag=True, help="Print a transcript: each statement behind a prompt, and its answers."
-)
-@click.option(
-    "--html", "page", metavar="FILE", shell_complete=file_completions, help="Write the transcript as an HTML page."
-)
-@click.option(
-    "--svg", "picture", metavar="FILE", shell_complete=file_completions, help="Write the transcript as a picture."
-)
-@click.option("--theme", type=click.Choice(THEMES), help="The colours of --html and --svg; auto: those of the system.")
-@json_option
-@precision_option
-@files_option
-@timeout_option("a script")
-@memory_option
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    file: str,
-    extra: tuple[str, ...],
-    given: tuple[str, ...],
-    checking: bool,
-    keep_going: bool,
-    quiet: bool,
-    echoing: bool,
-    page: str | None,
-    picture: str | None,
-    theme: str | None,
-    as_json: bool,
-    precision: int | None,
-    files: bool,
-    timeout: float | None,
-    memory: float | None,
-) -> int:
+class Asked(Options):
+    """What `agrad run` takes."""
+
+    file: str = argument(shell_complete=file_completions)
+    extra: tuple[str, ...] = argument(nargs=-1, metavar="[ARGS...]")
+    given: tuple[str, ...] = option("-D", "NAME=VALUE", "Define a name before the script starts.", multiple=True)
+    checking: bool = flag("--check", "Do not run the script; report unknown names and wrong calls.")
+    keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
+    quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")
+    echoing: bool = flag("--echo", "Print a transcript: each statement behind a prompt, and its answers.")
+    page: str | None = option(
+        "--html", "FILE", "Write the transcript as an HTML page.", shell_complete=file_completions
+    )
+    picture: str | None = option("--svg", "FILE", "Write the transcript as a picture.", shell_complete=file_completions)
+    theme: str | None = option("--theme", THEMES, "The colours of --html and --svg; auto: those of the system.")
+    as_json: bool = json_option
+    precision: int | None = precision_option()
+    files: bool = files_option
+    timeout: float | None = timeout_option("a script")
+    memory: float | None = memory_option
+
+    @property
+    def is_transcript(self) -> bool:
+        """Whether all that is typed and shown is written."""
+        return self.echoing or self.page is not None or self.picture is not None
+
+
+@declared("run", Script, Asked)
+def command(asked: Asked) -> int:
     """Run the statements in FILE, or in standard input if FILE is -.
 
     Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
@@ -112,41 +98,51 @@ def command(
     agrad run --svg toy.svg examples/toy.ag
     echo "print 6*7" | agrad run -
     """
-    names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one", context)
+    context = click.get_current_context()
+    names = texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one", context)
     for name, text in names.items():
         if text.startswith("@"):
             raise click.UsageError(
                 f"-D takes an expression, not a file: -D {name}='load_csv(\"{text[1:].partition(':')[0]}\")'"
             )
-    if echoing or page is not None or picture is not None:
-        _check_echo(context, page or picture, files)
-    elif theme is not None:
+    if asked.is_transcript:
+        _check_echo(asked)
+    elif asked.theme is not None:
         raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
-    limit_memory(memory)
-    refuse_data(file, "agrad run")
-    if checking:
-        return _check(file, [*names, "args"], files, as_json)
+    limit_memory(asked.memory)
+    refuse_data(asked.file, "agrad run")
+    if asked.checking:
+        return _check(asked.file, [*names, "args"], asked.files, asked.as_json)
     session = Session()
-    session.files = files
-    end_in(session, timeout, as_json)
-    session.settings.precision, session.settings.width = precision, narrow()
-    session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
+    session.files = asked.files
+    end_in(session, asked.timeout, asked.as_json)
+    session.settings.precision, session.settings.width = asked.precision, narrow()
+    session.names["args"] = (*asked.extra, *context.meta[_ARGUMENTS])
     _give(session, names)
-    if echoing or page is not None or picture is not None:
+    text, name = read_text(asked.file), shown_name(asked.file)
+    if asked.is_transcript:
         return agrad.cli.repl.printer.echo(
-            session, read_text(file), shown_name(file), echoing, page, picture, theme or "auto"
+            session, text, name, asked.echoing, asked.page, asked.picture, asked.theme or "auto"
         )
-    emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
-    failures = Failures(as_json, session, timeout is not None)
-    text, report = read_text(file), failures if keep_going else None
-    refuse_page(file, text, "agrad run")
-    for note in _overwritten(names, Source(shown_name(file), text, 1, True)):
+    return _run(session, asked, names, Source(name, text, 1, True))
+
+
+def _run(session: Session, asked: Asked, names: dict[str, str], source: Source) -> int:
+    """Run a script, and print its results; the exit code."""
+    emit: Callable[[Result], None] = printer(session.settings, "json" if asked.as_json else "text")
+    failures = Failures(asked.as_json, session, asked.timeout is not None)
+    refuse_page(asked.file, source.text, "agrad run")
+    for note in _overwritten(names, source):
         emit(Noted(note))
     try:
-        with suppress(Quit), _stoppable(), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
-            session.run(text, heard, shown_name(file), is_file=True, report=report)
+        with (
+            suppress(Quit),
+            _stoppable(),
+            nullcontext(_unnoted(emit)) if asked.quiet else watching(session, emit) as heard,
+        ):
+            session.run(source.text, heard, source.name, is_file=True, report=failures if asked.keep_going else None)
     except AgradError as problem:
-        if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):
+        if not (asked.keep_going and problem.kind == "syntax" and failures.several(source)):
             raise
     return failures.end()
 
@@ -211,12 +207,12 @@ class Failures:
         return self.codes[0] if self.codes else 0
 
 
-def _check_echo(context: click.Context, path: str | None, files: bool) -> None:
+def _check_echo(asked: Asked) -> None:
     """Refuse options that do not go together with a transcript. Raises click.UsageError."""
-    for name, parameter in (("check", "checking"), ("quiet", "quiet"), ("json", "as_json")):
-        if context.params[parameter]:
+    for name, given in (("check", asked.checking), ("quiet", asked.quiet), ("json", asked.as_json)):
+        if given:
             raise click.UsageError(f"a transcript shows all answers as text: leave --{name} out")
-    if path is not None and not files:
+    if (asked.page or asked.picture) is not None and not asked.files:
         raise click.UsageError("--html and --svg write a file, which --no-files does not allow")
 
 
