@@ -38,10 +38,9 @@ class Silence:
         if "numpy" in sys.modules and self.before is None:
             self.before = {}  # first, since loading `geterr` may call this again
             self.before = np.geterr()  # type: ignore[assignment]
-            np.seterr(all="ignore")
             if self.invalid is not None:
                 self.call = np.seterrcall(self.invalid)
-                np.seterr(invalid="call")
+            np.seterr(all="ignore", invalid="call" if self.invalid is not None else None)
 
     def end(self) -> None:
         """Restore the previous setting. May be called again if it was interrupted."""

@@ -418,16 +418,23 @@ class CsvTable(TextTable):
         """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
         self._require_comments(block)
         piece = self._by_arrow(block, wanted) if self.fast else None
-        if piece is None and wanted.numbers == self.names:
-            numbers = array("d")
-            with suppress(ValueError):  # of an entry that is not a number, or a row of another length
-                for _, entries, _ in self._filled(block):
-                    if len(entries) != self.width:
-                        raise ValueError
-                    numbers.extend(map(self.convert, entries))
-                return np.frombuffer(numbers).reshape(-1, self.width)
+        if piece is None and (numbers := self._all_numbers(block, wanted)) is not None:
+            return numbers
         piece = piece or self._by_hand(block, wanted)  # which finds the place of what is no number
         return np.column_stack([piece.columns[name] for name in wanted.numbers])
+
+    def _all_numbers(self, block: Block, wanted: Wanted) -> Array | None:
+        """All columns as one matrix; None where others are wanted, or an entry is no number, or a row is too long."""
+        if [*wanted.numbers] != self.names:
+            return None
+        numbers = array("d")
+        with suppress(ValueError):  # of an entry that is not a number, or a row of another length
+            for _, entries, _ in self._filled(block):
+                if len(entries) != self.width:
+                    raise ValueError
+                numbers.extend(map(self.convert, entries))
+            return np.frombuffer(numbers).reshape(-1, self.width)
+        return None
 
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
         """The columns that pyarrow reads; None if it is not installed, or finds an entry that is not a number."""
@@ -467,6 +474,9 @@ class CsvTable(TextTable):
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
         """The same, one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
+        if self.width > WIDE and not self.dialect.na and (numbers := self._all_numbers(block, wanted)) is not None:
+            columns = dict(zip(self.names, np.ascontiguousarray(numbers.T), strict=True))
+            return Piece(columns, len(numbers), block.done, lambda row: self._place(block, row))
         rows = list(self._filled(block))
         piece = Piece({}, len(rows), block.done, lambda row: self._place(block, row))
         faults: list[_Fault] = []

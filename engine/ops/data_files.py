@@ -329,35 +329,33 @@ def load_matrix(path: str) -> Tensor:
 def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables.Table:
     """The columns of a table in a file. Raises AgradError of kind `file`."""
     fixed = _fixes_typed(f'load_csv("{path}"', columns, form)
-    with _named("load_csv", path), fixed, closing(data.formats.open_table(str(path), form=form, fast=None)) as table:
+    opened = data.formats.open_table
+    with _named("load_csv", path), fixed, collecting_later(), closing(opened(str(path), form=form, fast=None)) as table:
         places = _places_of("load_csv", table, columns)
         names, texts = list(table.names), table.texts()
-        kinds = [name in texts for name in names]
         _number_columns(table)
-        known = dict(zip(table.names, names, strict=True))  # what the file calls them
-        numbers = [table.names[place] for place in places if not kinds[place]]
-        wanted = data.tables.Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
-        parts = _columns_read(table, wanted)
-        with collecting_later():  # a file may have very many columns
-            read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
-    return tables.Table([names[place] for place in places], [read[table.names[place]] for place in places], path.name)
+        chosen = [(table.names[place], names[place]) for place in places]  # here, and what the file calls it
+        numbers = [name for name, known in chosen if known not in texts]
+        wanted = data.tables.Wanted(numbers, [name for name, known in chosen if known in texts], texts=True)
+        pieces = _pieces(table, wanted)
+        known = dict(chosen)
+        read = {name: _as_column(known[name], [columns.pop(name) for columns in pieces]) for name in known}
+    return tables.Table([known for _, known in chosen], [read[name] for name, _ in chosen], path.name)
 
 
-def _columns_read(table: Table, wanted: Wanted) -> dict[str, list[Any]]:
-    """The columns of a table, each in parts. Raises AgradError of kind `file` if there are no rows."""
-    rows = 0
-    parts: dict[str, list[Any]] = {name: [] for name in wanted.names}
+def _pieces(table: Table, wanted: Wanted) -> list[dict[str, Any]]:
+    """The columns of a table, some rows at a time. Raises AgradError of kind `file` if there are no rows."""
+    rows, pieces = 0, []
     for part in table.parts(wanted):
         piece = table.piece(part, wanted)
         rows += piece.rows
-        if rows * len(parts) > current().limits.entries:
-            afford("load_csv", (rows, len(parts)))
-        for name, several in parts.items():
-            one = piece.columns[name]
-            several.append(table.as_texts(name, one) if wanted.is_text(name) else one)
+        if rows * len(wanted.names) > current().limits.entries:
+            afford("load_csv", (rows, len(wanted.names)))
+        texts = {name: table.as_texts(name, piece.columns[name]) for name in wanted.copied}
+        pieces.append({**piece.columns, **texts})
     if not rows:
         raise AgradError("file", f"there are no rows in {table.path}")
-    return parts
+    return pieces
 
 
 def _as_column(name: str, parts: list[Any]) -> Tensor | tables.Texts:
@@ -370,7 +368,7 @@ def _as_column(name: str, parts: list[Any]) -> Tensor | tables.Texts:
             problem = OtherForm("encoding", ("cp1252",))
             raise AgradError("file", f"the texts of the column {name} are not UTF-8", facts=problem) from None
         return tables.Texts(name, texts)
-    return bare(leaf(np.concatenate(parts)))
+    return bare(leaf(np.concatenate(parts) if len(parts) > 1 else parts[0].copy()))
 
 
 def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:

@@ -755,7 +755,7 @@ class Builder(Expressions):
             if not isinstance(part, Token):
                 statements.append(part)
             elif isinstance(last := statements[-1], s.Evaluate):
-                statements[-1] = last.changed(silent=True)
+                statements[-1] = s.Evaluate(last.value, True, last.span)
         return tuple(statements)
 
     def lines(self, parts: Parts) -> s.Body:

@@ -35,6 +35,7 @@ from agrad.grammar.syntax.keywords import (
     SUPERSCRIPTS,
     words,
 )
+from agrad.grammar.syntax.loader import reduce
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words(
@@ -122,13 +123,15 @@ class Lexer:
         """A text as `lex` takes it, which is what the parser is given."""
         return Input(source)
 
-    def lex(self, data: Input, state: object = None) -> Iterator[Token]:
-        """The tokens of a text, up to the first lexical error, which is raised; lark's `state` is not needed."""
+    def lex(self, data: Input, parser: Any = None) -> Iterator[Token]:
+        """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
         data.ahead = self.read(data.source)
         for item in data.ahead:
             if isinstance(item, AgradError):
                 raise item
             data.taken.append(item)
+            if parser is not None:
+                reduce(parser, item.type)
             yield item
 
     def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:

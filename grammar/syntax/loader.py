@@ -14,13 +14,14 @@ import zlib
 from collections.abc import Callable
 from functools import cache
 from struct import unpack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError
 
 if TYPE_CHECKING:
     from lark.grammar import Rule
     from lark.parsers.lalr_parser import _Parser
+    from lark.parsers.lalr_parser_state import ParserState
 
 # os.path, because importing pathlib would take longer than loading the parser.
 _FOLDER = os.path.dirname(os.path.dirname(__file__))
@@ -65,12 +66,29 @@ def parser(builder: object, of: dict[str, Any]) -> _Parser:
     return _Parser(table, _Callbacks(builder))
 
 
+def reduce(parser: ParserState[int], kind: str) -> None:
+    """Apply the rules that end before a token of some kind, as lark's parser would before it takes the token.
+
+    It takes half the time, since rules of one part, most of those of an expression, are passed over in one step.
+    """
+    table, made = cast("_States", parser.parse_conf.states), parser.parse_conf.callbacks
+    states, values = parser.state_stack, parser.value_stack
+    while type(does := table[states[-1]].get(kind, (None, 0))[1]) is not int:
+        first = len(values) - len(does.expansion)
+        part = made[does](values[first:])
+        del states[first + 1 :], values[first:]
+        key = states[-1], does.origin.name, kind
+        states.append(table.passed.get(key) or table.after(*key))
+        values.append(part)
+
+
 class _States(dict[int, dict[str, tuple[Any, Any]]]):
     """By the number of a state, what the parser does with each symbol: unpacked when it is first entered."""
 
     def __init__(self, of: dict[str, Any], rules: list[Any]) -> None:
         self.of = of
         self.rules = rules  # those that were met
+        self.passed: dict[tuple[int, str, str], int] = {}  # what `after` has found
 
     def __missing__(self, state: int) -> dict[str, tuple[Any, Any]]:
         """The row of a state. A symbol's number is followed by a state to go to, or by a rule, counted down from -1."""
@@ -84,6 +102,15 @@ class _States(dict[int, dict[str, tuple[Any, Any]]]):
         }
         self[state] = row
         return row
+
+    def after(self, before: int, part: str, kind: str) -> int:
+        """The state after a part, and after all rules that only pass it on, in front of a token of some kind."""
+        state: int = self[before][part][1]
+        rule = self[state].get(kind, (None, 0))[1]
+        if type(rule) is not int and rule.options.expand1 and len(rule.expansion) == 1 and not rule.alias:
+            state = self.after(before, rule.origin.name, kind)
+        self.passed[before, part, kind] = state
+        return state
 
     def rule(self, number: int) -> Rule:
         """A rule as lark has it."""
