@@ -7,7 +7,7 @@ text is nested. What a grammar cannot say (what can be assigned to, where a `ret
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from math import inf
 from typing import Any, TypeAlias, get_args
@@ -47,6 +47,29 @@ def is_long(text: str) -> bool:
     return len(text) > 5 and text[:3] in ('"""', "'''")
 
 
+_ALL = slice(None)
+
+
+def _node(kind: type[s.Node], *fields: Any) -> Callable[[Expressions, Parts], Any]:
+    """A method that makes a node: each field is the number of a part, as many as there are, `_ALL` but for signs, or a
+    value.
+    """
+
+    def make(self: Expressions, parts: Parts) -> s.Node:
+        span = self.span(parts[0], parts[-1])
+        return kind(*[_field(one, parts) if type(one) in (int, slice) else one for one in fields], span)
+
+    return make
+
+
+def _field(place: Any, parts: Parts) -> Any:
+    """A part, None where there are fewer, a sign as text; or all parts that are no signs."""
+    if type(place) is slice:
+        return tuple([part for part in parts if not isinstance(part, Token)])
+    found = parts[place] if place < len(parts) else None
+    return str(found) if isinstance(found, Token) else found
+
+
 class Expressions:
     """The methods for expressions and their parts."""
 
@@ -55,6 +78,7 @@ class Expressions:
     def span(self, first: Any, last: Any) -> Span:
         """From the beginning of one part to the end of another."""
         start: Any = first.start_pos if isinstance(first, Token) else first.span.start
+        last = last[-1] if isinstance(last, tuple) else last  # of a block, its last statement
         end: Any = last.end_pos if isinstance(last, Token) else last.span.end
         return Span(self.source, start, end)
 
@@ -76,17 +100,8 @@ class Expressions:
             value = inf
         return s.Number(value, self.span(text, text))
 
-    def true(self, parts: Parts) -> s.Number:
-        return s.Number(True, self.span(parts[0], parts[0]))
-
-    def false(self, parts: Parts) -> s.Number:
-        return s.Number(False, self.span(parts[0], parts[0]))
-
-    def none(self, parts: Parts) -> s.NoneLiteral:
-        return s.NoneLiteral(self.span(parts[0], parts[0]))
-
-    def ellipsis(self, parts: Parts) -> s.EllipsisLiteral:
-        return s.EllipsisLiteral(self.span(parts[0], parts[0]))
+    true, false = _node(s.Number, True), _node(s.Number, False)
+    none, ellipsis = _node(s.NoneLiteral), _node(s.EllipsisLiteral)
 
     def string(self, parts: Parts) -> s.String:
         text, quote = parts[0], 3 if is_long(parts[0]) else 1
@@ -119,8 +134,7 @@ class Expressions:
         how = conversion[1:] if conversion else ""
         return s.Formatted(value, how, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
 
-    def vector(self, parts: Parts) -> s.List:
-        return s.List(self.nodes(parts), False, self.span(parts[0], parts[-1]))
+    vector = _node(s.List, _ALL, False)
 
     def starred(self, parts: Parts) -> s.Starred:
         return s.Starred(str(parts[0]), parts[1], self.stars(parts, "*"))
@@ -153,8 +167,7 @@ class Expressions:
         items = tuple(item for pair in pairs for item in pair)
         return s.Braces("dict", items, self.span(parts[0], parts[-1]))
 
-    def set(self, parts: Parts) -> s.Braces:
-        return s.Braces("set", self.nodes(parts), self.span(parts[0], parts[-1]))
+    set = _node(s.Braces, "set", _ALL)
 
     def dictionary_of_each(self, parts: Parts) -> s.Braces:
         opener, pair, *clauses, closer = parts
@@ -187,44 +200,26 @@ class Expressions:
         names = self.nodes(parts)
         return s.Tuple(names, self.span(parts[0], parts[-1])) if len(names) > 1 else parts[0]
 
-    def places(self, parts: Parts) -> s.Name | s.Tuple:
-        """Names in brackets: `for (i, x), y in pairs`."""
-        inner: s.Name | s.Tuple = parts[1]
-        return inner.changed(span=self.span(parts[0], parts[2]))
+    anonymous = _node(s.Lambda, 1, 2)
 
-    def anonymous(self, parts: Parts) -> s.Lambda:
-        keyword, parameters, value = parts
-        return s.Lambda(parameters, value, self.span(keyword, value))
-
-    def comprehension(self, parts: Parts) -> s.Each:
-        each: s.Each = parts[1]
-        return each.changed(span=self.span(parts[0], parts[2]))
-
-    def bare_tuple(self, parts: Parts) -> s.Tuple:
-        return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
-
-    def empty_tuple(self, parts: Parts) -> s.Tuple:
-        return s.Tuple((), self.span(parts[0], parts[-1]))
+    bare_tuple = empty_tuple = interval = _node(s.Tuple, _ALL)
 
     def group(self, parts: Parts) -> s.Expr:
         """An expression in parentheses is the expression; its span takes them in."""
         inner: s.Expr = parts[1]
         return inner.changed(span=self.span(parts[0], parts[2]))
 
+    places = comprehension = group  # `for (i, x), y in pairs`, `[x for x in xs]`
+
     # Operators
 
-    def prefix(self, parts: Parts) -> s.Unary:
-        return s.Unary(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
+    prefix, logic = _node(s.Unary, 0, 1), _node(s.Logic, 1, 0, 2)
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts
         place = Span(self.source, op.start_pos, op.end_pos)
         sign = place if op == "*" and place.text in PAPER_PRODUCTS else None
         return s.Binary("**" if op == "^" else str(op), left, right, sign, self.span(left, right))
-
-    def logic(self, parts: Parts) -> s.Logic:
-        left, op, right = parts
-        return s.Logic(str(op), left, right, self.span(left, right))
 
     def comparator(self, parts: Parts) -> str:
         """`<`, `in`, `not in`, `is not`."""
@@ -241,9 +236,7 @@ class Expressions:
             raise syntax_error("chain", span)
         return s.Compare(parts[0], rest, span)
 
-    def near(self, parts: Parts) -> s.Near:
-        left, right, *tolerance = parts
-        return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
+    near = _node(s.Near, 0, 1, 2)
 
     def plus_minus(self, parts: Parts) -> s.Binary:
         value, sign, u, *percent = parts
@@ -275,9 +268,7 @@ class Expressions:
             u = float(f"{digits}e{int(exponent[1:] or 0) - len(number.partition('.')[2])}")
         return s.Binary("±", s.Number(float(number + exponent), span), s.Number(u, span), None, span)
 
-    def conditional(self, parts: Parts) -> s.Conditional:
-        then, _, test, _, other = parts
-        return s.Conditional(test, then, other, self.span(then, other))
+    conditional = _node(s.Conditional, 2, 0, 4)
 
     # Calls, indices, attributes
 
@@ -289,10 +280,6 @@ class Expressions:
         """`√x` is `sqrt(x)`."""
         sign, under = parts
         return s.Call(s.Name("sqrt", self.span(sign, sign)), (under,), (), self.span(sign, under))
-
-    def interval(self, parts: Parts) -> s.Tuple:
-        """`root(f, 0..2)`: the two ends."""
-        return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
 
     def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
         keywords = self.keywords(parts)
@@ -315,9 +302,7 @@ class Expressions:
                 seen[part.name] = part.default
         return tuple(seen.items())
 
-    def subscript(self, parts: Parts) -> s.Index:
-        value, index, closer = parts
-        return s.Index(value, index, self.span(value, closer))
+    subscript, attribute = _node(s.Index, 0, 1), _node(s.Attribute, 0, 1)
 
     def index(self, parts: Parts) -> s.Expr:
         if len(parts) == 1:
@@ -334,9 +319,6 @@ class Expressions:
                 bounds[-1] = part
         start, stop, step = [*bounds, None][:3]
         return s.Slice(start, stop, step, self.span(parts[0], parts[-1]))
-
-    def attribute(self, parts: Parts) -> s.Attribute:
-        return s.Attribute(parts[0], str(parts[1]), self.span(parts[0], parts[1]))
 
 
 def _first_sign(text: str, start: int) -> int | None:
@@ -494,8 +476,8 @@ class Builder(Expressions):
         instead = "" if fixes else "a var for each name, on its own line"
         return syntax_error("several leaves", call.span, fixes=fixes, word="var", instead=instead)
 
-    def variable(self, parts: Parts) -> s.Variable:
-        return s.Variable(parts[1], parts[2], self.span(parts[0], parts[2]))
+    variable = _node(s.Variable, 1, 2)
+    print, delete, assertion = _node(s.Print, _ALL, ()), _node(s.Delete, _ALL), _node(s.Assert, 1, 2)
 
     def word(self, parts: Parts) -> s.Pass | s.Break | s.Continue:
         span = self.span(parts[0], parts[0])
@@ -504,16 +486,6 @@ class Builder(Expressions):
         statement = s.Break(span) if parts[0] == "break" else s.Continue(span)
         self.loose.append(statement)
         return statement
-
-    def print(self, parts: Parts) -> s.Print:
-        return s.Print(tuple(parts[1:]), (), self.span(parts[0], parts[-1]))
-
-    def assertion(self, parts: Parts) -> s.Assert:
-        message = parts[2] if len(parts) > 2 else None
-        return s.Assert(parts[1], message, self.span(parts[0], parts[-1]))
-
-    def delete(self, parts: Parts) -> s.Delete:
-        return s.Delete(tuple(parts[1:]), self.span(parts[0], parts[-1]))
 
     def dotted(self, parts: Parts) -> s.Name:
         """The name of a module; only its first part decides whether agrad knows it."""
@@ -777,38 +749,30 @@ class Builder(Expressions):
         return self.lines(parts)
 
     def branch(self, parts: Parts) -> s.If:
-        branches: list[tuple[s.Expr, s.Body]] = []
-        otherwise: s.Body = ()
-        position = 0
-        while position < len(parts):
-            if parts[position].type == "ELSE":
-                otherwise = parts[position + 1]
-                break
-            branches.append((parts[position + 1], parts[position + 2]))
-            position += 3
-        return s.If(tuple(branches), otherwise, self.span(parts[0], parts[-1][-1]))
+        branches = tuple(zip(parts[1::3], parts[2::3], strict=False))
+        otherwise = parts[-1] if len(parts) % 3 else ()  # behind `else`
+        return s.If(branches, otherwise, self.span(parts[0], parts[-1]))
 
     def while_loop(self, parts: Parts) -> s.While:
         keyword, test, body = parts
         self.claim(keyword, loop=True)
-        return s.While(test, body, self.span(keyword, body[-1]))
+        return s.While(test, body, self.span(keyword, body))
 
     def for_loop(self, parts: Parts) -> s.For:
         keyword, target, iterable, body = parts
         self.claim(keyword, loop=True)
-        return s.For(self.target(target), iterable, body, self.span(keyword, body[-1]))
+        return s.For(self.target(target), iterable, body, self.span(keyword, body))
 
     def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
         keyword, context, body = parts
         if _detects(context):
-            return s.DetectAnomaly(body, self.span(keyword, body[-1]))
+            return s.DetectAnomaly(body, self.span(keyword, body))
         on = _recording(context)
         if on is None:
             raise syntax_error("with", context.span)
-        return s.NoGrad(body, on, self.span(keyword, body[-1]))
+        return s.NoGrad(body, on, self.span(keyword, body))
 
-    def no_grad(self, parts: Parts) -> s.NoGrad:
-        return s.NoGrad(parts[1], False, self.span(parts[0], parts[1][-1]))
+    no_grad, timed = _node(s.NoGrad, 1, False), _node(s.Time, 1)
 
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
@@ -817,10 +781,7 @@ class Builder(Expressions):
             fixes = [corrected(place, close) for close in likely]
             usage = "" if likely else f"one of {' '.join(KINDS)}"
             raise syntax_error("kind", place, fixes=fixes, name=str(kind), usage=usage)
-        return s.Fails(str(kind), body, self.span(keyword, body[-1]))
-
-    def timed(self, parts: Parts) -> s.Time:
-        return s.Time(parts[1], self.span(parts[0], parts[1][-1]))
+        return s.Fails(str(kind), body, self.span(keyword, body))
 
     # Functions
 
@@ -868,7 +829,7 @@ class Builder(Expressions):
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
         self.claim(keyword, loop=False)
-        made = s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
+        made = s.Define(str(name), parameters, body, self.span(keyword, body))
         if name in RESERVED:
             problem = syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
             self.methods.append((made, problem))
@@ -910,7 +871,7 @@ class Builder(Expressions):
         base = bases[0] if bases else None
         if isinstance(base, s.Name) and base.id == "object":
             base = None
-        return s.Class(str(name), base, body, self.span(keyword, body[-1]))
+        return s.Class(str(name), base, body, self.span(keyword, body))
 
     def give_back(self, parts: Parts) -> s.Return:
         value = parts[1] if len(parts) > 1 else None

@@ -2,7 +2,7 @@
 
 A new syntax error takes three changes. Here, an entry of MESSAGES:
 
-    "triple equals": SyntaxMessage("agrad has one sign for equality"),
+    "triple equals": "agrad has one sign for equality",
 
 In examples.txt, below its name, texts that have it: a ‸ shows where the caret is.
 
@@ -25,198 +25,143 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
-from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
 
-
-class SyntaxMessage(Struct):
-    """A message, with placeholders in braces.
-
-    `label` is written after the caret. A `hint` says in words how to correct the error; an empty one is left out.
-    A fix, which is text to type, depends on the statement: it is passed to `syntax_error`.
-    """
-
-    message: str
-    hint: str = ""
-    label: str = ""
-
-
-MESSAGES: dict[str, SyntaxMessage] = {
+# A message, with placeholders in braces, and after it how to correct the error in words; where they are filled with
+# nothing these are left out. A fix, which is text to type, depends on the statement: it is passed to `syntax_error`.
+MESSAGES = {
     # Characters
-    "unknown character": SyntaxMessage("`{character}` means nothing in agrad"),
-    "look-alike": SyntaxMessage(
-        "agrad does not use the character `{character}`",
-        hint="type {sign} instead",
-        label="{code}",  # where a terminal has no such character
-    ),
-    "bad number": SyntaxMessage("`{number}` is not a number", hint="write numbers as 2, 2.5, .5 or 1e-3"),
-    "number and name": SyntaxMessage("an operator is missing between `{number}` and `{name}`"),
-    "unterminated string": SyntaxMessage(
-        "this string does not end on its line", hint="close it with the quote it begins with"
-    ),
-    "single brace": SyntaxMessage(
-        "a single `}}` is not allowed inside an f-string", hint="for the character itself write }}}}"
-    ),
-    "nested format": SyntaxMessage("the format after the colon is plain text in agrad, without braces"),
-    "braces": SyntaxMessage("agrad has no blocks in braces: a block is indented, behind a colon"),
-    "points": SyntaxMessage("what `plot` draws is separated by commas, x first: plot x, y"),
-    "fit option": SyntaxMessage("`{word}` is not an option of `fit`, which has over, sigma and from"),
-    "fit start": SyntaxMessage("the names follow `over`, and the values they start from follow `from`"),
-    "one equals sign": SyntaxMessage("the two sides of an equation have `==` between them"),
-    "uncertain sum": SyntaxMessage("a sum after `{sign}` needs brackets, which say to what it belongs"),
-    "no unknowns": SyntaxMessage("`{word}` needs the names that it changes", hint="{word} … over a, b"),
-    "no equation": SyntaxMessage("`solve` takes equations", hint="solve x**2 == 2 for x from 1"),
+    "unknown character": "`{character}` means nothing in agrad",
+    "look-alike": "agrad does not use the character `{character}`  fix: type {sign} instead",
+    "bad number": "`{number}` is not a number  fix: write numbers as 2, 2.5, .5 or 1e-3",
+    "number and name": "an operator is missing between `{number}` and `{name}`",
+    "unterminated string": "this string does not end on its line  fix: close it with the quote it begins with",
+    "single brace": "a single `}}` is not allowed inside an f-string  fix: for the character itself write }}}}",
+    "nested format": "the format after the colon is plain text in agrad, without braces",
+    "braces": "agrad has no blocks in braces: a block is indented, behind a colon",
+    "points": "what `plot` draws is separated by commas, x first: plot x, y",
+    "fit option": "`{word}` is not an option of `fit`, which has over, sigma and from",
+    "fit start": "the names follow `over`, and the values they start from follow `from`",
+    "one equals sign": "the two sides of an equation have `==` between them",
+    "uncertain sum": "a sum after `{sign}` needs brackets, which say to what it belongs",
+    "no unknowns": "`{word}` needs the names that it changes  fix: {word} … over a, b",
+    "no equation": "`solve` takes equations  fix: solve x**2 == 2 for x from 1",
     # Brackets
-    "unclosed bracket": SyntaxMessage("this `{bracket}` is never closed", hint="add a {closer}"),
-    "stray bracket": SyntaxMessage("this `{bracket}` closes nothing", hint="delete it, or open one before it"),
-    "mismatched bracket": SyntaxMessage(
-        "this `{bracket}` does not match the `{opener}` before it", hint="close it with {closer}"
-    ),
+    "unclosed bracket": "this `{bracket}` is never closed  fix: add a {closer}",
+    "stray bracket": "this `{bracket}` closes nothing  fix: delete it, or open one before it",
+    "mismatched bracket": "this `{bracket}` does not match the `{opener}` before it  fix: close it with {closer}",
     # Lines and blocks
-    "tabs and spaces": SyntaxMessage(
-        "this line and the one above it mix tabs and spaces differently in their indentation",
-        hint="indent both with spaces",
-    ),
-    "dedent": SyntaxMessage("this line is indented less than the one above it, but not as any block around it"),
-    "first indent": SyntaxMessage(
-        "the first line is indented more than one below it",
-        hint="begin both in the same column",
-        label="this indentation",
-    ),
-    "indent": SyntaxMessage("this line is indented, but the line above it does not open a block"),
-    "no block": SyntaxMessage(
-        "a block must follow this `:`", hint="indent the next line, or write a statement after the :"
-    ),
-    "kind": SyntaxMessage("there is no kind of error called {name}", hint="{usage}"),
-    "block in line": SyntaxMessage(
-        "`{word}` opens a block, so it cannot follow a `{sign}` on the same line", hint="put it on the next line{where}"
-    ),
-    "missing colon": SyntaxMessage("a `:` is missing here, before the block"),
-    "else without if": SyntaxMessage(
-        "this `{word}` has no `if`", hint="put it directly after the block of an if, indented like that if"
-    ),
-    "else if": SyntaxMessage("`else if` is written as one word", hint="elif"),
-    "if without else": SyntaxMessage("an `if` inside an expression needs an `else`", hint="a if c else b"),
-    "return outside": SyntaxMessage("this `{word}` is outside a function"),
-    "break outside": SyntaxMessage("this `{word}` is outside a loop"),
-    "new statement": SyntaxMessage("`{word}` begins a new statement", hint="put it on the next line, or after a ;"),
+    "tabs and spaces": "this line and the one above it mix tabs and spaces differently in their indentation"
+    "  fix: indent both with spaces",
+    "dedent": "this line is indented less than the one above it, but not as any block around it",
+    "first indent": "the first line is indented more than one below it  fix: begin both in the same column",
+    "indent": "this line is indented, but the line above it does not open a block",
+    "no block": "a block must follow this `:`  fix: indent the next line, or write a statement after the :",
+    "kind": "there is no kind of error called {name}  fix: {usage}",
+    "block in line": "`{word}` opens a block, so it cannot follow a `{sign}` on the same line"
+    "  fix: put it on the next line{where}",
+    "missing colon": "a `:` is missing here, before the block",
+    "else without if": "this `{word}` has no `if`"
+    "  fix: put it directly after the block of an if, indented like that if",
+    "else if": "`else if` is written as one word  fix: elif",
+    "if without else": "an `if` inside an expression needs an `else`  fix: a if c else b",
+    "return outside": "this `{word}` is outside a function",
+    "break outside": "this `{word}` is outside a loop",
+    "new statement": "`{word}` begins a new statement  fix: put it on the next line, or after a ;",
     # Words
-    "reserved": SyntaxMessage(
-        "`{word}` is a reserved word of {owner}, so it cannot be a name", hint="choose another name"
-    ),
-    "command value": SyntaxMessage("`{word}` is a command, which has no value that could be assigned"),
-    "absent": SyntaxMessage("agrad has no `{word}`", hint="{instead}"),
-    "decorator": SyntaxMessage(
-        "agrad knows no decorator `@{text}` here", hint="@torch.no_grad(), and @staticmethod in a class"
-    ),
-    "class body": SyntaxMessage(
-        "a class consists of methods and of values that it gives to names", hint="def f(self): …   or x = 3"
-    ),
-    "bases": SyntaxMessage("{name} can inherit from one class only", hint="class {name}(nn.Module): …"),
-    "comprehension": SyntaxMessage(
-        "a `for` in brackets stands behind the one expression in them",
-        hint="sum(i*j for i in 1..3 for j in 1..3)   for two of them",
-    ),
-    "walrus": SyntaxMessage("agrad has no `:=`", hint="assign it on the line before: {name} = ..."),
-    "becomes": SyntaxMessage("agrad has no `:=`"),
-    "brackets": SyntaxMessage("the argument of `{name}` must be in brackets"),
-    "equation": SyntaxMessage(
-        "`solve(A, b)` is for linear systems; an equation is solved by a command", hint="{instead}"
-    ),
-    "declaration": SyntaxMessage("agrad has no `{word}`: a value is assigned to the name alone"),
-    "modulo": SyntaxMessage("agrad has no `{word}`: the operator is `{sign}`"),
-    "percent": SyntaxMessage("agrad has no percentages: `%` is the remainder of a division", hint="{instead}"),
-    "root of a power": SyntaxMessage("it is not clear whether `√` includes this power"),
-    "factorial": SyntaxMessage("agrad has no sign for the factorial", hint="{instead}"),
-    "units": SyntaxMessage("agrad has no units of measurement", hint="multiply by the factor between them"),
-    "imaginary": SyntaxMessage(
-        "agrad has no complex numbers, and `{number}` would be one", hint="{instead}   if {name} is one of your names"
-    ),
-    "at": SyntaxMessage("agrad has no `{word}`: a name gets its value before it is used"),
-    "derivative of": SyntaxMessage("agrad has no `{word}`: it differentiates a function, at a point"),
-    "file name": SyntaxMessage("`{word}` takes the name of a file in quotes"),
-    "leibniz": SyntaxMessage("agrad has no `d/d{by}`: it differentiates a function, at a point"),
-    "prime": SyntaxMessage("agrad has no `{name}`: a derivative is written with grad", hint="{instead}"),
-    "arrow": SyntaxMessage("agrad has no `->`"),
-    "defining word": SyntaxMessage("agrad has no `{word}`: a function is defined with `def`"),
-    "help": SyntaxMessage("agrad does not ask with `?`"),
-    "conditional": SyntaxMessage("agrad has no `? :`", hint="a if c else b"),
-    "magic": SyntaxMessage("`{word}` is a command of IPython, for notebooks of Python"),
-    "several leaves": SyntaxMessage("`{word}` is followed by one name", hint="{instead}"),
-    "rows": SyntaxMessage("a `;` does not end a row", hint="{instead}"),
-    "chain": SyntaxMessage(
-        "`~=`, `in` and `is` compare two values and cannot be part of a chain", hint="a ~= b and b ~= c"
-    ),
-    "alias": SyntaxMessage(
-        "an import does not define names in agrad: `{module}` cannot be called `{name}`", hint="{instead}"
-    ),
-    "annotation": SyntaxMessage("an annotation alone does nothing: it needs a value", hint="{instead}"),
-    "string prefix": SyntaxMessage("agrad has no strings that begin with `{name}`", hint='"text", or f"loss {{loss}}"'),
-    "no command": SyntaxMessage("agrad has no command `{word}`"),
-    "shell command": SyntaxMessage(
-        "`{text}` is a command of the shell, not a statement", hint="quit ends a session, and then: {text}"
-    ),
-    "option": SyntaxMessage("`{word}` is not an option of `{command}`"),
-    "shape": SyntaxMessage("`{word}` is written `{usage}`"),
-    "def": SyntaxMessage("a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block"),
+    "reserved": "`{word}` is a reserved word of {owner}, so it cannot be a name  fix: choose another name",
+    "command value": "`{word}` is a command, which has no value that could be assigned",
+    "absent": "agrad has no `{word}`  fix: {instead}",
+    "decorator": "agrad knows no decorator `@{text}` here  fix: @torch.no_grad(), and @staticmethod in a class",
+    "class body": "a class consists of methods and of values that it gives to names  fix: def f(self): …   or x = 3",
+    "bases": "{name} can inherit from one class only  fix: class {name}(nn.Module): …",
+    "comprehension": "a `for` in brackets stands behind the one expression in them"
+    "  fix: sum(i*j for i in 1..3 for j in 1..3)   for two of them",
+    "walrus": "agrad has no `:=`  fix: assign it on the line before: {name} = ...",
+    "becomes": "agrad has no `:=`",
+    "brackets": "the argument of `{name}` must be in brackets",
+    "equation": "`solve(A, b)` is for linear systems; an equation is solved by a command  fix: {instead}",
+    "declaration": "agrad has no `{word}`: a value is assigned to the name alone",
+    "modulo": "agrad has no `{word}`: the operator is `{sign}`",
+    "percent": "agrad has no percentages: `%` is the remainder of a division  fix: {instead}",
+    "root of a power": "it is not clear whether `√` includes this power",
+    "factorial": "agrad has no sign for the factorial  fix: {instead}",
+    "units": "agrad has no units of measurement  fix: multiply by the factor between them",
+    "imaginary": "agrad has no complex numbers, and `{number}` would be one"
+    "  fix: {instead}   if {name} is one of your names",
+    "at": "agrad has no `{word}`: a name gets its value before it is used",
+    "derivative of": "agrad has no `{word}`: it differentiates a function, at a point",
+    "file name": "`{word}` takes the name of a file in quotes",
+    "leibniz": "agrad has no `d/d{by}`: it differentiates a function, at a point",
+    "prime": "agrad has no `{name}`: a derivative is written with grad  fix: {instead}",
+    "arrow": "agrad has no `->`",
+    "defining word": "agrad has no `{word}`: a function is defined with `def`",
+    "help": "agrad does not ask with `?`",
+    "conditional": "agrad has no `? :`  fix: a if c else b",
+    "magic": "`{word}` is a command of IPython, for notebooks of Python",
+    "several leaves": "`{word}` is followed by one name  fix: {instead}",
+    "rows": "a `;` does not end a row  fix: {instead}",
+    "chain": "`~=`, `in` and `is` compare two values and cannot be part of a chain  fix: a ~= b and b ~= c",
+    "alias": "an import does not define names in agrad: `{module}` cannot be called `{name}`  fix: {instead}",
+    "annotation": "an annotation alone does nothing: it needs a value  fix: {instead}",
+    "string prefix": 'agrad has no strings that begin with `{name}`  fix: "text", or f"loss {{loss}}"',
+    "no command": "agrad has no command `{word}`",
+    "shell command": "`{text}` is a command of the shell, not a statement  fix: quit ends a session, and then: {text}",
+    "option": "`{word}` is not an option of `{command}`",
+    "shape": "`{word}` is written `{usage}`",
+    "def": "a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block",
     # Signs
-    "= for ==": SyntaxMessage("`=` gives a value to a name; to compare write `==`"),
-    "== for =": SyntaxMessage("`==` compares; to give a value write `=`"),
-    "misspelt sign": SyntaxMessage("`{sign}` is not an operator", hint="{instead}"),
-    "by entry": SyntaxMessage("agrad has no dot before an operator or a bracket: both work entry by entry without it"),
-    "anonymous": SyntaxMessage("`{sign}` makes no function in agrad: `lambda x: x**2` is one without a name"),
-    "range of numbers": SyntaxMessage("agrad has no `:` for the numbers from one to another", hint="{instead}"),
-    "missing operand": SyntaxMessage("a value is missing {place}"),
-    "missing operator": SyntaxMessage("{what} is missing between `{left}` and `{right}`"),
-    "missing name": SyntaxMessage("a name must follow the dot"),
+    "= for ==": "`=` gives a value to a name; to compare write `==`",
+    "== for =": "`==` compares; to give a value write `=`",
+    "misspelt sign": "`{sign}` is not an operator  fix: {instead}",
+    "by entry": "agrad has no dot before an operator or a bracket: both work entry by entry without it",
+    "anonymous": "`{sign}` makes no function in agrad: `lambda x: x**2` is one without a name",
+    "range of numbers": "agrad has no `:` for the numbers from one to another  fix: {instead}",
+    "missing operand": "a value is missing {place}",
+    "missing operator": "{what} is missing between `{left}` and `{right}`",
+    "missing name": "a name must follow the dot",
     # Targets and arguments
-    "call as target": SyntaxMessage("`{text}` is a call, which cannot be given a value", hint="{instead}"),
-    "value as target": SyntaxMessage(
-        "`{text}` is a value, not a name, so nothing can be assigned to it",
-        hint="name = value to name it, == to compare",
-    ),
-    "bad target": SyntaxMessage("`{text}` cannot be given a value"),
-    "positional after keyword": SyntaxMessage("an argument without a name cannot follow one with a name"),
-    "repeated keyword": SyntaxMessage("`{name}` is given twice"),
-    "depth": SyntaxMessage("a depth counts operations, and {text} is not a whole number", hint="graph d depth 3"),
-    "range": SyntaxMessage("`{text}` is not a range of numbers: a curve is drawn from one end to the other"),
-    "undo": SyntaxMessage("`undo` takes back a number of statements, and {text} is not one", hint="undo 3"),
-    "set option": SyntaxMessage(
-        "`set` gives a leaf new data, turns `echo` or `noise` on or off, or says how `plots` are drawn",
-        hint="set {choices}",
-    ),
-    "redo": SyntaxMessage("`redo` brings back a number of statements, and {text} is not one", hint="redo 3"),
-    "again": SyntaxMessage("`again` runs a line by its number, and {text} is not one", hint="again 5"),
-    "history": SyntaxMessage("`history` shows a number of statements, and {text} is not one", hint="history 9"),
-    "repeated parameter": SyntaxMessage("the parameter `{name}` appears twice"),
-    "parameter order": SyntaxMessage("`{name}` needs a default, because a parameter before it has one"),
-    "step without names": SyntaxMessage("`step` needs the leaves to update", hint="step sgd w b lr=0.1"),
-    "with": SyntaxMessage(
-        "agrad reads `with torch.no_grad():`, enable_grad, inference_mode, set_grad_enabled and detect_anomaly only"
-    ),
-    "no complement": SyntaxMessage(
-        "agrad has no `~` before a mask: the opposite of a mask is mask == 0", hint="x[isnan(x) == 0]"
-    ),
+    "call as target": "`{text}` is a call, which cannot be given a value  fix: {instead}",
+    "value as target": "`{text}` is a value, not a name, so nothing can be assigned to it"
+    "  fix: name = value to name it, == to compare",
+    "bad target": "`{text}` cannot be given a value",
+    "positional after keyword": "an argument without a name cannot follow one with a name",
+    "repeated keyword": "`{name}` is given twice",
+    "depth": "a depth counts operations, and {text} is not a whole number  fix: graph d depth 3",
+    "range": "`{text}` is not a range of numbers: a curve is drawn from one end to the other",
+    "undo": "`undo` takes back a number of statements, and {text} is not one  fix: undo 3",
+    "set option": "`set` gives a leaf new data, turns `echo` or `noise` on or off, or says how `plots` are drawn"
+    "  fix: set {choices}",
+    "redo": "`redo` brings back a number of statements, and {text} is not one  fix: redo 3",
+    "again": "`again` runs a line by its number, and {text} is not one  fix: again 5",
+    "history": "`history` shows a number of statements, and {text} is not one  fix: history 9",
+    "repeated parameter": "the parameter `{name}` appears twice",
+    "parameter order": "`{name}` needs a default, because a parameter before it has one",
+    "step without names": "`step` needs the leaves to update  fix: step sgd w b lr=0.1",
+    "with": "agrad reads `with torch.no_grad():`, enable_grad, inference_mode, set_grad_enabled and detect_anomaly "
+    "only",
+    "no complement": "agrad has no `~` before a mask: the opposite of a mask is mask == 0  fix: x[isnan(x) == 0]",
     # The whole text
-    "empty": SyntaxMessage("an expression is missing: there is nothing to compute"),
-    "not an expression": SyntaxMessage("expected one expression here, not a statement"),
-    "unexpected token": SyntaxMessage("`{text}` does not fit here"),
+    "empty": "an expression is missing: there is nothing to compute",
+    "not an expression": "expected one expression here, not a statement",
+    "unexpected token": "`{text}` does not fit here",
 }
+# What is written after the caret; a terminal may have no such character as a `code` names.
+_LABELS = {"look-alike": "{code}", "first indent": "this indentation"}
 
 
 def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words: str) -> AgradError:
     """The error with one message of the table, at a place; `words` fill the braces, `fixes` can be typed."""
-    entry = MESSAGES[message]
     # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
-    hint = entry.hint.format(**shown)
+    text, _, hint = (part.format(**shown) for part in MESSAGES[message].partition("  fix: "))
     return AgradError(
         "syntax",
-        entry.message.format(**shown),
-        labels=[Label(span, entry.label.format(**shown))],
+        text,
+        labels=[Label(span, _LABELS.get(message, "").format(**shown))],
         fixes=[*short(fixes), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
