@@ -12,6 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, TypeAlias, get_args
 
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Source, Span, suggest
@@ -291,14 +292,14 @@ class Expressions:
 
     def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
         """The keyword arguments among the parts: each once, and after the others."""
-        seen: dict[str, s.Expr] = {}
+        seen: dict[str, Any] = {}
         for part in parts:
             if not isinstance(part, s.Parameter):
                 if seen and not isinstance(part, s.Starred):
                     raise syntax_error("positional after keyword", part.span)
             elif part.name in seen and part.name != "**":
                 raise syntax_error("repeated keyword", part.span, name=part.name)
-            elif part.default is not None:
+            else:
                 seen[part.name] = part.default
         return tuple(seen.items())
 
@@ -339,19 +340,25 @@ def _first_sign(text: str, start: int) -> int | None:
 KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
 
 
-_SWITCHES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
+_BLOCKS: dict[
+    tuple[Any, ...], bool | str
+] = {  # of `with`, without `torch.`, by their name and arguments: whether something is recorded inside
+    ("no_grad",): False,
+    ("inference_mode",): False,
+    ("enable_grad",): True,
+    **{("set_grad_enabled", on): on for on in (True, False)},
+    **{("inference_mode", off): not off for off in (True, False)},
+    ("detect_anomaly",): "anomaly",
+    ("set_detect_anomaly", True): "anomaly",
+}
 
 
-def _recording(context: s.Expr) -> bool | None:
-    """Whether something is recorded in `with context:`; None where that is no such context."""
-    match context:
-        case s.Call(
-            s.Name(name) | s.Attribute(s.Name("torch") | s.Attribute(s.Name("torch"), "autograd"), name), (), ()
-        ):
-            return _SWITCHES.get(name)
-        case s.Call(s.Name(name) | s.Attribute(s.Name("torch"), name), (s.Number(value),), ()) if value in (0.0, 1.0):
-            return {"set_grad_enabled": bool(value), "inference_mode": not value}.get(name)
-    return None
+def _block(context: s.Expr) -> bool | str | None:
+    """What `with context:` begins; None where it is no such context."""
+    if not isinstance(context, s.Call) or context.keywords:
+        return None
+    name = _path(context.function).removeprefix("torch.").removeprefix("autograd.")
+    return _BLOCKS.get((name, *[getattr(value, "value", None) for value in context.arguments]))
 
 
 # The words before a colon; what looks like one of them is no annotation.
@@ -381,6 +388,7 @@ class Builder(Expressions):
         self.source = source
         # `return`, `break` and `continue` not yet matched to a `def` or a loop.
         self.loose: list[s.Return | s.Break | s.Continue] = []
+        self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
         self.methods: list[tuple[s.Define, AgradError]] = []  # functions that must be in a class, with the error if not
 
     # Simple statements
@@ -493,6 +501,8 @@ class Builder(Expressions):
 
     def module(self, parts: Parts) -> s.Name:
         """`torch` or `torch.nn as nn`."""
+        if len(parts) > 1:
+            self.note_alias("", "".join(parts[0].span.text.split()), parts[2])
         return s.Name(parts[0].id, self.span(parts[0], parts[-1]))
 
     def module_import(self, parts: Parts) -> s.Import:
@@ -513,9 +523,26 @@ class Builder(Expressions):
         for before, part in pairwise(parts[2:]):
             if part.type == "NAME" and before.type == "AS":
                 found[-1] = (module, found[-1][1], str(part))
+                self.note_alias(module, found[-1][1], part)
             elif part.type == "NAME":
                 found.append((module, str(part), str(part)))
         return tuple(found)
+
+    def note_alias(self, module: str, name: str, alias: Token) -> None:
+        """Refuse the name that an import defines, after all else: agrad reads only the usual prefixes of a module."""
+        known = {"torch": "torch", "numpy": "np", "math": "math"}.get(name, "F" if name.endswith("functional") else "")
+        function = module and (name in FUNCTIONS or name in pytorch.names.RENAMED)
+        if module and pytorch.names.is_imported(module, name):
+            return
+        if (module or name).partition(".")[0] not in pytorch.libraries.HERE or name == alias:
+            return
+        if alias in pytorch.names.PREFIXES and not function:
+            return
+        instead = (
+            f"{alias} = {name}   on its own line" if function else f"write {known or name}. where it says {alias}."
+        )
+        place = self.span(alias, alias)
+        self.aliases.append(syntax_error("alias", place, module=name, name=str(alias), instead=instead))
 
     # Commands
 
@@ -552,14 +579,15 @@ class Builder(Expressions):
 
     def plain_command(self, parts: Parts) -> s.Command:
         """Operands, and options that are a word and a value, in any order."""
-        options = self.keywords([part for part in parts if isinstance(part, s.Parameter)])
-        return self.command(parts, self.operands(parts), list(options))
+        operands, options = self.divided(parts)
+        return self.command(parts, operands, options)
 
     check = explain = limit = load = save = names_command = bare_command = command_with_parameters = plain_command
 
-    def operands(self, parts: Parts) -> Parts:
-        """What is neither a word nor an option."""
-        return [part for part in parts if not isinstance(part, Token | s.Parameter)]
+    def divided(self, parts: Parts) -> tuple[Parts, Parts]:
+        """What is neither a word nor an option, and the options."""
+        options = [part for part in parts if isinstance(part, s.Parameter)]
+        return [part for part in parts if not isinstance(part, Token | s.Parameter)], list(self.keywords(options))
 
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
@@ -606,7 +634,7 @@ class Builder(Expressions):
 
     def over(self, parts: Parts, value: s.Expr) -> tuple[dict[str, Any], tuple[s.Name, ...]]:
         """The options of a command by name, and the names after `over`, each once."""
-        given: dict[str, Any] = dict(self.keywords([part for part in parts if isinstance(part, s.Parameter)]))
+        given: dict[str, Any] = dict(self.divided(parts)[1])
         if "over" not in given:
             starts = [name for name, _ in self.keywords(given["from"].items)] if "from" in given else []
             raise errors.notation.without_parameters(value.span, starts, str(parts[0]))
@@ -616,9 +644,9 @@ class Builder(Expressions):
         """An expression, whose names need no value, and what it is differentiated by; `grad(x**2, x)` is one, too."""
         _, value, *options = parts
         inner: list[str] = []
-        while _is_gradient(value):
-            value, name = value.arguments
-            inner.append(name.id)
+        while found := _gradient(value):
+            value, name = found
+            inner.append(name)
         unknowns = s.Unknowns((), value, value.span)
         grad = [("grad", s.String(" ".join(reversed(inner)), value.span))] if inner else []
         return self.command(parts, [unknowns], [*grad, *self.keywords(options)])
@@ -632,12 +660,11 @@ class Builder(Expressions):
 
     def plot(self, parts: Parts) -> s.Command:
         """What is drawn; the variable, inside each of these, and its ends. A lone `fit` is an option."""
-        given, options = self.drawn(parts)
-        words = [part if isinstance(part, Token) else "" for part in given]
-        middle = words.index("for") if "for" in words else len(given)
-        operands = self.operands_drawn(given[1:middle])
+        given, options = self.divided(parts[1:])
+        middle = parts.index("for") - 1 if "for" in parts else len(given)
+        operands = self.operands_drawn(given[:middle])
         if middle < len(given):
-            name, *ends = given[middle + 1 :]
+            name, *ends = given[middle:]
             if len(ends) == 1:
                 place = ends[0].span
                 raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
@@ -649,31 +676,20 @@ class Builder(Expressions):
 
     def contour(self, parts: Parts) -> s.Command:
         """A function of two variables, and the ends of their ranges."""
-        given, options = self.drawn(parts)
-        _, value, _, x, low, high, y, bottom, top = given
+        (value, x, low, high, y, bottom, top), options = self.divided(parts)
         ranges = [("low", low), ("high", high), ("bottom", bottom), ("top", top)]
         return self.command(parts, [s.Unknowns((x, y), value, value.span)], [*ranges, *options])
 
     def histogram(self, parts: Parts) -> s.Command:
         """What is counted."""
-        given, options = self.drawn(parts)
-        return self.command(parts, self.operands_drawn(given[1:]), options)
+        operands, options = self.divided(parts)
+        return self.command(parts, self.operands_drawn(operands), options)
 
     def operands_drawn(self, operands: Parts) -> Parts:
         """The operands of `plot x, y`, or of `plot(x, y)`, as Python would have it."""
         if len(operands) == 1 and isinstance(operands[0], s.Tuple) and operands[0].items:
             return list(operands[0].items)
         return list(operands)
-
-    def drawn(self, parts: Parts) -> tuple[Parts, list[tuple[str, s.Expr | None]]]:
-        """The parts of a command that draws, and its options."""
-        options: dict[str, s.Expr | None] = {}
-        for part in parts:
-            if isinstance(part, s.Parameter):
-                if part.name in options:
-                    raise syntax_error("repeated keyword", part.span, name=part.name)
-                options[part.name] = part.default
-        return [part for part in parts if not isinstance(part, s.Parameter)], list(options.items())
 
     def set_leaf(self, parts: Parts) -> s.Command:
         """`set x = 5`, and `set echo off`, `set plots braille`."""
@@ -689,18 +705,17 @@ class Builder(Expressions):
 
     def step(self, parts: Parts) -> s.Command:
         method, *items = parts[1:]
-        keywords = self.keywords(items)
-        names = self.operands(items)
+        keywords, (names, _) = self.keywords(items), self.divided(items)
         if not names:
             raise syntax_error("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
         return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
 
     def forward(self, parts: Parts) -> s.Command:
         """The names, and after `with` the new values; the span of each takes in the name it is for."""
-        given = [part for part in parts if isinstance(part, s.Parameter)]
-        values = [value for _, value in self.keywords(given)]
-        options = [(part.name, value.changed(span=part.span)) for part, value in zip(given, values, strict=True)]
-        return self.command(parts, self.operands(parts), options)
+        names, options = self.divided(parts)
+        places = [part.span for part in parts if isinstance(part, s.Parameter)]
+        given = [(name, value.changed(span=place)) for (name, value), place in zip(options, places, strict=True)]
+        return self.command(parts, names, given)
 
     def history(self, parts: Parts) -> s.Command:
         """`history`, `history 9`, `redo`, `again 5`, `again 2..4`, `undo 3`; `undo()` is `undo`."""
@@ -731,13 +746,8 @@ class Builder(Expressions):
         return tuple(statements)
 
     def lines(self, parts: Parts) -> s.Body:
-        statements: list[s.Statement] = []
-        for part in parts:
-            if isinstance(part, tuple):
-                statements += part
-            else:
-                statements.append(part)
-        return tuple(statements)
+        bodies = [part if isinstance(part, tuple) else (part,) for part in parts]
+        return tuple([statement for body in bodies for statement in body])
 
     block = lines
 
@@ -746,6 +756,8 @@ class Builder(Expressions):
             raise self.methods[0][1]
         if self.loose:
             raise self.outside(self.loose[0])
+        if self.aliases:
+            raise self.aliases[0]
         return self.lines(parts)
 
     def branch(self, parts: Parts) -> s.If:
@@ -765,12 +777,10 @@ class Builder(Expressions):
 
     def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
         keyword, context, body = parts
-        if _detects(context):
-            return s.DetectAnomaly(body, self.span(keyword, body))
-        on = _recording(context)
-        if on is None:
+        block, span = _block(context), self.span(keyword, body)
+        if block is None:
             raise syntax_error("with", context.span)
-        return s.NoGrad(body, on, self.span(keyword, body))
+        return s.DetectAnomaly(body, span) if block == "anomaly" else s.NoGrad(body, block is True, span)
 
     no_grad, timed = _node(s.NoGrad, 1, False), _node(s.Time, 1)
 
@@ -841,8 +851,8 @@ class Builder(Expressions):
         for decorator in parts[1:-1:2]:
             path = _path(decorator)
             called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), decorator.span)
-            on = _recording(called)
-            if on is not None:
+            on = _block(called)
+            if isinstance(on, bool):
                 before, made = made, made.changed(body=(s.NoGrad(made.body, on, made.span),))
                 self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
             elif path in _COMPILERS:
@@ -901,16 +911,12 @@ def _once(names: Iterable[s.Name]) -> tuple[s.Name, ...]:
     return tuple({name.id: name for name in names}.values())
 
 
-def _is_gradient(node: s.Expr) -> bool:
-    """Whether this is `grad(…, x)`, for a name."""
-    return (
-        isinstance(node, s.Call)
-        and isinstance(node.function, s.Name)
-        and node.function.id == "grad"
-        and len(node.arguments) == 2
-        and not node.keywords
-        and isinstance(node.arguments[1], s.Name)
-    )
+def _gradient(node: s.Expr) -> tuple[s.Expr, str] | None:
+    """The expression and the name of `grad(…, x)`."""
+    match node:
+        case s.Call(s.Name("grad"), (value, s.Name(name)), ()):
+            return value, name
+    return None
 
 
 def _path(node: s.Expr) -> str:
@@ -925,23 +931,10 @@ def _path(node: s.Expr) -> str:
     return ".".join([node.id, *names]) + end if isinstance(node, s.Name) else ""
 
 
-def _detects(node: s.Expr) -> bool:
-    """Whether it is `detect_anomaly()` or `set_detect_anomaly(True)`, with or without their modules."""
-    if not isinstance(node, s.Call) or node.keywords:
-        return False
-    name = _path(node.function).removeprefix("torch.").removeprefix("autograd.")
-    switched = [isinstance(value, s.Number) and value.value == 1.0 for value in node.arguments]
-    return (name, switched) in (("detect_anomaly", []), ("set_detect_anomaly", [True]))
-
-
 def _range(node: s.Expr) -> str:
     """The range that was probably meant by something else: range(0, 3), [0, 3], (0, 3)."""
-    ends: tuple[s.Expr, ...] = ()
     match node:
-        case s.Call(s.Name("range" | "linspace" | "arange"), ends, ()):
-            pass
-        case s.List(ends) | s.Tuple(ends):
-            pass
-    if len(ends) == 1:
-        return f"0..{ends[0].span.text}"
-    return f"{ends[0].span.text}..{ends[1].span.text}" if ends else "-2..2"
+        case s.Call(s.Name("range" | "linspace" | "arange"), ends, ()) | s.List(ends) | s.Tuple(ends) if ends:
+            texts = [one.span.text for one in ends]
+            return "..".join(["0", *texts] if len(texts) == 1 else texts[:2])
+    return "-2..2"

@@ -109,8 +109,6 @@ def _read(source: Source) -> tuple[ast.Statement, ...]:
         except UnexpectedToken as error:
             problem = errors.recognisers.recognise(text, error)
         else:
-            if " as " in source.text:
-                errors.foreign.refuse_aliases(source, text.taken)
             return statements
         finally:
             if collecting:
