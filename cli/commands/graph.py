@@ -17,7 +17,15 @@ from agrad.cli.base import file_completions, file_or_stdout, precision_option
 from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise, write_graph
+from agrad.grammar.commands.graphs import (
+    ENDINGS,
+    PICTURES,
+    drawn,
+    extension_unknown,
+    forms,
+    told_otherwise,
+    write_graph,
+)
 from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
@@ -92,7 +100,7 @@ def form_of_file(path: str) -> str:
     ending = splitext(path)[1].lower()
     if ending in ENDINGS:
         return ENDINGS[ending]
-    raise click.UsageError(f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}")
+    raise click.UsageError(extension_unknown(path))
 
 
 def _graphed(value: Any, text: str) -> Tensor:

@@ -9,6 +9,7 @@ from agrad.engine.autodiff.gradcheck import claimed, compare
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.values import Value
+from agrad.grammar.commands.registry import wrong
 from agrad.grammar.results import Checked, unheard
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
@@ -57,13 +58,8 @@ def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
         return value
     computed = isinstance(value, Tensor) and value.node.op is not None
     what = "was computed" if computed else f"is {describe_value(value)}, which does not require grad"
-    fixes = (
-        [Hint("name the leaves it was computed from, or leave out wrt")]
-        if computed
-        else [Hint(f"var {name} = …   makes a leaf")]
-    )
-    message = f"check varies leaves that require grad, and {name} {what}"
-    raise AgradError("leaf", message, labels=[Label(operand.span)], fixes=fixes)
+    fix = "name the leaves it was computed from, or leave out wrt" if computed else f"var {name} = …   makes a leaf"
+    raise wrong("leaf", f"check varies leaves that require grad, and {name} {what}", operand.span, Hint(fix))
 
 
 def _disagreement(report: Report, expression: ast.Expr) -> AgradError:

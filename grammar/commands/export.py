@@ -13,7 +13,7 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.text import printable
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
-from agrad.grammar.commands.registry import Call, Operands, command, graphed
+from agrad.grammar.commands.registry import Call, Operands, command, graphed, wrong
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed, unheard
 from agrad.grammar.runtime.builtins import Closure
@@ -43,12 +43,8 @@ def _export(session: Session, call: Call) -> None:
     language = export.languages.LANGUAGES.get(splitext(path)[1][1:].lower())
     name = operand.id if isinstance(operand, ast.Name) else "f"
     if language is None:
-        raise AgradError(
-            "file",
-            "export writes a file that ends in .c, .js, .py, .ag or .tex",
-            labels=[Label(place.span if place is not None else call.span)],
-            fixes=[f'export {operand.span.text} to "{name}.c"'],
-        )
+        fix, where = f'export {operand.span.text} to "{name}.c"', place.span if place is not None else call.span
+        raise wrong("file", "export writes a file that ends in .c, .js, .py, .ag or .tex", where, fix)
     try:
         text = language(_derived(session, call, 2 if "hessian" in call.options else 1), name, _remark(call))
     except AgradError as problem:
@@ -81,10 +77,8 @@ def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:
-        text = call.operand(0).span.text
-        raise AgradError(
-            "grad", f"{text} depends on no leaf", fixes=[Hint("make a leaf with var, and compute it again")]
-        )
+        message = f"{call.operand(0).span.text} depends on no leaf"
+        raise AgradError("grad", message, fixes=[Hint("make a leaf with var, and compute it again")])
     given = [bare(node) for node in leaves]
     names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
     program = extract([bare(root)], given, names)

@@ -12,11 +12,11 @@ from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import fit
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
-from agrad.grammar.commands.registry import Call, all_graphed, command, graphed
+from agrad.grammar.commands.registry import Call, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.bytecode import Staging
@@ -71,19 +71,11 @@ def _backward(session: Session, call: Call) -> None:
         found = inspect.as_pytorch.as_pytorch(graphed(call, 0), as_array(options.get("seed")))
         session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
         return
-    create = "create_graph" in options
-    trace = None
-    if "trace" in options:
-        trace = inspect.backward_trace.BackwardTrace(fresh="fresh" in options)
+    create, fresh = "create_graph" in options, "fresh" in options
+    trace = inspect.backward_trace.BackwardTrace(fresh=fresh) if "trace" in options else None
+    seed, retain = as_array(options.get("seed")), "retain" in options or create
     try:
-        backward(
-            graphed(call, 0),
-            as_array(options.get("seed")),
-            retain_graph="retain" in options or create,
-            create_graph=create,
-            fresh="fresh" in options,
-            watch=trace,
-        )
+        backward(graphed(call, 0), seed, retain_graph=retain, create_graph=create, fresh=fresh, watch=trace)
     except AgradError:
         if trace is not None and trace.root is not None:  # a pass that found an anomaly: its steps show why
             trace.sign = "would be" if trace.sign == "=" else "would get"
@@ -105,7 +97,7 @@ def _retain(session: Session, call: Call) -> None:
     for value, written in zip(all_graphed(call), call.node.operands, strict=True):
         if not value.requires_grad:
             message = f"{written.span.text} has no gradient to retain: it does not require grad"
-            raise AgradError("grad", message, labels=[Label(written.span)])
+            raise wrong("grad", message, written.span)
         value.retain_grad()
 
 
@@ -196,12 +188,9 @@ def _zero_grad(session: Session, call: Call) -> None:
     as typed: zero_grad, or zero_grad a b
     example: var a = 3; backward a**2; zero_grad; grad a
     """
-    if call.values:
-        targets = all_graphed(call)
-    else:
-        targets = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
-    for target in targets:
-        target.clear_grad()
+    for target in all_graphed(call) or parts_of(session.names.values()):
+        if isinstance(target, Tensor):
+            target.clear_grad()
 
 
 def _check_step(call: Call) -> None:
@@ -210,7 +199,7 @@ def _check_step(call: Call) -> None:
     method = options.pop("method")
     if method not in STEPS:
         fixes = [Hint(f"step {known} …") for known in STEPS]
-        raise AgradError("name", f"there is no optimiser {method}", labels=[Label(call.span)], fixes=fixes)
+        raise call.wrong("name", f"there is no optimiser {method}", *fixes)
     known = options_of(method)
     for name in options:
         if name not in known:
@@ -255,7 +244,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
     fixes = [corrected(place, f"{option}={value.span.text}") for option in errors.foreign.near(name, known)]
     message = f"step {method} has no option {name}; its options are {', '.join(known)}"
-    return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
+    return wrong("arity", message, place, *fixes)
 
 
 @command(operands=CALLED, options={"wrt": LEAVES})

@@ -14,7 +14,7 @@ from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, all_graphed, command, with_graph
+from agrad.grammar.commands.registry import Call, Operands, all_graphed, command, with_graph, wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
@@ -43,19 +43,8 @@ FORMS = {
 # The forms that only a file can hold.
 PICTURES = ("png", "pdf")
 # The forms of a graph by the endings of the files that hold them.
-ENDINGS = {
-    ".txt": "text",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-    ".mermaid": "mermaid",
-    ".json": "json",
-    ".svg": "svg",
-    ".tikz": "tikz",
-    ".png": "png",
-    ".pdf": "pdf",
-    ".html": "page",
-}
+ENDINGS = {".txt": "text", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json"}
+ENDINGS |= {".svg": "svg", ".tikz": "tikz", ".png": "png", ".pdf": "pdf", ".html": "page"}
 # The forms that are read line by line, and may be folded where a terminal is narrow.
 _LINES = frozenset({"text", "tree"})
 
@@ -89,18 +78,10 @@ def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
 
     def picture(form: str) -> str | bytes:
-        compared = call.option("vs")
-        return drawn(
-            all_graphed(call),
-            _typed(call),
-            form,
-            session.settings,
-            depth=None if depth is None else int(depth),
-            since=_listed(call, "from"),
-            other=_listed(call, "vs"),
-            others=[item.span.text for item in compared.items] if isinstance(compared, ast.Tuple) else [],
-            session=session,
-        )
+        roots, back = all_graphed(call), None if depth is None else int(depth)
+        compared, other, since = call.option("vs"), _listed(call, "vs"), _listed(call, "from")
+        others = [item.span.text for item in compared.items] if isinstance(compared, ast.Tuple) else []
+        return drawn(roots, _typed(call), form, session.settings, back, since, other, others, session)
 
     found = picture(form)
     if path is None:
@@ -126,26 +107,21 @@ def _form(call: Call, forms: list[str]) -> str:
         return ENDINGS[ending]
     name, wanted = " ".join(_typed(call)), form or ending[1:]
     if form in PICTURES:
-        operand = call.operand(0)
-        raise AgradError(
-            "name",
-            f"a graph as {form} is written to a file",
-            labels=call.labels("as"),
-            fixes=[f'graph {name} to "{operand.id if isinstance(operand, ast.Name) else "graph"}.{form}"'],
-        )
+        operand, message = call.operand(0), f"a graph as {form} is written to a file"
+        fixes = [f'graph {name} to "{operand.id if isinstance(operand, ast.Name) else "graph"}.{form}"']
+        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
     fixes = [f"graph {name} as {close}" for close in suggest(wanted, forms)]
     listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
     if form is not None:
-        raise AgradError(
-            "name", f"a graph is not shown as {form}; the forms are {listed}", labels=call.labels("as"), fixes=fixes
-        )
-    raise AgradError(
-        "file",
-        f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}",
-        labels=call.labels("to"),
-        notes=[f"without one of these, say {listed}"],
-        fixes=fixes,
-    )
+        message = f"a graph is not shown as {form}; the forms are {listed}"
+        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
+    message, notes = extension_unknown(path), [f"without one of these, say {listed}"]
+    raise AgradError("file", message, labels=call.labels("to"), notes=notes, fixes=fixes)
+
+
+def extension_unknown(path: object) -> str:
+    """The message about a file whose extension is none of ENDINGS."""
+    return f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}"
 
 
 def _typed(call: Call) -> list[str]:
@@ -209,13 +185,10 @@ def told_otherwise(form: str, path: str) -> str:
 def _contradiction(call: Call, told: str) -> AgradError:
     """A file whose extension contradicts its form: one of the two must be a mistake."""
     name, form, path = " ".join(_typed(call)), call.options["as"], call.options["to"]
-    fixes = [f'graph {name} to "{path}"']
-    fixes += [f'graph {name} to "{splitext(path)[0]}{ending}"' for ending, known in ENDINGS.items() if known == form][
-        :1
-    ]
-    return AgradError(
-        "file", f"{path} means {told} by its extension, and {form} by `as`", labels=call.labels("to"), fixes=fixes
-    )
+    endings = [ending for ending, known in ENDINGS.items() if known == form]
+    fixes = [f'graph {name} to "{path}"', *(f'graph {name} to "{splitext(path)[0]}{one}"' for one in endings[:1])]
+    message = f"{path} means {told} by its extension, and {form} by `as`"
+    return AgradError("file", message, labels=call.labels("to"), fixes=fixes)
 
 
 def _listed(call: Call, word: str) -> list[Tensor]:
@@ -327,9 +300,5 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
     if isinstance(target, Tensor) and target.node.op is None:
         return target
     what = "was computed" if isinstance(target, Tensor) else f"is {describe_value(target)}"
-    raise AgradError(
-        "leaf",
-        f"{call.node.word} writes into a leaf, and {name} {what}",
-        labels=[Label(span)],
-        fixes=[Hint(f"{name} = …   binds a new value")],
-    )
+    message = f"{call.node.word} writes into a leaf, and {name} {what}"
+    raise wrong("leaf", message, span, Hint(f"{name} = …   binds a new value"))

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint, Label, NoGraph
+from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Noted
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
@@ -50,6 +51,14 @@ class Call(Struct):
         """The value of an option as written; None if it has none, or is not given."""
         return dict(self.node.options).get(name)
 
+    def wrong(self, kind: Kind, message: str, *fixes: str) -> AgradError:
+        """An error that concerns the whole command."""
+        return wrong(kind, message, self.span, *fixes)
+
+    def note(self, message: str) -> Noted:
+        """A remark on what the command shows."""
+        return Noted(Note(message, labels=[Label(self.span)]))
+
     def labels(self, name: str) -> list[Label]:
         """The place of the value of an option, for an error."""
         written = self.option(name)
@@ -62,8 +71,7 @@ class Call(Struct):
             return found
         typed = f"{self.node.word} {' '.join(operand.span.text for operand in self.node.operands)} {name}"
         what = "form" if name == "as" else name
-        message, fixes = f"{self.node.word} has no {what} {found}", [f"{typed} {one}" for one in choices]
-        raise AgradError("name", message, labels=[Label(self.span)], fixes=fixes)
+        raise self.wrong("name", f"{self.node.word} has no {what} {found}", *(f"{typed} {one}" for one in choices))
 
 
 class Operands(Struct):
@@ -140,9 +148,7 @@ class Command(Struct):
     def run(self, session: Session, call: Call) -> None:
         """Run the command, as a part of the statement that is running. Raises AgradError."""
         if self.alone:
-            message = f"{self.word} cannot be inside a block"
-            fixes = [f"{self.word}   on its own line"]
-            raise AgradError("syntax", message, labels=[Label(call.span)], fixes=fixes)
+            raise call.wrong("syntax", f"{self.word} cannot be inside a block", f"{self.word}   on its own line")
         self.run_alone(session, call)
 
     def run_alone(self, session: Session, call: Call) -> None:
@@ -209,6 +215,11 @@ def _said(word: str, text: str) -> tuple[str, str, dict[str, str]]:
 
 def _option(meaning: str, follows: Operands | Choices | None) -> Option:
     return Option(meaning, follows) if isinstance(follows, Operands | None) else Option(meaning, choices=follows)
+
+
+def wrong(kind: Kind, message: str, place: Span, *fixes: str) -> AgradError:
+    """An error at a place."""
+    return AgradError(kind, message, labels=[Label(place)], fixes=fixes)
 
 
 def words(applies: Callable[[Command], object]) -> frozenset[str]:

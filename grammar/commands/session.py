@@ -140,12 +140,9 @@ def _help(session: Session, call: Call) -> None:
     example: help backward
     """
     word = call.options.get("word")
-    text = (
-        helps.help.overview(COMMANDS, session.settings.columns)
-        if word is None
-        else helps.help.help_on(str(word), COMMANDS)
-    )
-    session.emit(Table(helps.help.fitted(text, session.settings.width)))
+    page, settings = helps.help, session.settings
+    text = page.overview(COMMANDS, settings.columns) if word is None else page.help_on(str(word), COMMANDS)
+    session.emit(Table(page.fitted(text, settings.width)))
 
 
 @command(ends=True)
@@ -196,8 +193,7 @@ def _history(session: Session, call: Call) -> None:
     """
     if _is_name(session, call):  # a list of losses, say
         return
-    found = list(lines_of(_entries(session, call)))
-    found = found[-int(call.values[0]) :] if call.values else found
+    found = list(lines_of(_entries(session, call)))[-int(call.values[0]) if call.values else None :]
     width = max((len(number) for number, _ in found), default=0)
     lines = [f"{number:>{width}}  {text}".replace("\n", "\n" + " " * (width + 2)) for number, text in found]
     text = fit("\n".join(lines), session.settings.width)
@@ -224,7 +220,7 @@ def _again(session: Session, call: Call) -> None:
     last = max((number for number, text in typed if number < line and not _STEP.match(text)), default=0)
     numbers = [int(value) for value in call.values] or [last]
     if not numbers[0]:
-        raise AgradError("name", "again: nothing was typed before this", labels=[Label(call.span)])
+        raise call.wrong("name", "again: nothing was typed before this")
     again(session, numbers[0], numbers[-1], call.span)
 
 
@@ -272,7 +268,6 @@ def _entries(session: Session, call: Call) -> list[Any]:
     """The log of a session. Raises AgradError of kind `name` where none is kept."""
     if not session.record.on:
         word = call.node.word
-        message = f"{word}: a script keeps a log of its statements only if it contains {word} itself"
-        raise AgradError("name", message, labels=[Label(call.span)])
+        raise call.wrong("name", f"{word}: a script keeps a log of its statements only if it contains {word} itself")
     entries: list[Any] = session.record.entries
     return entries

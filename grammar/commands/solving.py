@@ -12,7 +12,7 @@ from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.solvers.fitting import fitted
 from agrad.engine.ops.solvers.function import function_of
 from agrad.engine.ops.solvers.functions import root_of
@@ -46,8 +46,8 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     missing = [name for name, start in zip(names, starts, strict=True) if not isinstance(start, float)]
     if missing:
         message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        starts_at = ", ".join(f"{name}=1" for name in missing)
-        raise AgradError("name", message, fixes=[Hint(f"from {starts_at}   at the end")])
+        fix = Hint(f"from {', '.join(f'{name}=1' for name in missing)}   at the end")
+        raise AgradError("name", message, fixes=[fix])
     return [start for start in starts if isinstance(start, float)]
 
 
@@ -67,7 +67,7 @@ def _fit(session: Session, call: Call) -> None:
     names = list(function.definition.parameters)
     y, measured = np.asarray(_plain(call, "what was measured", call.values[1])), call.operand(1)
     if y.ndim != 1:
-        raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
+        raise call.wrong("shape", "fit: what was measured must be a vector")
     sigma = _sigma(call)
     found = fitted(function, names, _starts(call, names), y, sigma)
     if found.problem:
@@ -121,7 +121,7 @@ def _solve(session: Session, call: Call) -> None:
         raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
     if word == "from" and len(where) != len(names):
         starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
-        raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
+        raise call.wrong("arity", f"solve: {starts} for {len(names)} unknowns")
     begin = tuple(where) if word == "in" else where if is_system else where[0]
     found, problem = root_of(lambda *xs: as_array(function(*xs)), begin, "solve", is_system)
     for name, value in zip(names, found if is_system else [found], strict=True):
@@ -174,7 +174,7 @@ def _descend(session: Session, call: Call) -> None:
     word, loss = call.node.word, graphed(call, 0)
     sign = -1.0 if word == "maximize" else 1.0
     if loss.size != 1:
-        raise AgradError("shape", f"{word}: {loss.node.spell()} is an array, not one number", labels=[Label(call.span)])
+        raise call.wrong("shape", f"{word}: {loss.node.spell()} is an array, not one number")
     leaves = [graphed(call, place) for place in range(1, len(call.values))]
     for leaf in leaves:
         if leaf.node.op is not None or not leaf.requires_grad:
@@ -186,10 +186,10 @@ def _descend(session: Session, call: Call) -> None:
     method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
-        raise AgradError("domain", f"{word}: until is a positive number", labels=[Label(call.span)])
+        raise call.wrong("domain", f"{word}: until is a positive number")
     low, high = (number_of(word, "an end of the interval", end) for end in call.options.get("in", (-inf, inf)))
     if not low < high:
-        raise AgradError("domain", f"{word}: the interval ends before it begins", labels=[Label(call.span)])
+        raise call.wrong("domain", f"{word}: the interval ends before it begins")
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
         found = Minimum(body, start, word, (low, high), method).descend(body.example[2], until, watch)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from itertools import cycle
+from collections.abc import Iterable, Sequence
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -18,7 +18,7 @@ from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
 from agrad.grammar.commands.plot.fitted import picture
 from agrad.grammar.commands.plot.sampling import Shape, functions, ordered
-from agrad.grammar.commands.registry import NOTHING, Call, command
+from agrad.grammar.commands.registry import NOTHING, Call, command, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
@@ -71,8 +71,7 @@ def _plot(session: Session, call: Call) -> None:
             plot = _data(call)
             _note_gaps(session, call, plot)
         elif session.fit is None:
-            fixes = [Hint("fit y ~ a*x over a   comes first")]
-            raise AgradError("name", "plot fit: there is no fit yet", labels=[Label(call.span)], fixes=fixes)
+            raise call.wrong("name", "plot fit: there is no fit yet", Hint("fit y ~ a*x over a   comes first"))
         else:
             plot = picture(session.fit, "log" in call.options)
     show(session, call, plot)
@@ -129,47 +128,53 @@ def _dressed(plot: Plot, call: Call, log: tuple[bool, bool]) -> Plot:
 
 def _note_missing(session: Session, call: Call, plot: Plot, empty: str) -> None:
     """Note that there is no point to draw, or that some have no place on a logarithmic axis."""
-    labels = [Label(call.span)]
     points, gone = _count(plot, plot.curves)
     if not points or gone == points:
         few = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
         why = "no one is above 0" if points else empty or few
-        session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
+        session.emit(call.note(f"there is no point to draw: {why}"))
         return
     measured = [curve for curve in plot.curves if curve.style == "points"]  # beside them, a band may go below 0
     _, gone = _count(plot, measured or plot.curves)
     if gone and "low" not in call.options:
-        points_are = "1 point is" if gone == 1 else f"{gone} points are"
-        session.emit(Noted(Note(f"{points_are} not drawn: a logarithmic axis begins above 0", labels=labels)))
+        session.emit(call.note(f"{_are(gone, 'point')} not drawn: a logarithmic axis begins above 0"))
 
 
-def _count(plot: Plot, curves: Sequence[Curve]) -> tuple[int, int]:
+def _are(count: int, what: str) -> str:
+    """`1 point is`, `2 points are`."""
+    plural = what + "s" if what == "point" else "entries"
+    return f"1 {what} is" if count == 1 else f"{count} {plural} are"
+
+
+def _points(curves: Iterable[Curve]) -> list[tuple[float, float]]:
+    return [point for curve in curves for point in zip(curve.x, curve.y, strict=True)]
+
+
+def _count(plot: Plot, curves: Iterable[Curve]) -> tuple[int, int]:
     """How many points of curves are finite, and how many of these have no place on a logarithmic axis."""
-    points = [point for curve in curves for point in zip(curve.x, curve.y, strict=True) if _is_finite(point)]
+    points = [point for point in _points(curves) if all(map(math.isfinite, point))]
     return len(points), sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
 
 
 def _note_gaps(session: Session, call: Call, plot: Plot) -> None:
     """Note how many of the values that were given are nan or infinite, so that nothing is drawn there."""
-    points = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True)]
-    gaps = [point for point in points if not _is_finite(point)]
+    points = _points(plot.curves)
+    gaps = [point for point in points if not all(map(math.isfinite, point))]
     if gaps and len(gaps) < len(points):
-        points_are = "1 point is" if len(gaps) == 1 else f"{len(gaps)} points are"
         first = f", the first at index = {format_number(gaps[0][0])}" if plot.axis == "index" else ""
-        message = f"{points_are} not drawn: nan or infinite{first}"
-        session.emit(Noted(Note(message, labels=[Label(call.span)])))
+        session.emit(call.note(f"{_are(len(gaps), 'point')} not drawn: nan or infinite{first}"))
 
 
 def _check_parts(call: Call) -> None:
     """Refuse the options of functions where none is drawn. Raises AgradError."""
     for option in _PARTS:
         if option in call.options:
-            message, fix = f"plot: {option} is for functions over a range", f"plot f(x) for x in -2..2 {option}"
-            raise AgradError("type", message, labels=[Label(call.span)], fixes=[Hint(fix)])
+            fix = Hint(f"plot f(x) for x in -2..2 {option}")
+            raise call.wrong("type", f"plot: {option} is for functions over a range", fix)
     if "log" in call.options and len(call.values) == 1:
-        message = "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic"
         fixes = [] if "logy" in call.options else [f"plot {call.operand(0).span.text} logy"]
-        raise AgradError("domain", message, labels=[Label(call.span)], fixes=fixes)
+        message = "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic"
+        raise call.wrong("domain", message, *fixes)
 
 
 def _functions(session: Session, call: Call) -> Plot:
@@ -187,11 +192,10 @@ def _shape(call: Call) -> Any:
     chosen = [option for option in _PARTS if option in call.options]
     if len(chosen) > 1:
         message = f"plot: {chosen[0]} and {chosen[1]} exclude each other"
-        raise AgradError("arity", message, labels=[Label(call.span)], fixes=[Hint(f"leave out {chosen[1]}")])
+        raise call.wrong("arity", message, Hint(f"leave out {chosen[1]}"))
     several = len(call.values) > 1
     if several and chosen == ["twin"]:
-        message = "plot: two axes are for one function and its derivative"
-        raise AgradError("arity", message, labels=[Label(call.span)], fixes=[Hint("leave out twin")])
+        raise call.wrong("arity", "plot: two axes are for one function and its derivative", Hint("leave out twin"))
     if not chosen:
         return Shape(log, True, not (several or log[1]))
     return Shape(log, chosen != ["derivative"], chosen != ["value"], chosen == ["twin"])
@@ -203,24 +207,17 @@ def ends(call: Call, start: str, end: str, log: bool = False) -> tuple[float, fl
     first, last = call.option(start), call.option(end)
     assert first is not None
     assert last is not None
-    labels = [Label(Span(first.span.source, first.span.start, last.span.end))]
-    shown = f"{format_number(low)}..{format_number(high)}"
+    place = Span(first.span.source, first.span.start, last.span.end)
+    begin, stop = format_number(low), format_number(high)
     if not math.isfinite(high - low):
-        raise AgradError("domain", f"the range {shown} has no finite length", labels=labels)
+        raise wrong("domain", f"the range {begin}..{stop} has no finite length", place)
     if not low < high:
-        turned = f"{format_number(high)}..{format_number(low)}"
-        fixes = [Hint(turned)] if high < low else [Hint(f"{format_number(low)}..{format_number(low + 1)}")]
-        raise AgradError("domain", f"a range must increase, and {shown} does not", labels=labels, fixes=fixes)
+        fix = Hint(f"{stop}..{begin}" if high < low else f"{begin}..{format_number(low + 1)}")
+        raise wrong("domain", f"a range must increase, and {begin}..{stop} does not", place, fix)
     if log and low <= 0:
-        fixes = [Hint(f"{format_number(high / 1000)}..{format_number(high)}")] if high > 0 else []
-        message = f"a logarithmic axis begins above 0, and {shown} does not"
-        raise AgradError("domain", message, labels=labels, fixes=fixes)
+        fixes = [Hint(f"{format_number(high / 1000)}..{stop}")] if high > 0 else []
+        raise wrong("domain", f"a logarithmic axis begins above 0, and {begin}..{stop} does not", place, *fixes)
     return low, high
-
-
-def _is_finite(point: tuple[float, float]) -> bool:
-    """Whether a point is at a place that can be drawn."""
-    return math.isfinite(point[0]) and math.isfinite(point[1])
 
 
 def _end(call: Call, option: str) -> float:
@@ -241,15 +238,15 @@ def _data(call: Call) -> Plot:
         styled = zip(curves, cycle(LINES), strict=False)
         return Plot(tuple(Curve(name, [*map(float, range(len(y)))], y, style) for (name, y), style in styled), "index")
     (axis, x), *more = columns[0]
+    first = call.operand(0).span
     if more:
-        span = call.operand(0).span
-        raise AgradError("shape", f"{span.text} is a matrix: points have one x each", labels=[Label(span)])
+        raise wrong("shape", f"{first.text} is a matrix: points have one x each", first)
     points, *lines = columns[1:]
     for place, curves in enumerate(columns[1:], 1):
         if (length := len(curves[0][1])) != len(x):
-            first, span = call.operand(0).span.text, call.operand(place).span
-            message = f"{first} has {len(x)} entries and {span.text} has {length}: points need as many of each"
-            raise AgradError("shape", message, labels=[Label(span)])
+            span = call.operand(place).span
+            message = f"{first.text} has {len(x)} entries and {span.text} has {length}: points need as many of each"
+            raise wrong("shape", message, span)
     u = _uncertainties(call, 1) if len(points) == 1 else ()
     found = [Curve(name, x, y, "points", u=u) for name, y in points]
     over = zip([curve for curves in lines for curve in curves], cycle(LINES), strict=False)
@@ -278,7 +275,7 @@ def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
     if len(value.shape) > 2 or value.shape[1] > COLUMNS:
         message = f"{name} has shape {format_shape(value.shape)}: a plot shows vectors, or up to {COLUMNS} columns"
         fixes = [f"plot {name}[:, 0]"] if len(value.shape) == 2 else []
-        raise AgradError("shape", message, labels=[Label(span)], fixes=fixes)
+        raise wrong("shape", message, span, *fixes)
     given = call.values[place]
     titles = given.columns if is_table(given) else [f"{name}[:, {column}]" for column in range(value.shape[1])]
     return [(title, array[:, column].tolist()) for column, title in enumerate(titles)]
@@ -302,7 +299,7 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
             fixes = [f"plot {name} for {names.pop()} in -2..2"]
         what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{name} is {what}: a plot shows vectors, or functions over a range"
-    return AgradError("type", message, labels=[Label(span)], fixes=fixes)
+    return wrong("type", message, span, *fixes)
 
 
 # Counts, in bars
@@ -331,7 +328,7 @@ def _histogram(session: Session, call: Call) -> None:
     finite = [array[np.isfinite(array)] for array in entries]
     gone = sum(map(len, entries)) - sum(map(len, finite))
     if not sum(map(len, finite)):
-        raise AgradError("domain", "histogram: there is no finite number to count", labels=[Label(call.span)])
+        raise call.wrong("domain", "histogram: there is no finite number to count")
     ends = _ends(call, np.concatenate(finite))
     curves = []
     for place, array in enumerate(finite):
@@ -340,10 +337,7 @@ def _histogram(session: Session, call: Call) -> None:
         name = " ".join(call.operand(place).span.text.split())
         curves.append(_outline(name, ends.tolist(), counts.tolist(), LINES[place % len(LINES)]))
     if gone:
-        numbers = "1 entry is" if gone == 1 else f"{gone} entries are"
-        session.emit(
-            Noted(Note(f"{numbers} not counted: not finite, or outside of all intervals", labels=[Label(call.span)]))
-        )
+        session.emit(call.note(f"{_are(gone, 'entry')} not counted: not finite, or outside of all intervals"))
     most = max(max(curve.y) for curve in curves)
     axis = curves[0].name if len(curves) == 1 else "value"
     show(session, call, Plot(tuple(curves), axis, (0.0, most or 1.0), label="count"))
@@ -351,11 +345,8 @@ def _histogram(session: Session, call: Call) -> None:
 
 def _outline(name: str, ends: list[float], counts: list[float], style: Any) -> Curve:
     """The outline of bars."""
-    x, y = [], []
-    for low, high, count in zip(ends, ends[1:], counts, strict=False):
-        x += [low, low, high, high]
-        y += [0.0, float(count), float(count), 0.0]
-    return Curve(name, x, y, style)
+    x = [end for low, high in pairwise(ends) for end in (low, low, high, high)]
+    return Curve(name, x, [y for count in counts for y in (0.0, float(count), float(count), 0.0)], style)
 
 
 def _entries(call: Call, place: int) -> Any:
@@ -365,7 +356,7 @@ def _entries(call: Call, place: int) -> Any:
         return np.asarray(value.value).reshape(-1)
     what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{span.text} is {what}: a histogram counts the entries of an array"
-    raise AgradError("type", message, labels=[Label(span)], fixes=[Hint("histogram randn(1000)")])
+    raise wrong("type", message, span, Hint("histogram randn(1000)"))
 
 
 def _ends(call: Call, entries: Any) -> Any:

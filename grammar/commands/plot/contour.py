@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
 from agrad.grammar.commands.plot.sampling import UNDEFINED, aside, steps
-from agrad.grammar.commands.registry import Call, Operands, command
+from agrad.grammar.commands.registry import Call, Operands, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax.ast import Tuple
@@ -83,10 +83,10 @@ def _path(session: Session, call: Call) -> Curve:
     names = place.items
     for name, value in zip(names, call.options["path"], strict=True):
         if not (isinstance(value, float) or (isinstance(value, Tensor) and value.size == 1)):
-            what = describe_value(value)
-            message = f"a path is that of two numbers, and {name.span.text} is {what}"
-            fixes = [Hint(f"path {name.span.text}[0] {name.span.text}[1]")] if isinstance(value, Tensor) else []
-            raise AgradError("type", message, labels=[Label(name.span)], fixes=fixes)
+            text = name.span.text
+            fixes = [Hint(f"path {text}[0] {text}[1]")] if isinstance(value, Tensor) else []
+            message = f"a path is that of two numbers, and {text} is {describe_value(value)}"
+            raise wrong("type", message, name.span, *fixes)
     x, y = steps(session, names)
     return Curve(f"path of {names[0].span.text}, {names[1].span.text} ({len(x)} points)", x, y)
 
@@ -117,9 +117,8 @@ def grid(session: Session, closure: Closure, across: tuple[float, float], up: tu
         values = _Values(session, closure)
         found = values.at_once(across, up) or values.one_by_one(across, up)
     if not np.isfinite(found.z).any():
-        labels = [Label(closure.definition.span)]
         message = f"{closure.__name__} has no finite value at all there: there is nothing to draw"
-        raise values.problem or AgradError("domain", message, labels=labels)
+        raise values.problem or wrong("domain", message, closure.definition.span)
     return found
 
 
@@ -151,7 +150,7 @@ class _Values:
         name = self.closure.__name__
         fixes = [Hint(f"sum({name})")] if isinstance(value, Tensor) else []
         message = f"{name} is {describe_value(value)}: contour lines are those of one number at each point"
-        raise AgradError("shape", message, labels=[Label(self.closure.definition.span)], fixes=fixes)
+        raise wrong("shape", message, self.closure.definition.span, *fixes)
 
     def at_once(self, across: tuple[float, float], up: tuple[float, float]) -> Field | None:
         """The function on a fine grid, if it works entry by entry on arrays."""

@@ -8,9 +8,10 @@ from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.context import require_files
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import Hint
 from agrad.engine.extras import look_of, matplotlib
 from agrad.engine.values import format_number
+from agrad.grammar.commands.registry import wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
 from agrad.grammar.results import edges
@@ -39,9 +40,9 @@ def form_of(path: str, place: Span) -> str:
     if ending not in FORMS:
         stem = splitext(path)[0] or "f"
         fixes = [Hint(f'to "{stem}{form}"') for form in suggest(ending, FORMS) or [".svg"]]
-        named = path or "an empty name"
-        message = f"a plot is written to a file that ends in {', '.join(list(FORMS)[:-1])} or {[*FORMS][-1]}"
-        raise AgradError("file", f"{message}, and {named} does not", labels=[Label(place)], fixes=fixes)
+        *others, last = FORMS
+        message = f"a plot is written to a file that ends in {', '.join(others)} or {last}, and"
+        raise wrong("file", f"{message} {path or 'an empty name'} does not", place, *fixes)
     matplotlib("figure", _WHAT)
     return ending
 
@@ -114,10 +115,9 @@ def _set_scales(axes: Any, log: tuple[bool, bool], units: tuple[int, int]) -> No
     for axis, scale, exponent, is_log in zip((axes.xaxis, axes.yaxis), "xy", units, log, strict=True):
         if is_log:
             getattr(axes, f"set_{scale}scale")("log", nonpositive="mask")
-            axis.set_major_formatter(
-                matplotlib("ticker", _WHAT).FuncFormatter(lambda tick, _=None: format_number(tick, 5))
-            )
-            axis.set_minor_formatter(matplotlib("ticker", _WHAT).NullFormatter())
+            ticker = matplotlib("ticker", _WHAT)
+            axis.set_major_formatter(ticker.FuncFormatter(lambda tick, _=None: format_number(tick, 5)))
+            axis.set_minor_formatter(ticker.NullFormatter())
         elif exponent:
             axis.set_major_formatter(_ticks(exponent))
 
@@ -171,8 +171,3 @@ def _show(axes: Any, window: Sequence[float], log: bool = False) -> None:
     room = (high - low) / 20
     if 0 < room < float("inf"):
         axes.set_ylim(low - room, high + room)
-
-
-def _visible(name: str) -> str:
-    """A name as a legend shows it: one that begins with a line below is left out of it."""
-    return f" {name}" if name.startswith("_") else name
