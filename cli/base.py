@@ -203,7 +203,7 @@ def _digits(context: click.Context, parameter: click.Parameter, value: str) -> i
 def precision_option(usual: str = "10") -> Any:
     """The option --precision."""
     text = "Significant digits to print; full: as many as are needed to read back the same number."
-    return arguments.option("--precision", "N|full", text, default=usual, show_default=True, callback=_digits)
+    return arguments.option("--precision", "N|full", text, default=usual, callback=_digits)
 
 
 json_option = arguments.flag("--json", "Print each result as a JSON object, with numbers in full.")
@@ -229,6 +229,11 @@ def file_completions(context: click.Context, parameter: click.Parameter, incompl
     from click.shell_completion import CompletionItem  # here, as above
 
     return [CompletionItem(incomplete, type="file")]
+
+
+def file_option(names: str, help: str, takes: str = "FILE", **settings: Any) -> Any:
+    """An option that names a file."""
+    return arguments.option(names, takes, help, shell_complete=file_completions, **settings)
 
 
 def read_text(path: str) -> str:

@@ -47,6 +47,7 @@ def argument(**settings: Any) -> Any:
 def option(names: str, takes: str | Sequence[str] | None, help: str, **settings: Any) -> Any:
     """An attribute for an option with a value: what that is called in the help, or the words to choose from."""
     kind: dict[str, Any] = {"metavar": takes} if isinstance(takes, str | None) else {"type": click.Choice(takes)}
+    kind["show_default"] = settings.get("default") not in (None, "-")
     return lambda name: click.Option([*names.split(), name], help=help, **kind, **settings)
 
 

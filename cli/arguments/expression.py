@@ -216,21 +216,19 @@ def _named(name: str) -> str:
     return "pi" if name == "π" else as_name(name)
 
 
-def texts_by_name(
-    option: str, words: Sequence[str], wrong: str, context: click.Context | None = None
-) -> dict[str, str]:
+def texts_by_name(option: str, words: Sequence[str], form: str = "NAME=VALUE", wrong: str = "") -> dict[str, str]:
     """The TEXT for each NAME in the NAME=TEXT of an option that can be repeated. Raises click.UsageError.
 
-    `wrong`: the message for any other word, with {} for the word.
+    `form`: how that is called in the help; `wrong`: the message for any other word, with {} for the word.
     """
     texts: dict[str, str] = {}
     for word in words:
         require_one(option, word)
         name, text = binding(word)
         if not name:
-            raise click.UsageError(wrong.format(word), context)
+            raise click.UsageError((wrong or f"{option} takes {form}, and {{}} is not one").format(word))
         if name in texts:
-            raise click.UsageError(f"{option} gives {name} twice", context)
+            raise click.UsageError(f"{option} gives {name} twice")
         texts[name] = text
     return texts
 

@@ -54,7 +54,7 @@ def timeout_option(what: str) -> Any:
 
 def part_size_option(what: str) -> Any:
     """The option --part-size, the size from which on Parquet files are divided."""
-    return option("--part-size", "SIZE", what, default="128MB", show_default=True, callback=size_of)
+    return option("--part-size", "SIZE", what, default="128MB", callback=size_of)
 
 
 memory_option = option(

@@ -75,7 +75,7 @@ def wanted(options: Derivatives) -> Wanted:
     if len(asked) > 1:
         raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
     names = listed(options.wrt)
-    directions = texts_by_name("--jvp", options.jvp, _WRONG)
+    directions = texts_by_name("--jvp", options.jvp, wrong=_WRONG)
     if directions and names:
         raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
     if asked and not names and not directions:
@@ -175,7 +175,7 @@ def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Seq
 
 def aliases_of(options: Mapping[str, Any]) -> dict[str, str]:
     """The columns in `-c NAME=COLUMN`. Raises click.UsageError."""
-    return texts_by_name("-c", options["renamed"], "-c takes NAME=COLUMN, and {} is not one")
+    return texts_by_name("-c", options["renamed"], "NAME=COLUMN")
 
 
 def split(names: str | None) -> list[str]:

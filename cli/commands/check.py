@@ -54,7 +54,7 @@ def command(asked: Asked) -> None:
     agrad check "x**2*sin(y)" x=2 y=3
     agrad check "x**2" x=1e5 --claim "x=2*x"
     """
-    asserted = texts_by_name("--claim", asked.claims, _WRONG)
+    asserted = texts_by_name("--claim", asked.claims, wrong=_WRONG)
     names = listed(asked.wrt)
     options = [
         *(["--wrt", ",".join(names)] if names else []),

@@ -14,7 +14,7 @@ from agrad.cli.arguments import Options, declared, flag, group, is_usual, option
 from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, words_argument
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.arguments.options import Derivatives, wanted
-from agrad.cli.base import file_completions, files_option, precision_option, read_text, shown_name
+from agrad.cli.base import file_option, files_option, precision_option, read_text, shown_name
 from agrad.cli.output import printer
 from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
@@ -29,19 +29,18 @@ class Asked(Options):
     expressions: tuple[str, ...] = option(
         "-e", "EXPR", "An expression or statement, instead of EXPR; may be repeated.", multiple=True
     )
-    file: str | None = option("-f", "FILE", "A file of statements, instead of EXPR.", shell_complete=file_completions)
+    file: str | None = file_option("-f", "A file of statements, instead of EXPR.")
     derivatives: Derivatives = group(Derivatives)
     form: str = option(
         "--format",
         ("text", "json", "csv", "latex"),
         "How to print results; json: one object per line, with numbers in full.",
         default="text",
-        show_default=True,
     )
     as_json: bool = flag("--json", "The same as --format json.")
     bare: bool = flag("-q --quiet", "Print numbers only: no labels, no notes.")
     is_budget: bool = flag("--budget", "Show what each uncertain value, as x=2+/-0.1, contributes.")
-    drawn: str | None = option("--graph", "FILE", "Also draw the graph to FILE.", shell_complete=file_completions)
+    drawn: str | None = file_option("--graph", "Also draw the graph to FILE.")
     precision: int | None = precision_option()
     files: bool = files_option
     timeout: float | None = timeout_option("a computation")

@@ -10,7 +10,7 @@ import agrad
 from agrad.cli.arguments import Options, declared, flag, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, listed, words_argument, wrt_option
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.base import file_completions, write_text
+from agrad.cli.base import file_option, write_text
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
 
@@ -24,8 +24,8 @@ class Asked(Options):
     wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to; the default is all without a value.")
     language: str | None = option("--to", _LANGUAGES, "The language: C99, JavaScript, Python, agrad's, or LaTeX.")
     hessian: bool = flag("--hessian", "Also the second derivatives.")
-    name: str = option("--name", "NAME", "The name of the function.", default="f", show_default=True)
-    path: str = option("-o", "FILE", "Write to FILE.", default="-", shell_complete=file_completions)
+    name: str = option("--name", "NAME", "The name of the function.", default="f")
+    path: str = file_option("-o", "Write to FILE.", default="-")
     timeout: float | None = timeout_option("a computation")
     memory: float | None = memory_option
 

@@ -59,8 +59,8 @@ def command(asked: Asked) -> int:
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
     start = split(",".join(asked.start))
-    texts = texts_by_name("--over", start, "--over takes NAME=VALUE, and {} is not one")
-    constants = texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one")
+    texts = texts_by_name("--over", start)
+    constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
     on = where(asked.cluster.on, asked.cluster.workers)
     limit_memory(asked.memory, statements=False)

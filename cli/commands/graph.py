@@ -13,7 +13,7 @@ import click
 from agrad.cli.arguments import Options, declared, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.base import file_completions, file_or_stdout, precision_option
+from agrad.cli.base import file_option, file_or_stdout, precision_option
 from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
@@ -38,9 +38,7 @@ class Asked(Options):
     form: str | None = option(
         "--as", [*forms(), *PICTURES], "The form; the default is text, or the form of the file in -o."
     )
-    file: str | None = option(
-        "-o --output", "FILE", "Write the graph to FILE.", callback=file_or_stdout, shell_complete=file_completions
-    )
+    file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=file_or_stdout)
     depth: int | None = option(
         "--depth", "N", "Show only the last N operations on each path.", type=click.IntRange(min=0)
     )

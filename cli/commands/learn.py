@@ -61,9 +61,7 @@ def command(asked: Asked) -> int:
     """
     found, chapter = agrad.cli.lesson.chapters.chapters(), asked.chapter
     if chapter is not None and chapter not in {str(one.number) for one in found}:
-        raise click.UsageError(
-            f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}", click.get_current_context()
-        )
+        raise click.UsageError(f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}")
     number = int(chapter) if chapter is not None else None
     if asked.printing:
         click.echo(agrad.cli.lesson.pages.text(found if number is None else [found[number - 1]]))

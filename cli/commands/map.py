@@ -19,7 +19,7 @@ from agrad.cli.arguments import Options, argument, declared, flag, group, is_usu
 from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
-from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
+from agrad.cli.base import file_completions, file_option, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import on_terminal
 from agrad.cli.terminal.terminal import shown
@@ -37,12 +37,11 @@ class Asked(Options):
     words: tuple[str, ...] = argument(nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
     wrt: tuple[str, ...] = wrt_option("Columns to differentiate with respect to, separated by commas.")
     given: tuple[str, ...] = constants_option
-    out: str | None = option(
+    out: str | None = file_option(
         "-o",
-        "OUT",
         "The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
+        "OUT",
         callback=file_or_stdout,
-        shell_complete=file_completions,
     )
     resume: bool = flag("--resume", "Continue a run into a folder that was interrupted.")
     most: float = part_size_option(
@@ -66,23 +65,20 @@ class Asked(Options):
         "NAME,...",
         "Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
     )
-    order: int = option(
-        "--order", "K", "Derivatives up to this order.", type=click.IntRange(1, 2), default=1, show_default=True
-    )
+    order: int = option("--order", "K", "Derivatives up to this order.", type=click.IntRange(1, 2), default=1)
     hessian: bool = flag("--hessian", "The second derivatives by every pair of --wrt.")
     jacobian: bool = flag(
         "--jacobian", "All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry."
     )
     keep: str | None = option("--keep", "NAME,...|all", "Columns to copy to the output, before the results.")
-    title: str = option("--value", "NAME", "The name of the column of values.", default="value", show_default=True)
+    title: str = option("--value", "NAME", "The name of the column of values.", default="value")
     on_error: str = option(
         "--on-error",
         ("stop", "null"),
         "What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
         default="stop",
-        show_default=True,
     )
-    backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO, show_default=True)
+    backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO)
     threads: int | None = option(
         "--threads", "N", "The number of threads; the default is the number of cores.", type=click.IntRange(min=1)
     )
@@ -124,7 +120,7 @@ def command(asked: Asked) -> None:
     """
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
-    formulas = texts_by_name("-e", asked.expressions, "-e takes NAME=EXPR, and {} is not one")
+    formulas = texts_by_name("-e", asked.expressions, "NAME=EXPR")
     expression, data = _two(asked.words, formulas)
     ask = _ask(asked, formulas or {asked.title: expression}, bool(formulas), data)
     require_readable(asked.reading)
@@ -155,9 +151,9 @@ def _ask(asked: Asked, found: dict[str, str], named: bool, data: str) -> Any:
     ask = agrad.cli.data.request.Asked(
         formulas,
         named or formulas is not found,
-        texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one"),
+        texts_by_name("-D", asked.given),
         listed(asked.wrt),
-        texts_by_name("--u", asked.uncertain, "--u takes NAME=U, and {} is not one"),
+        texts_by_name("--u", asked.uncertain, "NAME=U"),
         2 if asked.hessian else asked.order,
         asked.hessian,
         asked.where,

@@ -97,7 +97,10 @@ def command(asked: Asked) -> int:
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
         end_if_late(session)
-    log, message, failure = _crash_log(session, restored) if restored or at_terminal else (None, "", 0)
+    log: CrashLog | None = None
+    message, failure = "", 0
+    if restored or at_terminal:
+        log, message, failure = agrad.cli.repl.crash_log.open_log(session, restored)
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth, session.by_entry = DEPTH, at_terminal
@@ -108,7 +111,8 @@ def command(asked: Asked) -> int:
         return 0
     if log is not None:
         log.start()
-    code = _prompted(session, asked.vi, message) if at_terminal else loop(session, piped(message))
+    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message)
+    code = loop(session, lines, interactive=at_terminal)
     if log is not None:
         log.end()
     return code if at_terminal else failure or code
@@ -130,20 +134,10 @@ def _to_restore(resume: str | None, file: str | None) -> bool | int:
     if resume is None:
         return False
     if file is not None or not (resume.isdecimal() or not resume):
-        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", click.get_current_context())
+        raise click.UsageError("--resume also restores what a FILE did: leave FILE out")
     if resume and not int(resume):
-        raise click.UsageError("sessions are counted from 1: agrad sessions lists them", click.get_current_context())
+        raise click.UsageError("sessions are counted from 1: agrad sessions lists them")
     return int(resume) if resume else True
-
-
-def _crash_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
-
-    return agrad.cli.repl.crash_log.open_log(session, resume)
-
-
-def _prompted(session: Session, vi: bool | None, message: str) -> int:
-    """Run what a person types, after a message; the exit code."""
-    return loop(session, keyboard(session, vi, Opening(told=message)), interactive=True)
 
 
 def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[str]:

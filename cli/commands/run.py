@@ -17,6 +17,7 @@ from agrad.cli.base import (
     Command,
     complain,
     file_completions,
+    file_option,
     files_option,
     json_option,
     precision_option,
@@ -58,10 +59,8 @@ class Asked(Options):
     keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
     quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")
     echoing: bool = flag("--echo", "Print a transcript: each statement behind a prompt, and its answers.")
-    page: str | None = option(
-        "--html", "FILE", "Write the transcript as an HTML page.", shell_complete=file_completions
-    )
-    picture: str | None = option("--svg", "FILE", "Write the transcript as a picture.", shell_complete=file_completions)
+    page: str | None = file_option("--html", "Write the transcript as an HTML page.")
+    picture: str | None = file_option("--svg", "Write the transcript as a picture.")
     theme: str | None = option("--theme", THEMES, "The colours of --html and --svg; auto: those of the system.")
     as_json: bool = json_option
     precision: int | None = precision_option()
@@ -98,8 +97,7 @@ def command(asked: Asked) -> int:
     agrad run --svg toy.svg examples/toy.ag
     echo "print 6*7" | agrad run -
     """
-    context = click.get_current_context()
-    names = texts_by_name("-D", asked.given, "-D takes NAME=VALUE, and {} is not one", context)
+    names = texts_by_name("-D", asked.given)
     for name, text in names.items():
         if text.startswith("@"):
             raise click.UsageError(
@@ -117,7 +115,7 @@ def command(asked: Asked) -> int:
     session.files = asked.files
     end_in(session, asked.timeout, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
-    session.names["args"] = (*asked.extra, *context.meta[_ARGUMENTS])
+    session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])
     _give(session, names)
     text, name = read_text(asked.file), shown_name(asked.file)
     if asked.is_transcript:

@@ -251,96 +251,88 @@ def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
 # PyTorch's names: docs/pytorch.md, made from the tables by which they are read
 
 # What has another meaning: in PyTorch, in agrad, and lines that show it.
-DIFFERENT = (
-    (
-        "numbers are integers, or floats of several sizes",
-        "every number is a float64",
-        "torch.tensor([7, 2]) / 2 == [3.5, 1]",
-    ),
-    (
-        "of masks, `m + n` is true where one is, and `1 - m` is an error",
-        "masks are numbers, 1 and 0: `m + n` counts, and as an index both are refused",
-        "x = tensor([1, 2]); sum((x > 0) + (x > 1)) == 3 and sum(1 - (x > 1)) == 1",
-    ),
-    (
-        "float32 overflows above 3.4e38",
-        "above 1.8e308: an inf or nan that is one of float32 may not arise",
-        "isfinite(torch.exp(tensor(100.))) == 1",
-    ),
-    ("`std` and `var` divide by n - 1", "by n, as in NumPy; with `torch.` before them by n - 1", "std([1, 3]) == 1"),
-    (
-        "`x.max(0)` and `x.min(0)` return values and indices",
-        "the values alone; `torch.max(x, 0)` returns both",
-        "tensor([1, 3]).max(0) == 3",
-    ),
-    (
-        "`x.sort()` returns values and indices",
-        "the values alone; `torch.sort(x)` returns both",
-        "tensor([3, 1]).sort() == [1, 3]",
-    ),
-    (
-        "`x.norm(1)`, `x.norm(2)` of a matrix are norms of all its entries",
-        "norms of the matrix, as in NumPy; `torch.norm(x, 1)` is the norm of all entries",
-        "x = tensor([[1, 5], [3, 4]]); x.norm(1) == 9 and torch.norm(x, 1) == 13",
-    ),
-    (
-        "`x.split(2)` makes pieces of 2",
-        "2 pieces, as in NumPy; `torch.split(x, 2)` makes pieces of 2",
-        "x = arange(6); len(x.split(2)) == 2 and len(torch.split(x, 2)) == 3",
-    ),
-    (
-        "`x.equal(y)` is one truth value",
-        "one for each entry, as `x == y`; `torch.equal(x, y)` is one",
-        "tensor([1, 2]).equal([1, 3]) == [1, 0]",
-    ),
-    (
-        "`x.repeat(2, 1)` repeats the whole of `x`",
-        "it repeats each row or entry, along an axis; `x.tile(2, 1)` repeats the whole",
-        "x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]",
-    ),
-    (
-        "`x.svd()` ends with V",
-        "with its transpose, as in NumPy; `torch.svd(x)` ends with V",
-        "x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T",
-    ),
-    (
-        "of equal entries one gets the gradient of `max` along an axis",
-        "all share it",
-        "grad(max)([3, 3]) == [0.5, 0.5]",
-    ),
-    (
-        "`median` of four entries is the second smallest",
-        "the mean of the second and the third; `torch.median` is the second, with an axis also its index",
-        "median([1, 2, 3, 4]) == 2.5 and torch.median([1, 2, 3, 4]) == 2",
-    ),
-    ("a gradient is differentiable with `create_graph=True`", "`grad(y, x)` always is", "grad(grad(square))(5) == 2"),
-    ("`grad` gives a tuple", "`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple", "grad(square)(3) == 6"),
-    (
-        "`x[0]`, `x.view(2)` and `x.T` share the data of `x`",
-        "each is a copy; a write into one is an error, or a note if it is a plain number",
-        "x = zeros(4); y = x.view(2, 2); fails type: y += 1",
-    ),
-    (
-        "`where` passes on the nan of a branch that was not selected",
-        "that branch contributes exactly 0",
-        "def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0",
-    ),
-    (
-        "the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; so of `log1p`, `atanh`, `acosh` below -1",
-        "it is nan, too; `backward y as pytorch` shows both",
-        "isnan(grad(log)(-1))",
-    ),
-    (
-        "`binary_cross_entropy` takes no logarithm below -100, so that no entry is above 100",
-        "it is the formula: inf where a probability is 0 and its target is not",
-        "binary_cross_entropy(0, 1) == inf",
-    ),
-    (
-        "a backward frees the nodes that saved something",
-        "it frees every node that it visits, unless `retain_graph=True`",
-        "var x = 2; y = x + 1; y.backward(); fails freed: y.backward()",
-    ),
-)
+_DIFFERENT = """
+numbers are integers, or floats of several sizes
+every number is a float64
+torch.tensor([7, 2]) / 2 == [3.5, 1]
+
+of masks, `m + n` is true where one is, and `1 - m` is an error
+masks are numbers, 1 and 0: `m + n` counts, and as an index both are refused
+x = tensor([1, 2]); sum((x > 0) + (x > 1)) == 3 and sum(1 - (x > 1)) == 1
+
+float32 overflows above 3.4e38
+above 1.8e308: an inf or nan that is one of float32 may not arise
+isfinite(torch.exp(tensor(100.))) == 1
+
+`std` and `var` divide by n - 1
+by n, as in NumPy; with `torch.` before them by n - 1
+std([1, 3]) == 1
+
+`x.max(0)` and `x.min(0)` return values and indices
+the values alone; `torch.max(x, 0)` returns both
+tensor([1, 3]).max(0) == 3
+
+`x.sort()` returns values and indices
+the values alone; `torch.sort(x)` returns both
+tensor([3, 1]).sort() == [1, 3]
+
+`x.norm(1)`, `x.norm(2)` of a matrix are norms of all its entries
+norms of the matrix, as in NumPy; `torch.norm(x, 1)` is the norm of all entries
+x = tensor([[1, 5], [3, 4]]); x.norm(1) == 9 and torch.norm(x, 1) == 13
+
+`x.split(2)` makes pieces of 2
+2 pieces, as in NumPy; `torch.split(x, 2)` makes pieces of 2
+x = arange(6); len(x.split(2)) == 2 and len(torch.split(x, 2)) == 3
+
+`x.equal(y)` is one truth value
+one for each entry, as `x == y`; `torch.equal(x, y)` is one
+tensor([1, 2]).equal([1, 3]) == [1, 0]
+
+`x.repeat(2, 1)` repeats the whole of `x`
+it repeats each row or entry, along an axis; `x.tile(2, 1)` repeats the whole
+x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]
+
+`x.svd()` ends with V
+with its transpose, as in NumPy; `torch.svd(x)` ends with V
+x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T
+
+of equal entries one gets the gradient of `max` along an axis
+all share it
+grad(max)([3, 3]) == [0.5, 0.5]
+
+`median` of four entries is the second smallest
+the mean of the second and the third; `torch.median` is the second, with an axis also its index
+median([1, 2, 3, 4]) == 2.5 and torch.median([1, 2, 3, 4]) == 2
+
+a gradient is differentiable with `create_graph=True`
+`grad(y, x)` always is
+grad(grad(square))(5) == 2
+
+`grad` gives a tuple
+`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple
+grad(square)(3) == 6
+
+`x[0]`, `x.view(2)` and `x.T` share the data of `x`
+each is a copy; a write into one is an error, or a note if it is a plain number
+x = zeros(4); y = x.view(2, 2); fails type: y += 1
+
+`where` passes on the nan of a branch that was not selected
+that branch contributes exactly 0
+def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0
+
+the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; so of `log1p`, `atanh`, `acosh` below -1
+it is nan, too; `backward y as pytorch` shows both
+isnan(grad(log)(-1))
+
+`binary_cross_entropy` takes no logarithm below -100, so that no entry is above 100
+it is the formula: inf where a probability is 0 and its target is not
+binary_cross_entropy(0, 1) == inf
+
+a backward frees the nodes that saved something
+it frees every node that it visits, unless `retain_graph=True`
+var x = 2; y = x + 1; y.backward(); fails freed: y.backward()
+"""
+DIFFERENT = [tuple(row.split("\n")) for row in _DIFFERENT.strip().split("\n\n")]
 
 
 def pytorch_page() -> str:
