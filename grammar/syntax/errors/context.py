@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 
@@ -10,6 +10,7 @@ from lark import UnexpectedToken
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import CLOSERS
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Input, Item, Token
 
@@ -72,9 +73,18 @@ class ErrorContext:
         """The span of a token."""
         return Span(self.source, token.start_pos, token.end_pos)
 
+    def wrong(self, text: str, at: Token | Span, /, *edits: str, fixes: Sequence[str] = (), **words: str) -> AgradError:
+        """The error with one message of the table, at a token or a span."""
+        span = self.span(at) if isinstance(at, Token) else at
+        return syntax_error(text, span, *edits, fixes=fixes, **words)
+
+    def until(self, first: Token, end: int) -> Span:
+        """The span from a token to an offset."""
+        return Span(self.source, first.start_pos, end)
+
     def across(self, first: Token, last: Token) -> Span:
         """The span from one token to another, both included."""
-        return Span(self.source, first.start_pos, last.end_pos)
+        return self.until(first, last.end_pos)
 
     def behind(self, token: Token) -> Span:
         """The empty span at the end of a token."""

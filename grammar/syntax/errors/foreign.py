@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.names import RECIPROCALS
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import function_named
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
@@ -35,19 +35,16 @@ OPTION_WORDS = {
 def _option(context: ErrorContext) -> AgradError | None:
     """A word that is almost an option of the command: the one that does not fit, or one taken for an operand."""
     head = str(context.head)
-    if (
-        context.head.type == "BACKWARD" and context.bad.type == "_EQUAL" and context.open
-    ):  # backward(y, retain_graph=True)
-        return syntax_error("shape", context.place, word=head, usage=SHAPES[head])
+    # such as `backward(y, retain_graph=True)`
+    if context.head.type == "BACKWARD" and context.bad.type == "_EQUAL" and context.open:
+        return context.wrong("shape", context.place, word=head, usage=SHAPES[head])
     if head not in OPTION_WORDS or context.head.type in ("NAME", "RESERVED"):
         return None
     _, *written = [*context.statement[1:], context.bad]  # the first one is the operand
     for token in reversed(written):
         known = near(token, OPTION_WORDS[head]) if token.type == "NAME" else []
         if known:
-            place = context.span(token)
-            fixes = [corrected(place, word) for word in known]
-            return syntax_error("option", place, fixes=fixes, word=str(token), command=head)
+            return context.wrong("option", token, *known, word=token, command=head)
     return None
 
 
@@ -72,7 +69,7 @@ def _assigned(context: ErrorContext) -> AgradError | None:
     target = context.text_of(head, before)
     word = "def " if before.type == "RPAR" else ""
     instead = f"{word}{target} = {context.rest_of_line(place + 2).strip()}"
-    return syntax_error("becomes", Span(context.source, place, place + 2), fixes=[instead])
+    return context.wrong("becomes", Span(context.source, place, place + 2), fixes=[instead])
 
 
 _TERM = re.compile(r"\d+(?:\.\d*)?[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
@@ -86,23 +83,23 @@ def _uncalled(context: ErrorContext) -> AgradError | None:
         return None
     if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
         return None
-    fixes = []
-    if function in RECIPROCALS and context.next_type not in ("LPAR", "_LSQB", "_DOT"):
-        fixes = [corrected(context.across(function, bad), f"(1/{RECIPROCALS[function]}({bad}))")]
-        return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
-    if name == "trace" and function is context.head and bad.type == "NAME":  # of a matrix, or of a backward
-        fixes = [f"backward {bad} trace   shows each step of it"]
-    if context.next_type not in ("LPAR", "_LSQB", "_DOT"):
-        fixes.append(corrected(context.across(function, bad), f"{name}({bad})"))
-    whole = context.rest_of_line(bad.start_pos)
-    if first := _TERM.match(whole):  # `cos 3x + 1`
-        place = Span(context.source, function.start_pos, bad.start_pos + first.end())
+    plain, call = context.next_type not in ("LPAR", "_LSQB", "_DOT"), context.across(function, bad)
+    if function in RECIPROCALS and plain:
+        return context.wrong("brackets", bad, fixes=[corrected(call, f"(1/{name}({bad}))")], name=function)
+    # `trace` is of a matrix, or of a backward
+    traced = name == "trace" and function is context.head and bad.type == "NAME"
+    fixes = [f"backward {bad} trace   shows each step of it"] if traced else []
+    if plain:
+        fixes.append(corrected(call, f"{name}({bad})"))
+    right = context.rest_of_line(bad.start_pos)
+    if first := _TERM.match(right):  # `cos 3x + 1`
+        place = context.until(function, bad.start_pos + first.end())
         fixes.append(multiplied(corrected(place, f"{name}({first[0]})")))
-    if not context.open and whole.partition("#")[0].strip() != bad:
-        right = whole.partition("#")[0].rstrip()
-        place = Span(context.source, function.start_pos, bad.start_pos + len(right))
+    right = right.partition("#")[0].rstrip()
+    if not context.open and right != bad:
+        place = context.until(function, bad.start_pos + len(right))
         fixes.append(corrected(place, f"{name}({multiplied(right)})"))
-    return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
+    return context.wrong("brackets", bad, fixes=fixes, name=function)
 
 
 def _root(context: ErrorContext) -> AgradError | None:
@@ -114,7 +111,7 @@ def _root(context: ErrorContext) -> AgradError | None:
     place = context.across(root, context.following)
     under, power = context.text_of(root, context.previous)[1:].strip(), str(context.following)
     fixes = [] if power == "-" else [f"sqrt({under}**{power})", f"sqrt({under})**{power}"]
-    return syntax_error("root of a power", context.span(bad), fixes=[corrected(place, fix) for fix in fixes])
+    return context.wrong("root of a power", bad, fixes=[corrected(place, fix) for fix in fixes])
 
 
 def _declared(context: ErrorContext) -> AgradError | None:
@@ -122,8 +119,7 @@ def _declared(context: ErrorContext) -> AgradError | None:
     head, bad = context.head, context.bad
     if len(context.statement) != 1 or head not in DECLARATIONS or bad.type != "NAME" or context.next_type != "_EQUAL":
         return None
-    place = Span(context.source, head.start_pos, bad.start_pos)
-    return syntax_error("declaration", context.span(head), fixes=[corrected(place, "")], word=str(head))
+    return context.wrong("declaration", head, fixes=[corrected(context.until(head, bad.start_pos), "")], word=head)
 
 
 def _infix(context: ErrorContext) -> AgradError | None:
@@ -136,9 +132,7 @@ def _infix(context: ErrorContext) -> AgradError | None:
     if bad.type != "NAME" or previous.type not in OPERAND_ENDS:
         return None
     if sign := _INFIX.get(bad):
-        return syntax_error(
-            "modulo", context.span(bad), fixes=[corrected(context.span(bad), sign)], word=bad, sign=sign
-        )
+        return context.wrong("modulo", bad, sign, word=bad, sign=sign)
     if bad in ("at", "where", "when") and context.next_type == "NAME" and not context.open:
         given = re.match(r"\w+[ \t]+(\w+[ \t]*=[^=].*)", context.rest_of_line(bad.start_pos).partition("#")[0])
         if given is not None:
@@ -146,10 +140,10 @@ def _infix(context: ErrorContext) -> AgradError | None:
             fix = f"{given[1].strip()}; {left}"
             known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
             fixes = [known, fix] if left.isidentifier() else [fix]
-            return syntax_error("at", context.span(bad), fixes=fixes, word=str(bad))
+            return context.wrong("at", bad, fixes=fixes, word=bad)
     is_unit = bad not in FUNCTIONS and bad != "then" and not context.open
     if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
-        return syntax_error("units", context.span(bad))
+        return context.wrong("units", bad)
     return None
 
 
@@ -157,12 +151,10 @@ def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
     """`20% of 50`, and a `%` that nothing follows."""
     number = context.before[context.before.index(sign) - 1]
     behind = behind.partition("#")[0].rstrip()
-    start = context.bad.start_pos
-    fixes: list[str] = []
-    if behind and number.type == "NUMBER":
-        fixes = [corrected(Span(context.source, number.start_pos, start + len(behind)), f"{number}/100*{behind}")]
+    whole = context.until(number, context.bad.start_pos + len(behind))
+    fixes = [corrected(whole, f"{number}/100*{behind}")] if behind and number.type == "NUMBER" else []
     instead = "" if fixes else f"{number}/100 for {number} percent"
-    return syntax_error("percent", context.span(sign), fixes=fixes, instead=instead)
+    return context.wrong("percent", sign, fixes=fixes, instead=instead)
 
 
 def _derivative(context: ErrorContext) -> AgradError | None:
@@ -173,14 +165,12 @@ def _derivative(context: ErrorContext) -> AgradError | None:
     words = context.statement[1:]
     if (words and words != ["of"]) or (not words and bad.type not in ("NAME", "NUMBER")):
         return None
-    text = context.rest_of_line(head.end_pos).partition("#")[0].strip()
-    text = re.sub(r"^of\b[ \t]*", "", text)
+    text = re.sub(r"^of\b[ \t]*", "", context.rest_of_line(head.end_pos).partition("#")[0].strip())
     names = [name for name in re.findall(r"[^\W\d]\w*", text) if name not in FUNCTIONS and name not in ("pi", "e")]
-    by = names[0] if names else "x"
-    fix = derivative_of(text, by)
+    fix = derivative_of(text, names[0] if names else "x")
     if text.isidentifier():  # a value, or a function
         fix = Hint(f"grad({text}, x)   of a value {text} by a leaf x; grad({text})(1) of a function")
-    return syntax_error("derivative of", context.span(head), fixes=[fix], word=str(head))
+    return context.wrong("derivative of", head, fixes=[fix], word=head)
 
 
 _OVER = re.compile(
@@ -208,15 +198,14 @@ def comprehended(context: ErrorContext) -> list[str]:
 def _misspelt_header(context: ErrorContext) -> AgradError | None:
     """`no_gard: w -= 1`, which begins as `x: float = 3` does; `if x { y }`, whose block is in braces."""
     if context.bad.type == "LBRACE" and not context.open:
-        return syntax_error("braces", context.span(context.bad))
+        return context.wrong("braces", context.bad)
     head = context.line_head
     pairs = pairwise([*context.before, context.bad])
     colon = next((second for first, second in pairs if first is head), context.bad)
     likely = suggest(str(head), HEADERS) if head.type == "NAME" and colon.type == "_COLON" else []
     if not likely or context.open:
         return None
-    fixes = [corrected(context.span(head), word) for word in likely]
-    return syntax_error("no command", context.span(head), fixes=fixes, word=str(head))
+    return context.wrong("no command", head, *likely, word=head)
 
 
 RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
@@ -252,14 +241,13 @@ def _sign(context: ErrorContext) -> AgradError | None:
         ends = [end for end in range(start + _LONGEST, start, -1) if text[start:end] in _SIGNS]
         if ends and (ends[0] > bad.start_pos or ends[0] == previous.end_pos):
             place = Span(context.source, start, ends[0])
-            sign, instead = place.text, _SIGNS[place.text]
-            fixes = [corrected(place, instead)] if instead else []
+            sign, instead, fixes = place.text, [_SIGNS[place.text]], []
             if sign == "=>" and "=" in context.statement[1:-2]:  # f = x => x**2
                 name = context.statement[-2]
-                fixes.append(corrected(Span(context.source, name.start_pos, ends[0]), f"lambda {name}:"))
-            return syntax_error("misspelt sign", place, fixes=fixes, sign=sign, instead="")
+                fixes = [corrected(context.until(name, ends[0]), f"lambda {name}:")]
+            return context.wrong("misspelt sign", place, *filter(None, instead), fixes=fixes, sign=sign, instead="")
     if bad.type == "ARROW":
-        return syntax_error("misspelt sign", context.span(bad), sign="->", instead="def f(x) = x**2   for a function")
+        return context.wrong("misspelt sign", bad, sign="->", instead="def f(x) = x**2   for a function")
     return None
 
 
@@ -270,24 +258,23 @@ def _by_entry(context: ErrorContext) -> AgradError | None:
         return None
     line = corrected(Span(context.source, dot.start_pos, dot.start_pos), "")
     fixes = [] if re.search("[\"']", line) else [_DOT.sub("", line)]
-    return syntax_error("by entry", context.span(dot), fixes=fixes)
+    return context.wrong("by entry", dot, fixes=fixes)
 
 
 def _anonymous(context: ErrorContext) -> AgradError | None:
     """`@(x) x^2` and `function(x) x^2`, functions without a name."""
     bad = context.bad
-    line_start = bad.start_pos - context.source.position(bad.start_pos)[1] + 1
-    line = context.source.line_at(bad.start_pos)
+    at, line = context.source.position(bad.start_pos)[1] - 1, context.source.line_at(bad.start_pos)
+    line_start = bad.start_pos - at
     if bad != "@" and context.previous != ")":
         return None
-    at = bad.start_pos - line_start
     found = next((one for one in _ANONYMOUS.finditer(line) if one.start() <= at <= one.end()), None)
     if found is None:
         return None
     place = Span(context.source, line_start + found.start(), line_start + found.end())
     fix = multiplied(_DOT.sub("", corrected(place, f"lambda {found[1].strip()}: ")))
     fix = re.sub(r"^(\w+)[ \t]*(?:<-|=)[ \t]*lambda ([\w, \t]*):", r"def \1(\2) =", fix)
-    return syntax_error("anonymous", place, fixes=[fix], sign=found[0].partition("(")[0].strip())
+    return context.wrong("anonymous", place, fixes=[fix], sign=found[0].partition("(")[0].strip())
 
 
 def matrix(context: ErrorContext) -> list[str]:
@@ -309,7 +296,7 @@ def _rows(context: ErrorContext) -> AgradError | None:
     if context.bad.type == "SEMICOLON" and context.open and context.open[-1].type == "_LSQB":
         fixes = matrix(context)
         instead = "" if fixes else "put each row in its own brackets: [[1, 2], [3, 4]]"
-        return syntax_error("rows", context.span(context.bad), fixes=fixes, instead=instead)
+        return context.wrong("rows", context.bad, fixes=fixes, instead=instead)
     return None
 
 
@@ -325,7 +312,7 @@ def _range(context: ErrorContext) -> AgradError | None:
     numbers = _numbers(*found.groups())
     fixes = [corrected(Span(context.source, *found.span()), numbers)] if numbers else []
     instead = "" if fixes else "arange(1, 4) is 1, 2, 3; linspace(0, 1, 11) are 11 numbers from 0 to 1"
-    return syntax_error("range of numbers", context.place, fixes=fixes, instead=instead)
+    return context.wrong("range of numbers", context.place, fixes=fixes, instead=instead)
 
 
 def _numbers(low: str, second: str, last: str | None) -> str:

@@ -14,7 +14,7 @@ And, in recognisers.py, a function that is added to the list at the end of that 
     def _triple_equals(context: ErrorContext) -> AgradError | None:
         if context.joined() != "===":
             return None
-        return syntax_error("triple equals", context.place, fixes=[f"{context.head} == {context.following}"])
+        return context.wrong("triple equals", context.place, fixes=[f"{context.head} == {context.following}"])
 
 The lexer and the builder of the syntax tree raise the errors that they find themselves. The tests parse every example.
 """
@@ -153,8 +153,11 @@ MESSAGES = {
 _LABELS = {"look-alike": "{code}", "first indent": "this indentation"}
 
 
-def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words: str) -> AgradError:
-    """The error with one message of the table, at a place; `words` fill the braces, `fixes` can be typed."""
+def syntax_error(message: str, span: Span, *edits: str, fixes: Sequence[str] = (), **words: str) -> AgradError:
+    """The error with one message of the table, at a place; `words` fill the braces.
+
+    `edits` are what may be typed there instead, `fixes` whole lines.
+    """
     # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
     text, _, hint = (part.format(**shown) for part in MESSAGES[message].partition("  fix: "))
@@ -162,7 +165,7 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
         "syntax",
         text,
         labels=[Label(span, _LABELS.get(message, "").format(**shown))],
-        fixes=[*short(fixes), *([Hint(hint)] if hint else [])],
+        fixes=[*short([*(corrected(span, edit) for edit in edits), *fixes]), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
 

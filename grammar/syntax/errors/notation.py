@@ -46,9 +46,8 @@ def leibniz(context: ErrorContext) -> AgradError | None:
     found = LEIBNIZ.match(context.source.text, context.head.start_pos)
     if found is None or context.bad.start_pos < found.start("text"):
         return None
-    place = Span(context.source, context.head.start_pos, found.start("text"))
     by, fix = by_leibniz(found)
-    return syntax_error("leibniz", place, fixes=[fix], by=by)
+    return context.wrong("leibniz", context.until(context.head, found.start("text")), fixes=[fix], by=by)
 
 
 def by_leibniz(found: re.Match[str], known: Container[str] = ()) -> tuple[str, str]:
@@ -77,7 +76,7 @@ def power(context: ErrorContext) -> AgradError | None:
     if not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
         return None
     fixes = [corrected(context.across(function, bad), raised(name, f"({bad})", str(exponent), is_negative))]
-    return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
+    return context.wrong("brackets", bad, fixes=fixes, name=function)
 
 
 def raised(name: str, given: str, exponent: str, is_negative: bool) -> str:
@@ -95,7 +94,7 @@ def arrow(context: ErrorContext) -> AgradError | None:
     fix = corrected(context.across(previous, bad), f"lambda {previous}:")
     if named := re.fullmatch(r"([^\W\d]\w*)[ \t]*:[ \t]*lambda (\w+):(.*)", fix):  # `f: x -> x^2`
         fix = f"def {named[1]}({named[2]}) ={named[3]}"
-    return syntax_error("arrow", context.span(bad), fixes=[fix])
+    return context.wrong("arrow", bad, fixes=[fix])
 
 
 def defined(context: ErrorContext) -> AgradError | None:
@@ -106,9 +105,8 @@ def defined(context: ErrorContext) -> AgradError | None:
     line = context.rest_of_line(bad.start_pos)
     if re.match(r"\w+[ \t]*\([\w, \t]*\)[ \t]*:?=", line) is None:
         return None
-    whole = Span(context.source, head.start_pos, bad.start_pos)
-    fix = re.sub(r"[ \t]*:=[ \t]*", " = ", corrected(whole, "def "), count=1)
-    return syntax_error("defining word", context.span(head), fixes=[fix], word=str(head))
+    fix = re.sub(r"[ \t]*:=[ \t]*", " = ", corrected(context.until(head, bad.start_pos), "def "), count=1)
+    return context.wrong("defining word", head, fixes=[fix], word=head)
 
 
 _DEFINING = frozenset("let const function func fun fn define".split())
@@ -154,16 +152,16 @@ def drawn(context: ErrorContext) -> AgradError | None:
     place = Span(context.source, head, found.end() if found else head)  # to the end of the statement
     if found := _FILE.fullmatch(place.text):
         path, x, y = found.groups()
-        whole = Span(context.source, context.head.start_pos, place.end)
+        whole = context.until(context.head, place.end)
         fixes = [corrected(whole, f"t = load_csv({path}); plot t[{int(x) - 1}], t[{int(y) - 1}]")]
-        return syntax_error("points", context.place, fixes=fixes if min(int(x), int(y)) else [])
+        return context.wrong("points", context.place, fixes=fixes if min(int(x), int(y)) else [])
     if found := _VERSUS.fullmatch(place.text):
-        return syntax_error("points", context.place, fixes=[corrected(place, f" {found[2]}, {found[1]}")])
+        return context.wrong("points", context.place, fixes=[corrected(place, f" {found[2]}, {found[1]}")])
     if found := _APART.fullmatch(place.text):
         operands = re.findall(_OPERAND, found[1])
         if not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in"}):
             return None
-        return syntax_error("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
+        return context.wrong("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
     return None
 
 
@@ -178,8 +176,7 @@ def fitted(context: ErrorContext) -> AgradError | None:
             return foreign_option(context.span(token))
     previous = context.previous
     if previous == "with" and context.next_type == "_EQUAL":  # with b = 2
-        fixes = [corrected(context.span(previous), "from")]
-        return syntax_error("fit option", context.span(previous), fixes=fixes, word="with")
+        return context.wrong("fit option", previous, "from", word="with")
     return None
 
 
@@ -201,7 +198,7 @@ def started(context: ErrorContext) -> AgradError | None:
     fixes: list[str] = [corrected(whole, " ".join([f"over {names}", *rest, f"from {starts}"]))]
     if any(part.count("=") > 1 for part in parts) or re.search(r"\bfrom\b", " ".join(rest)):
         fixes = [Hint("over a, b from a=1, b=1")]
-    return syntax_error("fit start", context.place, fixes=fixes)
+    return context.wrong("fit start", context.place, fixes=fixes)
 
 
 def equated(context: ErrorContext) -> AgradError | None:
@@ -210,9 +207,9 @@ def equated(context: ErrorContext) -> AgradError | None:
         return None
     equation = context.rest_of_line(context.head.end_pos or 0).partition(";")[0]
     if " for " in equation or not (unknown := _one_name(equation)):
-        return syntax_error("one equals sign", context.place, fixes=[corrected(context.place, "==")])
+        return context.wrong("one equals sign", context.place, "==")
     fix = f"solve {' == '.join(side.strip() for side in equation.split('=', 1))} for {unknown} from 1"
-    return syntax_error("one equals sign", context.place, fixes=[fix])
+    return context.wrong("one equals sign", context.place, fixes=[fix])
 
 
 def _one_name(text: str) -> str:

@@ -19,7 +19,7 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign, notation
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
 from agrad.grammar.syntax.errors.foreign import comprehended
-from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values
 from agrad.grammar.syntax.keywords import (
     ABSENT,
     CLOSERS,
@@ -57,7 +57,7 @@ def recognise(text: Input, error: UnexpectedToken) -> AgradError:
         problem = recogniser(context)
         if problem is not None:
             return problem
-    return syntax_error("unexpected token", context.place, text=str(context.bad) or "the end of the line")
+    return context.wrong("unexpected token", context.place, text=str(context.bad) or "the end of the line")
 
 
 def _unclosed_bracket(context: ErrorContext) -> AgradError | None:
@@ -71,29 +71,29 @@ def _unclosed_bracket(context: ErrorContext) -> AgradError | None:
         return None
     if context.closes():
         return None
-    return syntax_error("unclosed bracket", context.span(opener), bracket=str(opener), closer=CLOSERS[opener])
+    return context.wrong("unclosed bracket", opener, bracket=opener, closer=CLOSERS[opener])
 
 
 def _indentation(context: ErrorContext) -> AgradError | None:
     bad, before = context.bad, context.before
     if bad.type == "_INDENT":
-        return syntax_error("indent", context.span(bad))
+        return context.wrong("indent", bad)
     if len(before) > 1 and before[-1].type == "_NEWLINE" and before[-2].type == "_COLON":
-        problem = syntax_error("no block", context.span(before[-2]))
+        problem = context.wrong("no block", before[-2])
         problem.unfinished = bad.type == "$END" or bad.start_pos == len(context.source.text)
         return problem
     sign = str(context.previous)
     if sign in (":", ";") and not context.open and bad.type in _BLOCKS - {"ELIF", "ELSE"}:
         where = ", indented" if sign == ":" or context.line_head.type in _BLOCKS else ""
-        return syntax_error("block in line", context.span(bad), word=str(bad), sign=sign, where=where)
+        return context.wrong("block in line", bad, word=bad, sign=sign, where=where)
     return None
 
 
 def _else(context: ErrorContext) -> AgradError | None:
     if context.bad.type in ("ELSE", "ELIF") and context.previous.type in LINE_STARTS:
-        return syntax_error("else without if", context.span(context.bad), word=str(context.bad))
+        return context.wrong("else without if", context.bad, word=context.bad)
     if context.bad.type == "IF" and context.previous.type == "ELSE":
-        return syntax_error("else if", context.span(context.bad))
+        return context.wrong("else if", context.bad)
     return None
 
 
@@ -110,7 +110,7 @@ def _reserved(context: ErrorContext) -> AgradError | None:
     else:
         return None
     owner = "Python" if word in PYTHON else "agrad"
-    return syntax_error("reserved", context.span(word), word=str(word), owner=owner)
+    return context.wrong("reserved", word, word=word, owner=owner)
 
 
 def _stands_for_name(context: ErrorContext) -> bool:
@@ -125,14 +125,14 @@ def _python(context: ErrorContext) -> AgradError | None:
     """What Python has and agrad does not have."""
     bad = context.bad
     if bad.type == "RESERVED" and bad in ABSENT:
-        return syntax_error("absent", context.span(bad), word=str(bad), instead=ABSENT[bad])
+        return context.wrong("absent", bad, word=bad, instead=ABSENT[bad])
     if bad.type == "FOR" and context.open:
-        return syntax_error("comprehension", context.span(bad), fixes=comprehended(context))
+        return context.wrong("comprehension", bad, fixes=comprehended(context))
     colon = bad if bad.type == "_COLON" else context.previous if context.previous.type == "_COLON" else None
     if colon is not None and context.source.text.startswith(":=", colon.start_pos):
         place = Span(context.source, colon.start_pos, colon.start_pos + 2)
         tokens = context.before[: -1 if colon is context.previous else None]
-        return syntax_error("walrus", place, name=str(tokens[-1]) if tokens else "x")
+        return context.wrong("walrus", place, name=str(tokens[-1]) if tokens else "x")
     return None
 
 
@@ -145,12 +145,12 @@ def _comparison(context: ErrorContext) -> AgradError | None:
     if bad.type == "_EQUAL" and (compared.type in _CONDITIONS or context.open) and follows:
         if "solve" in context.statement[: context.statement.index(context.open[-1])] if context.open else ():
             return _equation(context)
-        return syntax_error("= for ==", context.span(bad), fixes=[corrected(context.span(bad), "==")])
+        return context.wrong("= for ==", bad, "==")
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
-        return syntax_error("== for =", context.span(bad), fixes=[corrected(context.span(bad), "=")])
+        return context.wrong("== for =", bad, "=")
     near = {"_NEAR", "IS", "MEMBER", "COMPARISON"}
     if bad.type in near and kinds & near and follows:
-        return syntax_error("chain", context.span(bad))
+        return context.wrong("chain", bad)
     return None
 
 
@@ -166,7 +166,7 @@ def _equation(context: ErrorContext) -> AgradError:
         left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
         unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
         fixes = [f"solve {left} == {right} for {unknown} from 1"]
-    return syntax_error("equation", context.span(context.bad), fixes=fixes, instead=instead)
+    return context.wrong("equation", context.bad, fixes=fixes, instead=instead)
 
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
@@ -175,23 +175,21 @@ def _missing_colon(context: ErrorContext) -> AgradError | None:
         return None
     if not context.at_line_end and ":" in context.rest_of_line(context.bad.start_pos):
         return None
-    fixes = []
-    if context.bad == "then":
-        fixes = [corrected(Span(context.source, context.previous.end_pos, context.bad.end_pos), ":")]
-    return syntax_error("missing colon", context.place, fixes=fixes)
+    then = Span(context.source, context.previous.end_pos, context.bad.end_pos)
+    return context.wrong("missing colon", context.place, fixes=[corrected(then, ":")] if context.bad == "then" else [])
 
 
 def _missing_value(context: ErrorContext) -> AgradError | None:
     bad, previous = context.bad, context.previous
     if previous.type == "_DOT":
-        return syntax_error("missing name", context.place)
+        return context.wrong("missing name", context.place)
     begun = context.statement[1:2] if context.head.type == "RETURN" else context.statement[:1]
     if begun and begun[0].type == "PRODUCT" and context.at_line_end:  # `* 3`, where `*a, b = x` could stand
-        return syntax_error("missing operand", context.span(begun[0]), place=f"before `{begun[0]}`")
+        return context.wrong("missing operand", begun[0], place=f"before `{begun[0]}`")
     if bad.type in _OPERAND_STARTS:
         return None
     if bad.type == "_TILDE" and not context.at_line_end and previous.type not in ("NAME", "NUMBER", "RPAR", "RSQB"):
-        return syntax_error("no complement", context.span(bad))
+        return context.wrong("no complement", bad)
     before = str(previous) if previous.type not in LINE_STARTS else ""
     after = str(bad) if not context.at_line_end else ""
     wants = previous.type in _WANTS_VALUE or (
@@ -205,17 +203,16 @@ def _missing_value(context: ErrorContext) -> AgradError | None:
         where = f"before `{after}`"
     else:
         where = f"after `{before}`" if not after or after in ")]}" else f"between `{before}` and `{after}`"
-    fixes: list[str] = []
-    if previous.type == "UNCERTAIN" and context.at_line_end:
-        fixes = [corrected(context.span(previous), f"{previous} 0.1")]
-    return syntax_error("missing operand", context.place, fixes=fixes, place=where)
+    uncertain = previous.type == "UNCERTAIN" and context.at_line_end
+    fixes = [corrected(context.span(previous), f"{previous} 0.1")] if uncertain else []
+    return context.wrong("missing operand", context.place, fixes=fixes, place=where)
 
 
 def _shape(context: ErrorContext) -> AgradError | None:
     """A command, or another statement with a fixed form, that is written differently."""
     head = context.head
     if head.type == "DEF" and not _header_done(context):
-        return syntax_error("def", context.place)
+        return context.wrong("def", context.place)
     word = str(head)
     soft = head.type == "NAME" and word in SOFT and len(context.statement) == 1
     if word not in SHAPES or (head.type == "NAME" and not soft) or head is context.bad:
@@ -227,8 +224,8 @@ def _shape(context: ErrorContext) -> AgradError | None:
     named = re.match(r"[\w./~-]*\.(ag|md|html|csv)\b(?=[ \t]*([;#]|$))", context.rest_of_line(context.bad.start_pos))
     if named and word in ("save", "load"):
         place = Span(context.source, context.bad.start_pos, context.bad.start_pos + named.end())
-        return syntax_error("file name", place, fixes=[corrected(place, f'"{named[0]}"')], word=word)
-    problem = syntax_error("shape", context.place, word=word, usage=SHAPES[word])
+        return context.wrong("file name", place, f'"{named[0]}"', word=word)
+    problem = context.wrong("shape", context.place, word=word, usage=SHAPES[word])
     behind = any(token.type in _BEHIND_NAMES for token in context.statement)
     if word in _ON_NAMES and not behind and not context.at_line_end:
         problem.notes.append("it acts on names, such as a, a.grad or w[0]")
@@ -265,14 +262,12 @@ def _command(context: ErrorContext) -> AgradError | None:
         return None
     if word == "agrad":
         text = context.rest_of_line(head.start_pos).partition(";")[0].strip()
-        return syntax_error("shell command", context.span(head), text=text)
-    near = suggest(word, candidates)
-    other = COMMANDS_ELSEWHERE.get(word)
-    fixes = [corrected(context.span(head), name) for name in ([other] if other else near)]
-    problem = syntax_error("no command", context.span(head), fixes=fixes, word=word)
+        return context.wrong("shell command", head, text=text)
+    near = [COMMANDS_ELSEWHERE[word]] if word in COMMANDS_ELSEWHERE else suggest(word, candidates)
+    problem = context.wrong("no command", head, *near, word=word)
     if word in NO_COMMANDS:
         problem.fixes = [Hint(NO_COMMANDS[word])]
-    elif not fixes:
+    elif not near:
         problem.notes.append("the commands are " + ", ".join(sorted(COMMAND_WORDS)))
     return problem
 
@@ -291,10 +286,8 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
     follows = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB", "ROOT"} and not context.breaks_between(word, bad)
     if len(tokens) > 3 or (len(tokens) == 3 and (word.type != "NAME" or word not in COMMAND_WORDS or not follows)):
         return None
-    name = tokens[0]
-    before = Span(context.source, name.start_pos, word.start_pos)
-    operand = context.following if word is bad else bad
-    fixes = [corrected(before, "")]
+    name, operand = tokens[0], context.following if word is bad else bad
+    fixes = [corrected(context.until(name, word.start_pos), "")]
     if word == "var":
         fixes = [corrected(context.across(name, word), f"var {name} =")]
     elif word == "grad" and bad.type == "NAME":
@@ -303,7 +296,7 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
         fixes = [corrected(context.across(word, operand), f"load_csv({operand})")]
     elif word is not bad:  # such a word may be the name of a value, too
         fixes.append(corrected(context.across(word, bad), f"{word}*{bad}"))
-    return syntax_error("command value", context.span(word), fixes=fixes, word=str(word))
+    return context.wrong("command value", word, fixes=fixes, word=word)
 
 
 def _product(context: ErrorContext) -> list[str]:
@@ -327,34 +320,29 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
         return None
     second = context.next_type == "_EQUAL" and any(token.type == "_EQUAL" for token in context.statement)
     if bad.type in _STATEMENT_WORDS or (second and not context.open):
-        return syntax_error("new statement", context.span(bad), word=str(bad))
+        return context.wrong("new statement", bad, word=bad)
     if bad.type not in _OPERAND_STARTS:
         if context.at_line_end and "ELSE" in context.error.accepts and any(t.type == "IF" for t in context.statement):
-            return syntax_error("if without else", context.place)
+            return context.wrong("if without else", context.place)
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():
-        return syntax_error("string prefix", context.across(previous, bad), name=str(previous))
+        return context.wrong("string prefix", context.across(previous, bad), name=previous)
     left, right = context.span(previous).text, context.span(bad).text
-    between = []
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}
     listed = bool(context.open) or context.head.type == "PRINT"
-    if plain:
-        between.append(f"{left}*{right}")
-    if plain and previous.type == "NAME":
-        between.append(f"{left}({right})")
-    if listed:
-        between.append(f"{left}, {right}")
+    ways = {f"{left}*{right}": plain, f"{left}({right})": plain and previous.type == "NAME", f"{left}, {right}": listed}
+    between = [way for way, fits in ways.items() if fits]
     what = "an operator or a comma" if listed else "an operator"
-    place = context.across(previous, bad)
     if not listed and (whole := _THOUSANDS.match(context.source.text, previous.start_pos)):
         fixes = [corrected(Span(context.source, *whole.span()), re.sub("[^0-9.]", "", whole[0]))]
-        return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
-    fixes = _product(context) or [corrected(place, text) for text in between]
-    if context.open and context.open[-1].type == "_LSQB":
-        fixes = [*foreign.matrix(context), *fixes]
-    if context.breaks_between(previous, bad):
+    elif context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
-    return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
+    else:
+        place = context.across(previous, bad)
+        fixes = _product(context) or [corrected(place, text) for text in between]
+        if context.open and context.open[-1].type == "_LSQB":
+            fixes = [*foreign.matrix(context), *fixes]
+    return context.wrong("missing operator", bad, fixes=fixes, what=what, left=left, right=right)
 
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
