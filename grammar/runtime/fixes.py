@@ -36,14 +36,16 @@ _RESULT = pattern(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
 _GIVEN = pattern(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
 _NAMES = pattern(r"(?<![\w.])[^\W\d]\w*")
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
-# A text on one side of a plus.
-_JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
-# hessian(f, a), with a value where the number of an argument is read.
-_BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
-# The same with a function without a name, as `jacobian(lambda v: v**2, [1, 2])`.
-_OF_LAMBDA = r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)"
-# hessian(f), or hessian(f, 1).
-_HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
+# What is proposed for an expression, by what is wrong with it: its text, and what may be typed, of the parts of it.
+_AS_WRITTEN: tuple[tuple[type, str, tuple[str, ...]], ...] = (
+    (
+        WrongPlace,  # hessian(f, a), with a value where the number of an argument is read
+        r".*?\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\).*",
+        (r"\1(\2)(\3)   at the point \3", r"\1(\2(\3), \3)   of the value \2(\3), by the leaf \3"),
+    ),
+    (WrongPlace, r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)", (r"\1(\2)(\3)",)),
+    (SeveralResults, r"hessian\((\w+)((?:, ?\w+)?)\)(\(.*\))", (r"jacobian(jacobian(\1\2)\2)\3",)),
+)
 
 
 def explain(
@@ -87,44 +89,60 @@ def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) 
 
 def _fixes(error: AgradError) -> list[str]:
     """The fixes for the facts of an error; those for a type error depend on how the expression is written."""
+    at = error.at if isinstance(error.at, Span) else None
+    text = at.text if at is not None else ""
+    for wrong, written, fixes in _AS_WRITTEN:
+        if type(error.facts) is wrong and (found := re.fullmatch(written, text)):
+            return [found.expand(fix) for fix in fixes]
     match error.facts:
         case errors.NotCalled(name):
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
-        case WrongAttribute(name, instead):
-            return _attribute(name, instead, error.at)
-        case errors.UnknownColumn() as facts:
-            return column_fixes(facts, error.at)
         case WrongPlace():
-            return _by_value(error.at)
+            return []
+        case WrongAttribute(name, instead):
+            return _attribute(name, instead, at)
+        case errors.UnknownColumn() as facts:
+            return column_fixes(facts, at)
         case SeveralResults():
-            return _all_derivatives(error.at, error.fixes)
+            return _all_derivatives(text, error.fixes)
         case MissingSeed(node):
             return _seed(node, _typed(error))
         case MissingLeaf():
-            if isinstance(error.at, Span) and (called := re.fullmatch(r"(.+)\.backward\(.*\)", error.at.text)):
-                error.message = error.message.replace(error.at.text, called[1], 1)  # what is called on, not the call
-            if isinstance(error.at, Span) and (shown := _RESULT.search(error.at.text)):
-                error.message = f"{shown[1]} is what was shown, without its graph"
-                return [Hint("y = x**2   gives a value a name, which keeps its graph; then backward y")]
-            return [Hint("var x = …   and compute the value from x, outside no_grad and without detach")]
+            return [_leaf_missing(error, text)]
         case WrittenLeaf(name):
             return _no_grad(name, _typed(error))
         case Freed(_, root, by):
-            return _freed(root, by)
+            return [Hint(_freed(root, by))]
         case Overwritten(root, node, changed, by):
-            return _changed(root, node, changed, by)
+            return [Hint(_changed(root, node, changed, by))]
         case Stale(root):
-            return _stale(root)
+            return [Hint(_stale(root))]
         case Diverged(root, guard, constant):
-            return _diverged(root, guard, constant)
-    if error.kind in ("arity", "shape") and isinstance(error.at, Span):
-        if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", error.at.text)):
+            return [Hint(_diverged(root, guard, constant))]
+    if error.kind in ("arity", "shape") and at is not None:
+        if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", text)):
             error.message = error.message.replace("diagonal", "trace", 1)
             return [f"backward {traced[1]} trace   shows each step of a backward"]
-        if error.kind == "arity" and error.at.text.endswith(".grad()"):
-            return edits(error.at, error.at.text.removesuffix("()"))
-        return _too_many(error.at)
-    return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
+        if error.kind == "arity" and text.endswith(".grad()"):
+            return edits(at, text.removesuffix("()"))
+        return _too_many(at)
+    if error.kind != "type" or at is None:
+        return []
+    own = re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", text) if error.message.endswith("not None") else None
+    if own is not None:
+        return [Hint(f"backward y   of a y that depends on {own[0]}; until then {own[0]}.grad is none")]
+    joined = re.fullmatch(r"""["'].*\+.*|.*\+ *["'].*""", text)  # a text on one side of a plus
+    return ['f"{a}{b}"   joins texts and values'] if joined else []
+
+
+def _leaf_missing(error: AgradError, text: str) -> Hint:
+    """What gives a value a graph; the message is about the value, not about the call of its method."""
+    if called := re.fullmatch(r"(.+)\.backward\(.*\)", text):
+        error.message = error.message.replace(text, called[1], 1)
+    if shown := _RESULT.search(text):
+        error.message = f"{shown[1]} is what was shown, without its graph"
+        return Hint("y = x**2   gives a value a name, which keeps its graph; then backward y")
+    return Hint("var x = …   and compute the value from x, outside no_grad and without detach")
 
 
 def _seed(node: Node, typed: str) -> list[str]:
@@ -157,47 +175,38 @@ def _no_grad(name: str, statement: str) -> list[str]:
     return [f"no_grad: {statement}   to update the leaf", Hint(made) if new == "…" else made]
 
 
-def _freed(root: Node, by: object) -> list[str]:
+def _freed(root: Node, by: object) -> str:
     carried = _carried_over(root)
     if carried is not None:
         name, node = carried
         place = node.origin.where if node.origin is not None else f"{node.spell()} is computed"
-        return [Hint(f"{name} = {name}.detach()   before {place}, to differentiate this iteration alone")]
+        return f"{name} = {name}.detach()   before {place}, to differentiate this iteration alone"
     kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
-    return [Hint(f"{kept}   at {line_of(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
+    return f"{kept}   at {line_of(by)}, or {redo}" if kept and isinstance(by, Span) else redo
 
 
-def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
+def _changed(root: Node, node: Node, changed: Node, by: object) -> str:
     """A write to a computed value, `b += 1`, as a new value: `b2 = b + 1`."""
     new = _augmented(by.text) if isinstance(by, Span) else None
     if new is None or not isinstance(by, Span):
-        return [Hint(_again(root, node))]
-    return [Hint(f"{changed.spell()}2 = {new}   at {line_of(by)}")]
+        return _again(root, node)
+    return f"{changed.spell()}2 = {new}   at {line_of(by)}"
 
 
-def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
+def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> str:
     nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
     places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
     places += [part.origin for part in (constant, guard) if part is not None]
-    return [Hint(evaluate_again(places) or f"evaluate {root.spell()} again")]
+    return evaluate_again(places) or f"evaluate {root.spell()} again"
 
 
-def _stale(root: Node) -> list[str]:
+def _stale(root: Node) -> str:
     redo, late = _again(root), out_of_date(collect([root]))
     if root.name:
-        return [Hint(f"forward {root.name}, or {redo}")]
+        return f"forward {root.name}, or {redo}"
     named = [node.name for node in root.inputs if isinstance(node, Node) and node in late and node.name]
     place = evaluate_again([root.origin]) if len(named) == 1 else None
-    return [Hint(f"forward {named[0]} and {place}, or {redo}" if place else redo)]
-
-
-def _texts(error: AgradError) -> list[str]:
-    """What is meant by operators that other languages have for strings; and a gradient that is not there yet."""
-    assert isinstance(error.at, Span)
-    written = error.at.text
-    if error.message.endswith("not None") and (name := re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", written)):
-        return [Hint(f"backward y   of a y that depends on {name[0]}; until then {name[0]}.grad is none")]
-    return ['f"{a}{b}"   joins texts and values'] if re.fullmatch(_JOINED, written) else []
+    return f"forward {named[0]} and {place}, or {redo}" if place else redo
 
 
 def _too_many(at: Span) -> list[str]:
@@ -235,17 +244,6 @@ def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[s
     return edits(place, *instead)
 
 
-def _by_value(at: Origin | None) -> list[str]:
-    """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
-    found = re.search(_BY_VALUE, at.text) if at is not None else None
-    if found is None and at is not None and (unnamed := re.fullmatch(_OF_LAMBDA, at.text)):
-        return [f"{unnamed[1]}({unnamed[2]})({unnamed[3]})"]
-    if found is None:
-        return []
-    word, f, x = found.groups()
-    return [f"{word}({f})({x})   at the point {x}", f"{word}({f}({x}), {x})   of the value {f}({x}), by the leaf {x}"]
-
-
 def apart(call: str) -> tuple[str, str]:
     """A call as typed: what is called, and its arguments with their brackets."""
     depth = 0
@@ -256,14 +254,9 @@ def apart(call: str) -> tuple[str, str]:
     return call, ""
 
 
-def _all_derivatives(at: Origin | None, fixes: list[str]) -> list[str]:
-    """`grad(f)(a)` of an f with several results: its Jacobian there, which for a second derivative has one too."""
-    if at is None:
-        return []
-    derived, point = apart(at.text)
-    if found := re.fullmatch(_HESSIAN, derived):
-        f, place = found[1], found[2] or ""
-        return [f"jacobian(jacobian({f}{place}){place}){point}"]
+def _all_derivatives(text: str, fixes: list[str]) -> list[str]:
+    """`grad(f)(a)` of an f with several results: its Jacobian there."""
+    derived, point = apart(text)
     if derived.startswith("grad(") and "hessian" not in derived:
         return [re.sub(r"\bgrad\(", "jacobian(", derived) + point]
     named = derived.isidentifier() and derived not in FUNCTIONS  # g = grad(f)

@@ -123,12 +123,6 @@ class ErrorContext:
         _, column = self.source.position(position)
         return self.source.line_at(position)[column - 1 :]
 
-    def line_before(self, position: int) -> str:
-        """The statement up to an offset, from the beginning of the line at the earliest."""
-        _, column = self.source.position(position)
-        start = max(self.head.start_pos, position - column + 1)
-        return self.source.text[start:position].lstrip()
-
     def breaks_between(self, first: Token, last: Token) -> bool:
         """Whether two tokens are on different lines."""
         return any(c in "\r\n" for c in self.text_of(first, last))
