@@ -161,7 +161,12 @@ class Formula:
 
     def typed(self, words: Iterable[str]) -> str:
         """A command line with these words."""
-        return " ".join(["agrad", self.command, *map(_quoted, words)])
+        return typed(self.command, words)
+
+
+def typed(command: str, words: Iterable[str]) -> str:
+    """A command line."""
+    return " ".join(["agrad", command, *map(_quoted, words)])
 
 
 def formula(command: str, words: Sequence[str], options: Sequence[str], instead: Sequence[str] = ()) -> Formula:
@@ -192,13 +197,11 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
     found = Formula(command, expressions[:1], given, options)
     if len(expressions) > 1 and (letter := next((one for one in expressions if re.fullmatch("-[a-z]", one)), "")):
         likely = [f"--{name}" for name in ("wrt", "order", "json", "jvp", "precision") if name.startswith(letter[1])]
-        raise click.UsageError(
-            f"no such option {letter}" + (f": did you mean {' or '.join(likely)}?" if likely else "")
-        )
+        meant = f": did you mean {' or '.join(likely)}?" if likely else ""
+        raise click.UsageError(f"no such option {letter}{meant}")
     if "-D" in expressions[1:]:
-        raise click.UsageError(
-            f"no such option -D: values follow as they are: {found.typed(w for w in words if w != '-D')}"
-        )
+        again = found.typed(word for word in words if word != "-D")
+        raise click.UsageError(f"no such option -D: values follow as they are: {again}")
     if len(expressions) > 1:
         advice = found.typed([" ".join(expressions)])
         raise click.UsageError(f"one expression at a time; if this is one, quote it: {advice}")
@@ -238,8 +241,7 @@ def _require_joined(command: str, words: Sequence[str]) -> None:
     for place in range(1, len(words) - 1):
         if words[place] == "=" and words[place - 1].isidentifier():
             joined = [*words[: place - 1], "".join(words[place - 1 : place + 2]), *words[place + 2 :]]
-            typed = " ".join(["agrad", command, *map(_quoted, joined)])
-            raise click.UsageError(f"write a value without spaces around its =: {typed}")
+            raise click.UsageError(f"write a value without spaces around its =: {typed(command, joined)}")
 
 
 def _require_no_value(word: str, expressions: Sequence[str]) -> None:
@@ -255,13 +257,9 @@ def _require_file(name: str, text: str) -> None:
     if path == text or (path.strip() and not path.endswith(":")) or os.path.exists(path):
         return
     file = path.removesuffix(":").strip()
-    if not file:
-        raise click.UsageError(
-            f"{name}={text} does not name a file: write {name}=@data.csv, or {name}=@data.csv:column"
-        )
-    raise click.UsageError(
-        f"{name}={text} does not name a column: write {name}=@{file}:column, or {name}=@{file} for all"
-    )
+    of_column = "column", f"{file}:column", f"{file} for all"
+    what, one, other = of_column if file else ("file", "data.csv", "data.csv:column")
+    raise click.UsageError(f"{name}={text} does not name a {what}: write {name}=@{one}, or {name}=@{other}")
 
 
 def require_one(option: str, word: str) -> None:

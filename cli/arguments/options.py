@@ -35,17 +35,14 @@ class Derivatives(Options):
     vjp: str | None = option("--vjp", "VALUE", "The product of VALUE and the Jacobian of EXPR, in reverse mode.")
 
 
-class Wanted:
+class Wanted(NamedTuple):
     """The options: the kind of the derivatives, the names to differentiate by, and the texts of values."""
 
-    __slots__ = ("directions", "kind", "names", "order", "seed")
-
-    def __init__(self, kind: str, names: list[str], order: int, directions: dict[str, str], seed: str) -> None:
-        self.kind = kind
-        self.names = names
-        self.order = order
-        self.directions = directions  # of --jvp: the text of a value for each name
-        self.seed = seed  # the text after --vjp
+    kind: str
+    names: list[str]
+    order: int
+    directions: dict[str, str]  # of --jvp: the text of a value for each name
+    seed: str  # the text after --vjp
 
     def words(self) -> list[str]:
         """The options as they would be typed again."""
@@ -138,15 +135,10 @@ TABLE_OPTIONS = tuple(Reading.__annotations__)
 def form_of(options: Mapping[str, Any]) -> Any:
     """What the options say of a file of text. Raises click.UsageError."""
     try:
-        return agrad.engine.data.csv_tables.TextForm(
-            options["delimiter"],
-            options["decimal"],
-            options["comments"],
-            options["skip"] or 0,
-            options["header"] == "1" if options["header"] else None,
-            na=tuple(one.strip() for one in options["na"].split(",")) if options["na"] is not None else (),
-            encoding=options["encoding"],
-        )
+        given = {name: options[name] for name in ("delimiter", "decimal", "comments", "encoding")}
+        header = options["header"] == "1" if options["header"] else None
+        na = tuple(one.strip() for one in options["na"].split(",")) if options["na"] is not None else ()
+        return agrad.engine.data.csv_tables.TextForm(**given, skip=options["skip"] or 0, header=header, na=na)
     except AgradError as problem:
         raise click.UsageError(problem.message) from None
 

@@ -111,15 +111,11 @@ def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
 def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], None]:
     """The function that writes the graph of a value to a file, if there is one. Raises click.UsageError."""
     if path is None:
-        return _undrawn
+        return lambda value, text, precision: None
     if not files:
         raise click.UsageError("--graph writes a file, which --no-files does not allow")
 
     return agrad.cli.commands.graph.writer(path)
-
-
-def _undrawn(value: Any, text: str, precision: int | None) -> None:
-    """Draws nothing."""
 
 
 def _values(

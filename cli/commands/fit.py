@@ -10,7 +10,7 @@ import click
 
 import agrad
 from agrad.cli.arguments import Options, argument, declared, group, option
-from agrad.cli.arguments.expression import Formula, constants_option, texts_by_name
+from agrad.cli.arguments.expression import constants_option, texts_by_name, typed
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, On, Reading, TableCommand, require_readable, split, where
 from agrad.cli.base import file_completions, json_option
@@ -70,12 +70,10 @@ def command(asked: Asked) -> int:
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
     )
-    with agrad.cli.data.request.divided(click.get_current_context().meta[TYPED], Formula("fit", [], {}, []).typed):
-        bench = agrad.cli.data.fit_work.FitBench(
-            agrad.cli.data.fit_work.FitWork(ask, vars(asked.reading), path, agrad.cli.data.parts.inputs(path), texts),
-            os.cpu_count() or 1,
-            ends,
-        )
+    with agrad.cli.data.request.divided(click.get_current_context().meta[TYPED], partial(typed, "fit")):
+        files = agrad.cli.data.parts.inputs(path)
+        work = agrad.cli.data.fit_work.FitWork(ask, vars(asked.reading), path, files, texts)
+        bench = agrad.cli.data.fit_work.FitBench(work, os.cpu_count() or 1, ends)
         found = _found(bench, asked.most, on)
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")

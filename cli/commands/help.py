@@ -34,9 +34,8 @@ def command(context: click.Context, word: str | None) -> None:
     own = _own(context, word)
     parts = [own] if own else []
     try:
-        if not (
-            own and word in agrad.grammar.syntax.keywords.COMMANDS_ELSEWHERE
-        ):  # `man` is a command of this program, and no other's
+        # `man` is a command of this program, and no other's.
+        if not (own and word in agrad.grammar.syntax.keywords.COMMANDS_ELSEWHERE):
             parts.insert(0, agrad.grammar.help.help.help_on(word, agrad.grammar.commands.COMMANDS))
     except agrad.engine.errors.AgradError as problem:
         if not own:
@@ -84,9 +83,7 @@ def functions(markdown: bool, pytorch: bool) -> None:
     agrad functions --pytorch > pytorch.md
     """
     if pytorch or markdown:
-        click.echo(
-            agrad.grammar.help.documents.pytorch_page() if pytorch else agrad.grammar.help.documents.functions_page(),
-            nl=False,
-        )
+        documents = agrad.grammar.help.documents
+        click.echo(documents.pytorch_page() if pytorch else documents.functions_page(), nl=False)
     else:
         explain(agrad.grammar.help.help.functions())

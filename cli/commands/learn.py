@@ -27,6 +27,7 @@ _GREETING = (
     "task again, `back` returns to the one before. Ctrl-C drops a line, and Up brings one back. The line at the bottom "
     "counts what agrad has recorded. `quit` leaves, and `agrad learn` continues where you left."
 )
+_DONE = "You have done all chapters. This begins again; `agrad learn --list` shows them."
 
 
 def _numbers() -> dict[str, str]:
@@ -95,16 +96,11 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
     if at_terminal:
         session.settings.width = shutil.get_terminal_size().columns
     teacher = agrad.cli.lesson.teacher.Teacher(session, found, progress, waits=at_terminal)
+    starts_over = number is None and progress.done and not progress.chapter
+    agrad.cli.lesson.chapters.say(_DONE if starts_over else _GREETING.format(len(found)))
     if number is not None:
-        agrad.cli.lesson.chapters.say(_GREETING.format(len(found)))
         teacher.begin(found[number - 1])
     else:
-        if progress.done and not progress.chapter:
-            agrad.cli.lesson.chapters.say(
-                "You have done all chapters. This begins again; `agrad learn --list` shows them."
-            )
-        else:
-            agrad.cli.lesson.chapters.say(_GREETING.format(len(found)))
         teacher.begin(_continues(found, progress), progress.step)
     alone = frozenset((*agrad.cli.lesson.teacher.WORDS, *agrad.cli.lesson.teacher.FOR_HELP, "quit", "exit"))
     opening = Opening("", words=agrad.cli.lesson.teacher.WORDS, submits=True, alone=alone, live=False)

@@ -16,7 +16,7 @@ import click
 
 import agrad
 from agrad.cli.arguments import Options, argument, declared, flag, group, is_usual, option
-from agrad.cli.arguments.expression import Formula, binding, constants_option, listed, texts_by_name, wrt_option
+from agrad.cli.arguments.expression import binding, constants_option, listed, texts_by_name, typed, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
 from agrad.cli.base import file_completions, file_option, file_or_stdout, json_option, precision_option, shown_name
@@ -132,11 +132,11 @@ def command(asked: Asked) -> None:
     )
     ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
-    typed = [*click.get_current_context().meta[TYPED]]
-    with agrad.cli.data.request.advised(typed, data, _typed):
+    line = [*click.get_current_context().meta[TYPED]]
+    with agrad.cli.data.request.advised(line, data, _typed):
         if _is_folder(asked.out):
             on = where(asked.cluster.on, asked.cluster.workers)
-            folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, typed, _typed)
+            folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, line, _typed)
             with _terminable():
                 agrad.cli.data.parts_run.into_folder(ask, data, to, form, folder)
         else:
@@ -224,12 +224,10 @@ def _functions(names: str | None, data: str) -> tuple[str, ...]:
     if names is None:
         return ()
 
-    found = split(names)
+    found, known = split(names), agrad.engine.data.tables.NAMES
     for name in found:
-        if name not in agrad.engine.data.tables.NAMES:
-            raise click.UsageError(
-                f"--whole takes functions among {', '.join(agrad.engine.data.tables.NAMES)}, and {name} is not one"
-            )
+        if name not in known:
+            raise click.UsageError(f"--whole takes functions among {', '.join(known)}, and {name} is not one")
     if data == "-":
         raise click.UsageError("--whole reads the data twice, so that they must be in a file")
     return tuple(found)
@@ -256,8 +254,7 @@ def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
     return (last, first) if last.startswith("-") and last != "-" else (first, last)  # an expression with a minus
 
 
-def _typed(words: Sequence[str]) -> str:
-    return Formula("map", [], {}, []).typed(words)
+_typed = partial(typed, "map")
 
 
 def _limit(memory: float | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 
 import click
 
@@ -135,7 +135,7 @@ def _run(session: Session, asked: Asked, names: dict[str, str], source: Source) 
     try:
         with (
             suppress(Quit),
-            _stoppable(),
+            agrad.cli.terminal.waiting.listening() if sys.stderr.isatty() else nullcontext(),
             nullcontext(_unnoted(emit)) if asked.quiet else watching(session, emit) as heard,
         ):
             session.run(source.text, heard, source.name, is_file=True, report=failures if asked.keep_going else None)
@@ -162,14 +162,6 @@ def _overwritten(names: Mapping[str, str], source: Source) -> Iterator[Note]:
             leaf = f"; var {name} = {name} makes a leaf of what -D gives" if isinstance(first, ast.Variable) else ""
             fixes = [Hint(f"leave this line out of the script{leaf}")]
             yield Note(f"-D {name}={value} has no effect: the script gives {name} another value", (place,), fixes)
-
-
-def _stoppable() -> AbstractContextManager[None]:
-    """What a script runs in: at a terminal, a Ctrl-C that has to wait is answered."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-
-    return agrad.cli.terminal.waiting.listening()
 
 
 class Failures:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import Formula, noted
+from agrad.cli.arguments.expression import noted, typed
 from agrad.cli.data.writers import BINARY
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
@@ -420,7 +420,7 @@ def _whole_column(text: str, data: str) -> list[str]:
     names = open_names(text)
     if len(names) != 1 or os.path.splitext(data)[1] in (".npy", ".npz", ".parquet", ".pq") or data == "-":
         return ["-D m=…   for a number that is the same in every row"]
-    column = Formula("eval", [], {}, []).typed([text, f"{names[0]}=@{data}:{names[0]}"])
+    column = typed("eval", [text, f"{names[0]}=@{data}:{names[0]}"])
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
 
 

@@ -64,15 +64,12 @@ def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
 
 def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
     """The error for a mismatch."""
-    wrong = report.mismatches
-    names = ", ".join(finding.entry for finding in wrong[:5]) + (", …" if len(wrong) > 5 else "")
-    one = len(wrong) == 1
-    which, verb = ("the derivative", "does") if one else (f"{len(wrong)} derivatives", "do")
-    claims_only = all(finding.remark == "the claim" for finding in wrong)
+    found = report.mismatches
+    names = ", ".join(finding.entry for finding in found[:5]) + (", …" if len(found) > 5 else "")
+    one = len(found) == 1
+    which, verb = ("the derivative", "does") if one else (f"{len(found)} derivatives", "do")
+    claims_only = all(finding.remark == "the claim" for finding in found)
     other = "the differences" if not claims_only else "the claim" if one else "the claims"
-    return AgradError(
-        "assert",
-        f"{which} with respect to {names} {verb} not match {other}",
-        labels=[Label(expression.span)],
-        notes=[] if claims_only else ["detach and no_grad do not affect the differences"],
-    )
+    problem = wrong("assert", f"{which} with respect to {names} {verb} not match {other}", expression.span)
+    problem.notes = [] if claims_only else ["detach and no_grad do not affect the differences"]
+    return problem

@@ -71,11 +71,9 @@ def tell_of_nodes(graph: GraphRows, session: Session) -> None:
     def function_of(origin: Origin) -> str | None:
         if not isinstance(origin, Span):
             return None
-        around = [
-            (span.end - span.start, name)
-            for name, span in functions
-            if origin.source is span.source and span.start <= origin.start and origin.end <= span.end
-        ]
+        start, end = origin.start, origin.end
+        of_file = [(span, name) for name, span in functions if span.source is origin.source]
+        around = [(span.end - span.start, name) for span, name in of_file if span.start <= start and end <= span.end]
         return min(around)[1] if around else None
 
     def facts_of(node: Node) -> list[tuple[str, str]]:
@@ -146,8 +144,7 @@ def _shared(node: Node, session: Session) -> str:
     """The values that share their data with this one; nothing where none does."""
     others = {other for other in sharers(node) if other is not node}
     names = [name for name, value in session.names.items() if isinstance(value, Tensor) and value.node in others]
-    unnamed = len(others) - len({session.names[name].node for name in names})
-    return _listed([*names, *([f"{unnamed} without a name"] if unnamed else [])])
+    return _listed(names, len(names) + len(others) - len({session.names[name].node for name in names}))
 
 
 def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
@@ -155,9 +152,7 @@ def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
     memory = held(value)
     order = collect([value.node])
     leaves = [node for node in reversed(order) if node.op is None]
-    named = [node.name for node in leaves if node.name]
-    unnamed = len(leaves) - len(named)
-    listed = _listed([*named, *([f"{unnamed} without a name"] if unnamed else [])])
+    listed = _listed([node.name for node in leaves if node.name], len(leaves))
     parts = [_count(memory.arrays, "array")] if memory.arrays else []
     parts += [_count(memory.scalars, "number")] if memory.scalars else []
     state, *fixes = _state(order, value.node, session)
@@ -213,10 +208,8 @@ def _kept_by(node: Node, session: Session) -> str:
         names[name] = _captured(value, session) if isinstance(value, Closure) else value
         if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
             names[f"{name}.grad"] = value.grad
-    return (
-        _listed([*holders(names, node), *(["undo"] if session.steps.told and node in session.steps.nodes else [])])
-        or "no name"
-    )
+    kept = ["undo"] if session.steps.told and node in session.steps.nodes else []
+    return _listed([*holders(names, node), *kept]) or "no name"
 
 
 def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
@@ -357,8 +350,10 @@ def _count(number: int, word: str, many: str | None = None) -> str:
     return f"{number} {word if number == 1 else many or word + 's'}"
 
 
-def _listed(names: list[str]) -> str:
-    """a, b and c; of many, the first."""
+def _listed(names: list[str], count: int = 0) -> str:
+    """a, b and c; of many, the first; with how many there are without a name, where `count` says more."""
+    if count > len(names):
+        names = [*names, f"{count - len(names)} without a name"]
     if len(names) > _MANY:
         names = [*names[: _MANY - 1], f"{len(names) - _MANY + 1} more"]
     *others, last = names or [""]

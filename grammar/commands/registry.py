@@ -248,10 +248,7 @@ def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
         return value
     text = written.span.text
     named = isinstance(written, ast.Name)
-    raise AgradError(
-        "grad",
-        f"{word}: {text} is {describe_value(value)}, with no graph and no gradient",
-        labels=[Label(written.span)],
-        fixes=[Hint(f"var {text} = …   makes a leaf that requires grad")] if named else [],
-        facts=NoGraph(text) if named else None,
-    )
+    message = f"{word}: {text} is {describe_value(value)}, with no graph and no gradient"
+    fixes = [Hint(f"var {text} = …   makes a leaf that requires grad")] if named else []
+    facts = NoGraph(text) if named else None
+    raise AgradError("grad", message, labels=[Label(written.span)], fixes=fixes, facts=facts)

@@ -112,14 +112,9 @@ def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: floa
     computing = _computing(roots)
     building = max(whole - compiled - walking - computing, 0.0)
     count = len([node for node in collect(roots) if node.op is not None])
-    rows: list[Row] = [
-        (
-            "  computing",
-            computing,
-            f"{_share(computing, whole)}   the values alone, of {count} operation{'s' if count > 1 else ''}",
-        ),
-        ("  building the graph", building, f"{_share(building, whole)}   recording them, and running the interpreter"),
-    ]
+    values = f"{_share(computing, whole)}   the values alone, of {count} operation{'s' if count > 1 else ''}"
+    recording = f"{_share(building, whole)}   recording them, and running the interpreter"
+    rows: list[Row] = [("  computing", computing, values), ("  building the graph", building, recording)]
     if walking:
         rows.append(("  backward pass", walking, _share(walking, whole)))
     else:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FUNCTIONS, REQUIRED, Signature
+from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape
@@ -78,14 +78,10 @@ def likeliest(word: str, candidates: list[Candidate]) -> list[Candidate]:
     if not word:
         return candidates
     lower = word.lower()
-    ways: tuple[Callable[[str], bool], ...] = (
-        lambda text: text.startswith(word),
-        lambda text: text.lower().startswith(lower),
-        lambda text: lower in text.lower(),
-    )
-    for fits in ways:
-        if found := [candidate for candidate in candidates if fits(candidate.text)]:
-            return found
+    found = [one for one in candidates if one.text.startswith(word)]
+    found = found or [one for one in candidates if one.text.lower().startswith(lower)]
+    if found := found or [one for one in candidates if lower in one.text.lower()]:
+        return found
     if len(word) < _SCATTERED:
         return []
     letters = re.compile(".*?".join(map(re.escape, lower)))
@@ -139,7 +135,7 @@ class _Place:
     def candidates(self, begun: bool) -> Iterator[Candidate]:
         """All words that fit here; `begun`: whether the word has a letter yet, so that a long list helps."""
         if "TOPIC" in self.kinds:
-            yield from (Candidate(word, meaning=meaning) for word, meaning in topics(COMMANDS).items())
+            yield from _listed(topics(COMMANDS))
         elif self.previous == "_DOT":
             yield from self.members()
         elif self.statement == ["fails"]:
@@ -161,9 +157,7 @@ class _Place:
 
     def options(self) -> Iterator[Candidate]:
         """The options of the command of this statement."""
-        if self.open or not self.statement:
-            return
-        if self.command is None:
+        if self.open or self.command is None:
             return
         kinds = OPTIONS.get(self.command.word, {})
         for word, option in self.command.options.items():
@@ -202,21 +196,13 @@ class _Place:
             yield from self.keywords()
             yield from self.anything()
             return
-        special: dict[str, Callable[[], Iterable[Candidate]]] = {
-            "AS": lambda: (),
-            "FROM": _modules,
-            "IMPORT": _modules,
-            "DEF": lambda: (),
-            "CLASS": lambda: (),
-            "VAR": self.yours,
-            "FOR": self.yours,
-            "DEL": self.yours,
-        }
         if self.command is not None and self.previous != "FOR":
             yield from self.operands(self.command, begun)
-        elif self.previous in special:
-            yield from special[self.previous]()
-        else:
+        elif self.previous in ("FROM", "IMPORT"):
+            yield from _listed(_MODULES)
+        elif self.previous in ("VAR", "FOR", "DEL"):
+            yield from self.yours()
+        elif self.previous not in ("AS", "DEF", "CLASS"):
             yield from self.anything()
 
     @property
@@ -229,11 +215,11 @@ class _Place:
         choices = option.choices if option is not None else command.choices
         first = len(self.statement) == 1 or self.statement[-1] in command.options
         if choices and first:
-            yield from (Candidate(word, meaning=meaning) for word, meaning in choices.items())
+            yield from _listed(choices)
             return
         after = command.after if option is None else {}
         if len(self.statement) == 2 and self.statement[1] in after and not choices:
-            yield from (Candidate(word, meaning=meaning) for word, meaning in after[self.statement[1]].items())
+            yield from _listed(after[self.statement[1]])
             return
         wanted = command.operands if option is None or option.value is None else option.value
         if option is not None and wanted is NOTHING:
@@ -260,9 +246,7 @@ class _Place:
             yield from (Candidate(word) for word in after)
         if first in after:
             there = set(map(str, self.statement))
-            yield from (
-                Candidate(word, meaning=told) for word, told in after[first].items() if word.rstrip("=") not in there
-            )
+            yield from (one for one in _listed(after[first]) if one.text.rstrip("=") not in there)
             return
         yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
 
@@ -283,7 +267,7 @@ class _Place:
                 yield Candidate(name, meaning="of this text")
         yield from self.yours()
         yield from _functions()
-        yield from (Candidate(name, meaning="constant") for name in CONSTANTS)
+        yield from _listed(dict.fromkeys(CONSTANTS, "constant"))
 
     def keywords(self) -> Iterator[Candidate]:
         """The arguments, by name, of the call that is being typed."""
@@ -325,23 +309,26 @@ class _Place:
         if isinstance(value, Table):
             yield from _columns(value)
         elif isinstance(value, Node) or (name == "grad_fn" and not direct):
-            yield from (Candidate(name, meaning=words.NODE_ATTRIBUTES[name]) for name in NODE_ATTRIBUTES)
+            yield from _listed({name: words.NODE_ATTRIBUTES[name] for name in NODE_ATTRIBUTES})
         elif not isinstance(value, str | tuple | range | Closure):
-            yield from (Candidate(name, meaning=words.ATTRIBUTES[name]) for name in ATTRIBUTES)
+            yield from _listed({name: words.ATTRIBUTES[name] for name in ATTRIBUTES})
             for name, method in METHODS.items():
                 yield Candidate(name, method.form.usage, words.METHODS[name])
             yield from _functions(methods=True)
 
 
+def _listed(meanings: Mapping[str, str]) -> Iterator[Candidate]:
+    """Words with their meanings."""
+    return (Candidate(word, meaning=meaning) for word, meaning in meanings.items())
+
+
 def _columns(value: Table) -> Iterator[Candidate]:
     """What may follow the point after a table: its columns, and what arrays have."""
-    for name in value.columns:
-        if name.isidentifier():
-            kind = "texts" if isinstance(column(value, name), Texts) else "numbers"
-            yield Candidate(name, meaning=f"column of {kind}")
-    yield Candidate("columns", meaning="the names of the columns")
-    for name in ("shape", "T"):
-        yield Candidate(name, meaning=words.ATTRIBUTES[name])
+    for name in filter(str.isidentifier, value.columns):
+        kind = "texts" if isinstance(column(value, name), Texts) else "numbers"
+        yield Candidate(name, meaning=f"column of {kind}")
+    others = {name: words.ATTRIBUTES[name] for name in ("shape", "T")}
+    yield from _listed({"columns": "the names of the columns", **others})
 
 
 def _parameters(name: str, is_method: bool, session: Session) -> dict[str, str]:
@@ -349,18 +336,14 @@ def _parameters(name: str, is_method: bool, session: Session) -> dict[str, str]:
     value = session.names.get(name)
     if isinstance(value, Closure) and not is_method:
         return dict.fromkeys(value.definition.parameters, "…")
-    form: Signature | None = None
     if is_method and name in METHODS:
         form = METHODS[name].form
     elif name in FUNCTIONS:
         form = FUNCTIONS[name].signature
-    if form is None:
+    else:
         return {}
-    return {
-        name: "…" if default is REQUIRED else str(default)
-        for name, default in form.attributes.items()
-        if name != form.gathers
-    }
+    defaults = {name: default for name, default in form.attributes.items() if name != form.gathers}
+    return {name: "…" if default is REQUIRED else str(default) for name, default in defaults.items()}
 
 
 def _functions(methods: bool = False) -> Iterator[Candidate]:
@@ -370,20 +353,15 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
             yield Candidate(name, entry.signature.usage, first_sentence(entry.doc))
 
 
-def _modules() -> Iterator[Candidate]:
-    return (Candidate(name, meaning="accepted, and without effect") for name in ("torch", "numpy", "math"))
+_MODULES = dict.fromkeys(("torch", "numpy", "math"), "accepted, and without effect")
 
 
 def described(value: Any, session: Session) -> str:
     """A value in a few words; a large one is not written out."""
-    if isinstance(value, Closure):
+    if callable(value):
         return "function"
-    if isinstance(value, Tensor) and value.shape:
-        text = format_shape(value.shape)
-    elif callable(value):
-        return "function"
-    else:
-        text = text_of(value, session.settings)[:_LONGEST]
+    is_array = isinstance(value, Tensor) and value.shape
+    text = format_shape(value.shape) if is_array else text_of(value, session.settings)[:_LONGEST]
     if not isinstance(value, Tensor) or not value.requires_grad:
         return text
     return f"{'leaf' if value.node.op is None else value.node.title} {text}"

@@ -7,13 +7,12 @@ from collections import defaultdict
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
-from agrad.grammar.commands.plot.sampling import UNDEFINED, aside, steps
+from agrad.grammar.commands.plot.sampling import Sampled, aside, steps
 from agrad.grammar.commands.registry import Call, Operands, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -117,40 +116,25 @@ def grid(session: Session, closure: Closure, across: tuple[float, float], up: tu
         values = _Values(session, closure)
         found = values.at_once(across, up) or values.one_by_one(across, up)
     if not np.isfinite(found.z).any():
-        message = f"{closure.__name__} has no finite value at all there: there is nothing to draw"
-        raise values.problem or wrong("domain", message, closure.definition.span)
+        raise values.nowhere("there")
     return found
 
 
-class _Values:
-    """A function of two numbers, computed at many."""
-
-    def __init__(self, session: Session, closure: Closure) -> None:
-        self.session, self.closure, self.guard = session, closure, current().guard
-        self.problem: AgradError | None = None
-
-    def at(self, x: Any, y: Any) -> Any:
-        """The value as it is. Raises AgradError."""
-        current().guard = self.guard  # the guards of one point do not concern the next
-        return self.session.machine.call(self.closure, (tensor(x), tensor(y)), {})
+class _Values(Sampled):
+    """A function of two numbers."""
 
     def number(self, x: float, y: float) -> float:
         """The value at two numbers; nan where there is none. Raises AgradError if it would fail anywhere."""
-        try:
-            value = self.at(x, y)
-        except AgradError as problem:
-            if problem.kind not in UNDEFINED:
-                raise
-            self.problem = self.problem or problem
-            return math.nan
+        value: Any = math.nan
+        with self.gaps():
+            value = self.call(tensor(x), tensor(y))
         if isinstance(value, float):
             return value
         if isinstance(value, Tensor) and value.size == 1:
             return value.item()
-        name = self.closure.__name__
-        fixes = [Hint(f"sum({name})")] if isinstance(value, Tensor) else []
-        message = f"{name} is {describe_value(value)}: contour lines are those of one number at each point"
-        raise wrong("shape", message, self.closure.definition.span, *fixes)
+        fixes = [Hint(f"sum({self.name})")] if isinstance(value, Tensor) else []
+        message = f"{self.name} is {describe_value(value)}: contour lines are those of one number at each point"
+        raise wrong("shape", message, self.place, *fixes)
 
     def at_once(self, across: tuple[float, float], up: tuple[float, float]) -> Field | None:
         """The function on a fine grid, if it works entry by entry on arrays."""
@@ -158,7 +142,7 @@ class _Values:
         xs, ys = (flat.reshape(-1) for flat in np.meshgrid(x, y, indexing="ij"))
         sample = [(place, self.number(xs[place], ys[place])) for place in range(0, len(xs), len(xs) // 6)]
         try:
-            value = self.at(xs, ys)
+            value = self.call(tensor(xs), tensor(ys))
         except AgradError:
             return None
         if not isinstance(value, Tensor) or value.shape != xs.shape:

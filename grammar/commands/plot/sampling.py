@@ -21,6 +21,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
+from agrad.grammar.commands.registry import wrong
 from agrad.grammar.results import LINES, Curve, Noted, Plot, unheard
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Do
@@ -110,18 +111,45 @@ def aside(session: Session) -> Iterator[None]:
         session.emit, session.last, session.progress, session.settings.precision = kept
 
 
-class _Track:
+class Sampled:
+    """A function that is computed at many places; `problem`: the first error of those where it has no value."""
+
+    def __init__(self, session: Session, closure: Closure) -> None:
+        self.session, self.closure, self.name = session, closure, closure.__name__
+        self.place = closure.definition.span
+        self.guard = current().guard
+        self.problem: AgradError | None = None
+
+    def call(self, *values: Tensor) -> Any:
+        """The value as it is. Raises AgradError."""
+        current().guard = self.guard  # the guards of one point do not concern the next
+        return self.session.machine.call(self.closure, values, {})
+
+    @contextmanager
+    def gaps(self) -> Iterator[None]:
+        """What is left where the function has no value. Raises AgradError if it would fail anywhere."""
+        try:
+            yield
+        except AgradError as problem:
+            if problem.kind not in UNDEFINED:
+                raise
+            self.problem = self.problem or problem
+
+    def nowhere(self, where: str) -> AgradError:
+        """The error for a function without a value to draw."""
+        message = f"{self.name} has no finite value at all {where}: there is nothing to draw"
+        return self.problem or wrong("domain", message, self.place)
+
+
+class _Track(Sampled):
     """One function followed along a range."""
 
     def __init__(
         self, session: Session, closure: Closure, low: float, high: float, log: tuple[bool, bool] = (False, False)
     ) -> None:
-        self.session, self.closure, self.name = session, closure, closure.__name__
+        super().__init__(session, closure)
         self.across, self.up = log
         self.ends = low, high
-        self.labels = [Label(closure.definition.span)]
-        self.guard = current().guard
-        self.problem: AgradError | None = None
         before = next_stamp()
         low, high = self.drawn(low), self.drawn(high)
         self.at(low)
@@ -160,16 +188,12 @@ class _Track:
     def at(self, x: float) -> Point:
         """The value and the derivative at a place. Raises AgradError if it would fail at any number."""
         leaf = tensor(self.number(x), requires_grad=True)
-        current().guard = self.guard  # the guards of one point do not concern the next
-        try:
-            value = self.session.machine.call(self.closure, (leaf,), {})
-            y = self._number(value)
-            return self.point(x, y, _slope(value, leaf) if math.isfinite(y) else math.nan)
-        except AgradError as problem:
-            if problem.kind not in UNDEFINED:
-                raise
-            self.problem = self.problem or problem
-            return self.point(x, math.nan, math.nan)
+        y = slope = math.nan
+        with self.gaps():
+            value = self.call(leaf)
+            found = self._number(value)
+            y, slope = found, _slope(value, leaf) if math.isfinite(found) else math.nan
+        return self.point(x, y, slope)
 
     def at_all(self, xs: list[float]) -> list[Point]:
         """The same at many numbers."""
@@ -179,9 +203,8 @@ class _Track:
     def _at_once(self, xs: list[float]) -> list[Point] | None:
         """The same with the numbers as one array; None where the function does not take it for so many numbers."""
         leaf = tensor([*map(self.number, xs)], requires_grad=True)
-        current().guard = self.guard
         try:
-            value = self.session.machine.call(self.closure, (leaf,), {})
+            value = self.call(leaf)
             if not isinstance(value, Tensor) or value.shape != leaf.shape or leaf.node not in reachable(value.node):
                 return None
             slopes = grad(value, leaf, gradient=[1.0] * len(xs))
@@ -207,16 +230,15 @@ class _Track:
         elif callable(value):
             what, fixes = "a function", [f"{self.name}({', '.join(self.closure.definition.parameters)})"]
         message = f"{self.name} is {what}: a curve has one number at each point"
-        raise AgradError("shape", message, labels=self.labels, fixes=fixes)
+        raise wrong("shape", message, self.place, *fixes)
 
     def _nowhere(self, start: list[Point]) -> AgradError:
         """The error for a function without a point to draw."""
         ends = f"from {format_number(self.ends[0])} to {format_number(self.ends[1])}"
         if any(math.isfinite(point.raw[1]) for point in start):
             message = f"{self.name} is not above 0 anywhere {ends}: logarithmic values are"
-            return AgradError("domain", message, labels=self.labels, fixes=[Hint("leave out logy")])
-        message = f"{self.name} has no finite value at all {ends}: there is nothing to draw"
-        return self.problem or AgradError("domain", message, labels=self.labels)
+            return wrong("domain", message, self.place, Hint("leave out logy"))
+        return self.nowhere(ends)
 
     def _refined(self, start: list[Point]) -> list[Point]:
         """More points where a straight line between two is not accurate, halved level by level."""
