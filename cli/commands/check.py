@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agrad.cli.arguments import Options, declared, option
-from agrad.cli.arguments.expression import (
-    FormulaCommand,
-    formula,
-    listed,
-    noted,
-    texts_by_name,
-    words_argument,
-    wrt_option,
-)
+from agrad.cli.arguments import Options, declared, expression, option
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output import printer
@@ -31,8 +22,8 @@ _WRONG = "--claim {0} has no name: write NAME=EXPR, as in --claim x={0}"
 class Asked(Options):
     """What `agrad check` takes."""
 
-    words: tuple[str, ...] = words_argument("EXPR NAME=VALUE...")
-    wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to; the default is all.")
+    words: tuple[str, ...] = expression.words_argument("EXPR NAME=VALUE...")
+    wrt: tuple[str, ...] = expression.wrt_option("Names to differentiate with respect to; the default is all.")
     claims: tuple[str, ...] = option(
         "--claim", "NAME=EXPR", "A derivative with respect to NAME, to be checked as well.", multiple=True
     )
@@ -42,7 +33,7 @@ class Asked(Options):
     memory: float | None = memory_option
 
 
-@declared("check", FormulaCommand, Asked)
+@declared("check", expression.FormulaCommand, Asked)
 def command(asked: Asked) -> None:
     """Compare exact derivatives with finite differences.
 
@@ -54,13 +45,13 @@ def command(asked: Asked) -> None:
     agrad check "x**2*sin(y)" x=2 y=3
     agrad check "x**2" x=1e5 --claim "x=2*x"
     """
-    asserted = texts_by_name("--claim", asked.claims, wrong=_WRONG)
-    names = listed(asked.wrt)
+    asserted = expression.texts_by_name("--claim", asked.claims, wrong=_WRONG)
+    names = expression.listed(asked.wrt)
     options = [
         *(["--wrt", ",".join(names)] if names else []),
         *(part for claim in asked.claims for part in ("--claim", claim)),
     ]
-    wanted = formula("check", asked.words, options)
+    wanted = expression.formula("check", asked.words, options)
     if not wanted.given:
         raise click.UsageError("a NAME=VALUE to differentiate by is missing")
     session = limited(Session, asked, asked.as_json)
@@ -84,6 +75,6 @@ def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor])
     for name, text in claims.items():
         if name not in leaves:
             raise AgradError("name", f"{name}, in --claim, has no value", facts=UnknownName(name))
-        with noted(f"--claim {name}={text}"):
+        with expression.noted(f"--claim {name}={text}"):
             values[name] = claimed_value(session, text, leaves[name])
     return [values.get(name) for name in leaves]

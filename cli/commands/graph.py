@@ -17,15 +17,7 @@ from agrad.cli.base import file_option, file_or_stdout, precision_option
 from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.grammar.commands.graphs import (
-    ENDINGS,
-    PICTURES,
-    drawn,
-    extension_unknown,
-    forms,
-    told_otherwise,
-    write_graph,
-)
+from agrad.grammar.commands import graphs
 from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
@@ -36,7 +28,7 @@ class Asked(Options):
 
     words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
     form: str | None = option(
-        "--as", [*forms(), *PICTURES], "The form; the default is text, or the form of the file in -o."
+        "--as", [*graphs.forms(), *graphs.PICTURES], "The form; the default is text, or the form of the file in -o."
     )
     file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=file_or_stdout)
     depth: int | None = option(
@@ -65,9 +57,9 @@ def command(asked: Asked) -> None:
     wanted, form, file = formula("graph", asked.words, []), asked.form, asked.file
     if form is None:
         form = "text" if file is None else form_of_file(file)
-    elif file is not None and (told := told_otherwise(form, file)):
+    elif file is not None and (told := graphs.told_otherwise(form, file)):
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
-    elif file is None and form in PICTURES:
+    elif file is None and form in graphs.PICTURES:
         raise click.UsageError(f"a graph as {form} is written to a file: -o graph.{form}")
     session = limited(Session, asked)
     with wanted.advised():
@@ -76,9 +68,9 @@ def command(asked: Asked) -> None:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
         settings = Settings(asked.precision, width)
-        drawing = session.all_at_once(lambda: drawn(value, text, form, settings, asked.depth, session=session))
+        drawing = session.all_at_once(lambda: graphs.drawn(value, text, form, settings, asked.depth, session=session))
     if file is not None:
-        write_graph(file, drawing)
+        graphs.write_graph(file, drawing)
     elif isinstance(drawing, str):
         click.echo(shown(folded(drawing) if form == "text" else drawing))
 
@@ -88,7 +80,7 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
     form = form_of_file(path)
 
     def write(value: Any, text: str, precision: int | None) -> None:
-        write_graph(path, drawn(_graphed(value, text), text, form, Settings(precision)))
+        graphs.write_graph(path, graphs.drawn(_graphed(value, text), text, form, Settings(precision)))
 
     return write
 
@@ -96,9 +88,9 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
 def form_of_file(path: str) -> str:
     """The form of a graph that the ending of a file means. Raises click.UsageError if it means none."""
     ending = splitext(path)[1].lower()
-    if ending in ENDINGS:
-        return ENDINGS[ending]
-    raise click.UsageError(extension_unknown(path))
+    if ending in graphs.ENDINGS:
+        return graphs.ENDINGS[ending]
+    raise click.UsageError(graphs.extension_unknown(path))
 
 
 def _graphed(value: Any, text: str) -> Tensor:

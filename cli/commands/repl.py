@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
+from agrad.cli import base
 from agrad.cli.arguments import Options, argument, declared, option
 from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
-from agrad.cli.base import (
-    Command,
-    complain,
-    file_completions,
-    files_option,
-    internal,
-    keys_option,
-    precision_option,
-    read_text,
-    shown_name,
-)
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.plain import Opening, statements, typed
 from agrad.cli.repl.printer import Echo, PromptPrinter
@@ -48,12 +38,12 @@ _ARGUMENTS = pattern(r"\bargs\b")
 class Asked(Options):
     """What `agrad repl` takes."""
 
-    file: str | None = argument(required=False, shell_complete=file_completions)
-    precision: int | None = precision_option()
-    files: bool = files_option
+    file: str | None = argument(required=False, shell_complete=base.file_completions)
+    precision: int | None = base.precision_option()
+    files: bool = base.files_option
     timeout: float | None = timeout_option("a statement")
     memory: float | None = memory_option
-    vi: bool | None = keys_option
+    vi: bool | None = base.keys_option
     resume: str | None = option(
         "--resume",
         "[N]",
@@ -63,7 +53,7 @@ class Asked(Options):
     )
 
 
-@declared("repl", Command, Asked)
+@declared("repl", base.Command, Asked)
 def command(asked: Asked) -> int:
     """Open an interactive session. If there is a FILE, it is run first.
 
@@ -182,12 +172,12 @@ def _initialise(session: Session) -> None:
 def _begin(session: Session, file: str) -> int:
     """Run a script at the start of a session, which continues after an error; its exit code."""
     try:
-        text, name = read_text(file), shown_name(file)
+        text, name = base.read_text(file), base.shown_name(file)
         if _ARGUMENTS.search(text):  # `agrad run` gives them to a script; logged, so that it can be restored
             session.run("args = ()", source=name, is_file=True)
         session.run(text, Printer(session.settings), source=name, is_file=True)
     except AgradError as problem:
-        return complain(problem)
+        return base.complain(problem)
     return 0
 
 
@@ -210,7 +200,7 @@ def loop(
     statements: Iterator[str],
     interactive: bool = False,
     printer: Callable[[Result], None] | None = None,
-    report: Callable[[AgradError], int] = complain,
+    report: Callable[[AgradError], int] = base.complain,
 ) -> int:
     """Run statements, report those that fail, and continue; the exit code of the first failure.
 
@@ -259,6 +249,6 @@ def _run(
         except OSError:  # the output cannot be written, so there is no reason to continue
             raise
         except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
-            failure = complain(internal(error, "the statement is taken back, and the session goes on"))
+            failure = base.complain(base.internal(error, "the statement is taken back, and the session goes on"))
             code = code or failure
     return code

@@ -10,20 +10,10 @@ from contextlib import nullcontext, suppress
 import click
 
 import agrad
+from agrad.cli import base
 from agrad.cli.arguments import Options, argument, declared, flag, option
 from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.base import (
-    Command,
-    complain,
-    file_completions,
-    file_option,
-    files_option,
-    json_option,
-    precision_option,
-    read_text,
-    shown_name,
-)
 from agrad.cli.output import printer
 from agrad.cli.terminal.progress import clear, watching
 from agrad.cli.terminal.terminal import narrow
@@ -39,7 +29,7 @@ _ARGUMENTS = "agrad.arguments"
 THEMES = ("auto", "light", "dark")  # of the pictures in `cli.output.pictures`
 
 
-class Script(Command):
+class Script(base.Command):
     """Passes the words after the file, and after `--`, to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -52,19 +42,19 @@ class Script(Command):
 class Asked(Options):
     """What `agrad run` takes."""
 
-    file: str = argument(shell_complete=file_completions)
+    file: str = argument(shell_complete=base.file_completions)
     extra: tuple[str, ...] = argument(nargs=-1, metavar="[ARGS...]")
     given: tuple[str, ...] = option("-D", "NAME=VALUE", "Define a name before the script starts.", multiple=True)
     checking: bool = flag("--check", "Do not run the script; report unknown names and wrong calls.")
     keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
     quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")
     echoing: bool = flag("--echo", "Print a transcript: each statement behind a prompt, and its answers.")
-    page: str | None = file_option("--html", "Write the transcript as an HTML page.")
-    picture: str | None = file_option("--svg", "Write the transcript as a picture.")
+    page: str | None = base.file_option("--html", "Write the transcript as an HTML page.")
+    picture: str | None = base.file_option("--svg", "Write the transcript as a picture.")
     theme: str | None = option("--theme", THEMES, "The colours of --html and --svg; auto: those of the system.")
-    as_json: bool = json_option
-    precision: int | None = precision_option()
-    files: bool = files_option
+    as_json: bool = base.json_option
+    precision: int | None = base.precision_option()
+    files: bool = base.files_option
     timeout: float | None = timeout_option("a script")
     memory: float | None = memory_option
 
@@ -117,7 +107,7 @@ def command(asked: Asked) -> int:
     session.settings.precision, session.settings.width = asked.precision, narrow()
     session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])
     _give(session, names)
-    text, name = read_text(asked.file), shown_name(asked.file)
+    text, name = base.read_text(asked.file), base.shown_name(asked.file)
     if asked.is_transcript:
         return agrad.cli.repl.printer.echo(
             session, text, name, asked.echoing, asked.page, asked.picture, asked.theme or "auto"
@@ -179,7 +169,7 @@ class Failures:
             raise problem
         if self.session is not None:
             clear(self.session)
-        self.codes.append(complain(problem, self.as_json))
+        self.codes.append(base.complain(problem, self.as_json))
 
     def several(self, source: Source) -> bool:
         """Show all syntax errors of a script if there are several; whether there are."""
@@ -222,6 +212,7 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Report the errors of a script, without running it; the exit code."""
     failures = Failures(as_json)
-    for problem in agrad.grammar.lint.lint.problems(Source(shown_name(file), read_text(file), 1, True), names, files):
+    source = Source(base.shown_name(file), base.read_text(file), 1, True)
+    for problem in agrad.grammar.lint.lint.problems(source, names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])

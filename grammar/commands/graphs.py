@@ -49,14 +49,33 @@ ENDINGS |= {".svg": "svg", ".tikz": "tikz", ".png": "png", ".pdf": "pdf", ".html
 _LINES = frozenset({"text", "tree"})
 
 
-def _check_form(call: Call) -> None:
-    """Refuse an unknown form, or an unknown ending of a file."""
-    _form(call, forms())
+def _form(call: Call) -> str:
+    """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
+    form, path, known = call.options.get("as"), call.options.get("to"), forms()
+    if form in known or (form in PICTURES and path is not None):
+        if path is not None and (told := told_otherwise(str(form), str(path))):
+            raise _contradiction(call, told)
+        return str(form)
+    if form is None and path is None:
+        return "text"
+    ending = splitext(str(path))[1].lower() if form is None else ""
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    name, wanted = " ".join(_typed(call)), form or ending[1:]
+    if form in PICTURES:
+        operand, message = call.operand(0), f"a graph as {form} is written to a file"
+        fixes = [f'graph {name} to "{operand.id if isinstance(operand, ast.Name) else "graph"}.{form}"']
+        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
+    fixes = [f"graph {name} as {close}" for close in suggest(wanted, known)]
+    listed = f"as {', '.join(known[:-1])} or {known[-1]}"
+    if form is not None:
+        message = f"a graph is not shown as {form}; the forms are {listed}"
+        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
+    message, notes = extension_unknown(path), [f"without one of these, say {listed}"]
+    raise AgradError("file", message, labels=call.labels("to"), notes=notes, fixes=fixes)
 
 
-@command(
-    operands=COMPUTED, options={"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "to": FILE}, check=_check_form
-)
+@command(operands=COMPUTED, options={"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "to": FILE}, check=_form)
 def _graph(session: Session, call: Call) -> None:
     """graph d … [vs e …] [as text | tree | boxes | dot | mermaid | program | svg | tikz | page | json] [depth 3]
     [from a b] [to "d.gv"]
@@ -75,7 +94,7 @@ def _graph(session: Session, call: Call) -> None:
       [to "d.gv"]
     example: var a = 3; d = a**2*2; graph d
     """
-    form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
+    form, path, depth = _form(call), call.options.get("to"), call.options.get("depth")
 
     def picture(form: str) -> str | bytes:
         roots, back = all_graphed(call), None if depth is None else int(depth)
@@ -91,32 +110,6 @@ def _graph(session: Session, call: Call) -> None:
         return
     write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))
-
-
-def _form(call: Call, forms: list[str]) -> str:
-    """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
-    form, path = call.options.get("as"), call.options.get("to")
-    if form in forms or (form in PICTURES and path is not None):
-        if path is not None and (told := told_otherwise(str(form), str(path))):
-            raise _contradiction(call, told)
-        return str(form)
-    if form is None and path is None:
-        return "text"
-    ending = splitext(str(path))[1].lower() if form is None else ""
-    if ending in ENDINGS:
-        return ENDINGS[ending]
-    name, wanted = " ".join(_typed(call)), form or ending[1:]
-    if form in PICTURES:
-        operand, message = call.operand(0), f"a graph as {form} is written to a file"
-        fixes = [f'graph {name} to "{operand.id if isinstance(operand, ast.Name) else "graph"}.{form}"']
-        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
-    fixes = [f"graph {name} as {close}" for close in suggest(wanted, forms)]
-    listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
-    if form is not None:
-        message = f"a graph is not shown as {form}; the forms are {listed}"
-        raise AgradError("name", message, labels=call.labels("as"), fixes=fixes)
-    message, notes = extension_unknown(path), [f"without one of these, say {listed}"]
-    raise AgradError("file", message, labels=call.labels("to"), notes=notes, fixes=fixes)
 
 
 def extension_unknown(path: object) -> str:

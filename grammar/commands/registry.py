@@ -100,15 +100,8 @@ class Option(Struct):
         return self.value is not None and self.value.file
 
 
-class Keyword(Struct):
-    """An option of the form `name=value`: an example of it, and its meaning."""
-
-    example: str
-    meaning: str
-
-
 Handler = Callable[["Session", Call], None]
-Check = Callable[[Call], None]
+Check = Callable[[Call], object]
 
 
 class Command(Struct):
@@ -120,7 +113,7 @@ class Command(Struct):
     example: str
     handler: Handler
     options: Mapping[str, Option]
-    keywords: Mapping[str, Keyword]
+    keywords: Mapping[str, str]  # by an example of each, as `lr=0.1`
     changes: Changes = "nothing"
     operands: Operands = NOTHING
     choices: Choices = MappingProxyType({})
@@ -193,7 +186,7 @@ def command(
         name = word or run.__name__.lstrip("_")
         usage, told, rows = _said(name, text or run.__doc__ or "")
         example, typed = rows.pop("example", ""), rows.pop("as typed", usage)
-        keywords = {row.partition("=")[0]: Keyword(row, meaning) for row, meaning in rows.items() if "=" in row}
+        keywords = {row: meaning for row, meaning in rows.items() if "=" in row}
         meanings = {row: meaning for row, meaning in rows.items() if "=" not in row} or dict.fromkeys(options, "")
         made = {row: _option(meaning, options.get(row)) for row, meaning in meanings.items()}
         COMMANDS[name] = Command(name, usage, told, example, run, made, keywords, **facts)

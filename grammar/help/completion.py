@@ -226,7 +226,7 @@ class _Place:
             return
         if wanted.wanted is None or (wanted.expression and not first) or self.previous == "_EQUAL":
             keywords = command.keywords if self.previous != "_EQUAL" else {}
-            yield from (Candidate(f"{name}=", meaning=one.meaning) for name, one in keywords.items())
+            yield from _listed({example.partition("=")[0] + "=": meaning for example, meaning in keywords.items()})
             yield from self.anything() if not keywords else ()
             return
         names = list(self.yours(wanted.wanted))
@@ -248,7 +248,8 @@ class _Place:
             there = set(map(str, self.statement))
             yield from (one for one in _listed(after[first]) if one.text.rstrip("=") not in there)
             return
-        yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
+        for example, meaning in command.keywords.items():
+            yield Candidate(example.partition("=")[0] + "=", example, meaning)
 
     def yours(self, wanted: Callable[[Any], bool] = lambda value: True) -> Iterator[Candidate]:
         """The names of the session whose values fit here, the last first."""

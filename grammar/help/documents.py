@@ -135,8 +135,7 @@ def _commands() -> Iterator[str]:
 def _options(command: Command) -> Iterator[str]:
     """The words that may follow the operands of a command, and `name=value`, each with its meaning."""
     rows = [(word, option.meaning) for word, option in command.options.items()]
-    rows += [(keyword.example, keyword.meaning) for keyword in command.keywords.values()]
-    for choices in (command.choices, *(option.choices for option in command.options.values())):
+    for choices in (command.keywords, command.choices, *(option.choices for option in command.options.values())):
         rows += choices.items()
     if rows:
         yield "\n| option | meaning |\n|---|---|"

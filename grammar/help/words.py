@@ -113,9 +113,9 @@ def _options(word: str, commands: Mapping[str, Command]) -> Iterator[str]:
     for command in commands.values():
         if word in command.options:
             yield f"{command.word} … {word}\n  {_sentence(command.options[word].meaning)}"
-        if word in command.keywords:
-            keyword = command.keywords[word]
-            yield f"{command.word} … {keyword.example}\n  {_sentence(keyword.meaning)}"
+        for example, meaning in command.keywords.items():
+            if example.startswith(f"{word}="):
+                yield f"{command.word} … {example}\n  {_sentence(meaning)}"
         if word in command.choices:
             yield f"{command.word} {word} …\n  {_sentence(command.choices[word])}"
         for first, following in command.after.items():
