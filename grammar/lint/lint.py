@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.core.op import FUNCTIONS, Signature
+from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import same_beginning
 from agrad.grammar.commands import COMMANDS
@@ -213,43 +213,33 @@ class _Check:
         """The body of a function, which runs at a time when any name may have a value."""
         own: Givers = {parameter.name.lstrip("*"): [None] for parameter in node.parameters}
         scope = _Scope(merged(own, self.files.givers(node.body)), self.scope)
-        inner = _Check(self.files, scope, straight=False)
-        inner.body(node.body)
-        self.problems += inner.problems
+        _Check(self.files, scope, straight=False, problems=self.problems).body(node.body)
 
     def _class(self, node: ast.Class) -> None:
         """The body of a class: its methods do not see the names of the class."""
         for statement in node.body:
             if isinstance(statement, ast.Define):
                 self._expressions(statement)
-                inner = _Check(self.files, _Scope({"super": [None]}, self.scope), straight=False)
-                inner._function(statement)
-                self.problems += inner.problems
+                scope = _Scope({"super": [None]}, self.scope)
+                _Check(self.files, scope, straight=False, problems=self.problems)._function(statement)
         inner = self._deeper(self.files.givers(node.body))
         inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
-        self.problems += inner.problems
 
     def _expressions(self, statement: ast.Statement) -> None:
         """The expressions of a statement, without its blocks."""
         match statement:
-            case ast.For(target, iterable):
-                self._expression(iterable)
-                self._expression(target, stored=True)
-            case ast.While(test):
-                self._expression(test)
+            case ast.For() | ast.While() | ast.Assign():
+                for name in ("iterable", "test", "value"):
+                    self._expression(getattr(statement, name, None))
+                for name in ("target", "targets"):
+                    self._expression(getattr(statement, name, None), stored=True)
             case ast.If(branches):
                 for place, (test, _) in enumerate(branches):
                     self._expression(test, sure=place == 0)
             case ast.Define():
-                for parameter in statement.parameters:
-                    if parameter.default is not None:
-                        self._expression(parameter.default)
+                self._expression(tuple([parameter.default for parameter in statement.parameters]))
             case ast.Class(_, base):
                 self._expression(base)
-            case ast.Assign(targets, value):
-                self._expression(value)
-                for target in targets:
-                    self._expression(target, stored=True)
             case ast.Variable(_, value):
                 self._expression(value)
             case ast.Command(word):
@@ -310,14 +300,13 @@ class _Check:
 
     def _deeper(self, givers: Givers) -> _Check:
         """The check of what has names of its own, and runs here."""
-        return _Check(self.files, _Scope(givers, self.scope), {*self.known}, self.dark, self.straight)
+        return _Check(self.files, _Scope(givers, self.scope), {*self.known}, self.dark, self.straight, self.problems)
 
     def _inside(self, node: Any, names: Sequence[str], sure: bool) -> None:
         """An expression with variables of its own."""
         inner = self._deeper({name: [None] for name in names})
         inner.known |= {*names}
         inner._expression(node, sure=sure)
-        self.problems += inner.problems
 
     def _parts(self, node: ast.Node, sure: bool) -> list[tuple[Any, bool]]:
         """The parts of an expression, and whether each is always computed."""
@@ -395,16 +384,15 @@ class _Check:
             if module is not None:
                 is_own = module.partition(".")[0] in self.scope
                 found = None if is_own else pytorch_names.function(module, function.name)
-                entry = entry_of(found) if found is not None else None
-                bind = _binder(entry.signature) if entry is not None else None
+                bind = _binder(entry_of(found) if found is not None else None)
             elif self._of_objects(function.name):
                 pass
             elif function.name in METHODS:
                 bind = METHODS[function.name].form.bind
             else:
                 self._refused(function.span, method, _SOMETHING, function.name)
-                entry = FUNCTIONS.get(pytorch_names.RENAMED.get(function.name, function.name))
-                bind, args = _binder(entry.signature) if entry is not None else None, (_SOMETHING, *args)
+                bind = _binder(FUNCTIONS.get(pytorch_names.RENAMED.get(function.name, function.name)))
+                args = _SOMETHING, *args
         starred = "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments)
         if bind is not None and not starred:
             self._refused(node.span, bind, args, keywords)
@@ -415,7 +403,7 @@ class _Check:
         if self._unseen(ordered=False):
             return None
         if givers is None:
-            return _binder(FUNCTIONS[name].signature) if name in FUNCTIONS else None
+            return _binder(FUNCTIONS.get(name))
         function = _certain(givers)
         return _closure(function).bind if isinstance(function, ast.Define) else None
 
@@ -471,9 +459,9 @@ def names_in(target: ast.Expr) -> list[str]:
     return [target.id] if isinstance(target, ast.Name) else []
 
 
-def _binder(signature: Signature) -> Any:
+def _binder(entry: Entry | None) -> Any:
     """The binder of arguments; None for a function of a list, whose entries are not counted here."""
-    return None if signature.variadic else signature.bind
+    return None if entry is None or entry.signature.variadic else entry.signature.bind
 
 
 def _closure(node: ast.Define) -> Closure:

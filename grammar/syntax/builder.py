@@ -253,11 +253,8 @@ class Expressions:
             return
         whole = Span(self.source, value.span.start, u.span.end)
         before = text[value.span.start : sign.end_pos]
-        fixes = [
-            f"({text[value.span.start : place].rstrip()}) {text[place:]}",
-            f"{before} ({text[sign.end_pos :].strip()})",
-        ]
-        raise syntax_error("uncertain sum", whole, fixes=[corrected(whole, fix) for fix in fixes], sign=str(sign))
+        outside = f"({text[value.span.start : place].rstrip()}) {text[place:]}"
+        raise syntax_error("uncertain sum", whole, outside, f"{before} ({text[sign.end_pos :].strip()})", sign=sign)
 
     def measured(self, parts: Parts) -> s.Binary:
         """`6.67430(15)e-11`: the digits in brackets are the uncertainty of the last ones."""
@@ -416,10 +413,8 @@ class Builder(Expressions):
             raise syntax_error("unexpected token", colon, text=":")
         if word in SHAPES:
             raise syntax_error("shape", colon, word=word, usage=SHAPES[word])
-        likely = suggest(word, _HEADERS) if isinstance(target, s.Name) else []
-        if likely:
-            fixes = [corrected(target.span, name) for name in likely]
-            raise syntax_error("no command", target.span, fixes=fixes, word=word)
+        if likely := suggest(word, _HEADERS) if isinstance(target, s.Name) else []:
+            raise syntax_error("no command", target.span, *likely, word=word)
         if not _is_type(annotation) or not value:
             raise syntax_error("annotation", colon, instead=f"{word} = …")
         return s.Assign((self.target(target),), value[0], span)
@@ -461,26 +456,18 @@ class Builder(Expressions):
         text, before = call.span.text, Span(self.source, call.span.start, call.span.start)
         plain = not call.keywords and all(isinstance(argument, s.Name) for argument in call.arguments)
         fixes = [corrected(before, "def ")] if plain else []
-        return syntax_error(
-            "call as target",
-            call.span,
-            fixes=fixes,
-            text=text,
-            instead="" if fixes else f"to define a function: def {call.function.span.text}(x) = ...",
-        )
+        instead = "" if fixes else f"to define a function: def {call.function.span.text}(x) = ..."
+        return syntax_error("call as target", call.span, fixes=fixes, text=text, instead=instead)
 
     def several_leaves(self, call: s.Call) -> AgradError:
         """`var (a, b) = (1, 2)`: a leaf for each name."""
         names = [part.span.text for part in call.arguments]
-        place = Span(self.source, call.span.start, len(self.source.text))
-        line = place.text.splitlines()[0].partition("#")[0]
-        values = line.partition("=")[2].strip()
-        each = values.strip("([])").split(",") if not re.search(r"[(\[]", values[1:]) else []
-        if len(names) == 1:
-            each = [values]
-        fixes = []
-        if names and len(each) == len(names):
-            fixes = ["; ".join(f"var {name} = {value.strip()}" for name, value in zip(names, each, strict=True))]
+        behind = Span(self.source, call.span.start, len(self.source.text)).text.partition("#")[0]
+        values = behind.partition("=")[2].strip()
+        each = [values] if len(names) == 1 or re.search(r"[(\[]", values[1:]) else values.strip("([])").split(",")
+        pairs = zip(names, each, strict=False)
+        leaves = "; ".join(f"var {name} = {value.strip()}" for name, value in pairs)
+        fixes = [leaves] if names and len(each) == len(names) else []
         instead = "" if fixes else "a var for each name, on its own line"
         return syntax_error("several leaves", call.span, fixes=fixes, word="var", instead=instead)
 
@@ -666,8 +653,7 @@ class Builder(Expressions):
         if middle < len(given):
             name, *ends = given[middle:]
             if len(ends) == 1:
-                place = ends[0].span
-                raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
+                raise syntax_error("range", ends[0].span, _range(ends[0]), text=ends[0].span.text)
             operands = [s.Unknowns((name,), operand, operand.span) for operand in operands]
             options = [("low", ends[0]), ("high", ends[1]), *options]
         elif len(operands) == 1 and isinstance(operands[0], s.Name) and operands[0].id == "fit":
@@ -697,9 +683,8 @@ class Builder(Expressions):
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
         if value not in (known := [*SETTABLE.get(option, ())]):
-            choices = f"{option} = 5, set echo off, or set plots braille"
-            if known:
-                choices = f"{option} {', '.join(known[:-1])} or {known[-1]}"
+            usual = f"{option} = 5, set echo off, or set plots braille"
+            choices = f"{option} {', '.join(known[:-1])} or {known[-1]}" if known else usual
             raise syntax_error("set option", self.span(option, value), choices=choices)
         return self.command(parts, [], [(str(option), self.plain_word(value))])
 
@@ -787,10 +772,9 @@ class Builder(Expressions):
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
         if kind not in KINDS:
-            place, likely = self.span(kind, kind), suggest(kind, KINDS)
-            fixes = [corrected(place, close) for close in likely]
+            likely = suggest(kind, KINDS)
             usage = "" if likely else f"one of {' '.join(KINDS)}"
-            raise syntax_error("kind", place, fixes=fixes, name=str(kind), usage=usage)
+            raise syntax_error("kind", self.span(kind, kind), *likely, name=kind, usage=usage)
         return s.Fails(str(kind), body, self.span(keyword, body))
 
     # Functions

@@ -39,38 +39,26 @@ FLAGS = frozenset(_WORDS["FLAGS"])
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 # Mathematical characters, as in papers and on telephones: each is read as an operator of agrad.
-MATHEMATICS = {
-    **dict.fromkeys("×⋅·∗", "*"),
-    "−": "-",
-    **dict.fromkeys("÷∕", "/"),
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "π": "pi",
-}
+MATHEMATICS = dict.fromkeys("×⋅·∗", "*") | {"−": "-"} | dict.fromkeys("÷∕", "/")
+MATHEMATICS |= {"≤": "<=", "≥": ">=", "≠": "!=", "π": "pi"}
 # Of them, those that mean another product where both operands are vectors: the dot product, and the cross product.
 PAPER_PRODUCTS = frozenset("·⋅×")
 SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
 # Characters that come with pasted text, and what to type instead.
+_ALIKE = {"✕": "*", "⁄": "/", "≈": "~=", "…": "...", "∞": "inf", "∈": "in", "°": "*pi/180"}
 LOOK_ALIKES = {
-    "✕": "*",
+    **_ALIKE,
     **dict.fromkeys("–—‒", "-"),
-    "⁄": "/",
     **dict.fromkeys("“”„‟″«»", '"'),
     **dict.fromkeys("‘’‚‛′`´", "'"),
-    "≈": "~=",
-    "…": "...",
-    "∞": "inf",
     "∛": "cbrt(x) for the cube root",
     "‖": "norm(v) for the length of a vector",
     "∑": "sum(k**2 for k in 1..3)",
     "∏": "prod(k for k in 1..3)",
-    "∈": "in",
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
-    "°": "*pi/180",
     "∂": "grad(y, x) for the derivative of y by x",
     "∇": "grad(y, x), or grad(f)(2) of a function f,",
     "∘": "f(g(x)) of two functions f and g",
@@ -82,15 +70,9 @@ LOOK_ALIKES = {
 
 # Keywords of Python that agrad does not use, and what to write instead.
 ABSENT = {
-    "try": "to expect an error: fails domain: log(x)",
-    "except": "to expect an error: fails domain: log(x)",
-    "finally": "",
+    **dict.fromkeys(("try", "except"), "to expect an error: fails domain: log(x)"),
     "raise": 'to stop with a message: assert x > 0, "x must be positive"',
-    "global": "",
-    "nonlocal": "",
-    "yield": "",
-    "async": "",
-    "await": "",
+    **dict.fromkeys(words("finally global nonlocal yield async await"), ""),
 }
 
 # Words that begin a definition in other languages; here a value is assigned to the name alone.

@@ -228,7 +228,6 @@ class _Scanner:
     def items(self) -> Iterator[Item]:
         """The loop over the text. A terminal that needs more than its pattern has its own method."""
         special = {
-            "SPACE": self.space,
             "COMMENT": self.comment,
             "LINE_BREAK": self.line_break,
             "NAME": self.word,
@@ -260,11 +259,11 @@ class _Scanner:
             kind, end = (found.lastgroup or "", found.end()) if found else ("", self.position + 1)
             if self.blank and kind not in _BLANK:
                 yield from self.indentation()
-            if kind in special:
+            if kind == "SPACE":
+                self.position = end
+            elif kind in special:
                 yield from special[kind](kind, end)
             else:
-                if kind in _NEAR_ENDS:
-                    self.near = False
                 if kind == "SEMICOLON":
                     self.options, self.ruling = {}, ""
                 yield self.token(kind, end)
@@ -275,7 +274,9 @@ class _Scanner:
         start = self.position
         self.position = end
         self.before, self.previous = self.previous, kind
-        if kind == "_NEAR":
+        if kind in _NEAR_ENDS:
+            self.near = False
+        elif kind == "_NEAR":
             self.near = True
         elif kind == "FOR":
             self.headed.append(len(self.brackets))
@@ -293,10 +294,6 @@ class _Scanner:
         return syntax_error(message, Span(self.source, start, end), **words)
 
     # Lines
-
-    def space(self, kind: str, end: int) -> Iterable[Item]:
-        self.position = end
-        return ()
 
     def comment(self, kind: str, end: int) -> Iterable[Item]:
         start = self.position
@@ -393,8 +390,6 @@ class _Scanner:
             start = self.token("QUIT", end).start_pos
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
-        if kind in _NEAR_ENDS:
-            self.near = False
         yield self.token(kind, end)
         if starting and kind != "NAME":
             yield from self.command(word)
@@ -481,13 +476,10 @@ class _Scanner:
         """A character that begins no token."""
         start = self.position
         character = self.text[start]
-        if (
-            character == "'"
-            and self.previous in OPERAND_ENDS
-            and (problem := primed(Span(self.source, start, start + 1))) is not None
-        ):
-            self.position = start + 1
-            yield problem
+        follows = self.previous in OPERAND_ENDS
+        if character == "'" and follows and (prime := primed(Span(self.source, start, end))):
+            self.position = end
+            yield prime
             return
         if character in "\"'":
             line = re.compile(_REST_OF_LINE).match(self.text, start)
@@ -528,11 +520,8 @@ class _Scanner:
         sign = MATHEMATICS[self.text[self.position]]
         found = self.pattern.match(sign)
         assert found is not None
-        kind = found.lastgroup or ""
-        if kind in _NEAR_ENDS:
-            self.near = False
-        token = self.token(kind, end)
-        return Token(kind, sign, token.start_pos, end)
+        token = self.token(found.lastgroup or "", end)
+        return Token(token.type, sign, token.start_pos, end)
 
     def superscript(self) -> Iterator[Item]:
         """`x²` and `x¹⁰`: a power."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import TypeAlias
 
 from lark import UnexpectedToken
 
@@ -16,6 +17,10 @@ from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Input, Item, To
 
 LINE_STARTS = STARTS | {""}
 _NOTHING = Token("")
+
+
+# They look at what is around an unexpected token, and return the error that it is, or None.
+Recognisers: TypeAlias = "tuple[Callable[[ErrorContext], AgradError | None], ...]"
 
 
 class ErrorContext:

@@ -6,14 +6,14 @@ They are called before all others, which cannot tell these from any other superf
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.names import RECIPROCALS
-from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
+from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import function_named
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
@@ -208,16 +208,7 @@ def _misspelt_header(context: ErrorContext) -> AgradError | None:
     return context.wrong("no command", head, *likely, word=head)
 
 
-RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
-    _option,
-    _assigned,
-    _misspelt_header,
-    _derivative,
-    _root,
-    _declared,
-    _infix,
-    _uncalled,
-)
+RECOGNISERS: Recognisers = (_option, _assigned, _misspelt_header, _derivative, _root, _declared, _infix, _uncalled)
 
 
 # Recognisers of signs of other languages: `===`, `%*%`, `.*`, `1:3`, `@(x) x^2`, `[1 2; 3 4]`.
@@ -326,4 +317,4 @@ def _numbers(low: str, second: str, last: str | None) -> str:
     return f"linspace({low}, {last}, {round(steps) + 1})" if abs(steps - round(steps)) < 1e-9 and steps > 0 else ""
 
 
-SIGNS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (_anonymous, _by_entry, _sign, _rows, _range)
+SIGNS: Recognisers = (_anonymous, _by_entry, _sign, _rows, _range)

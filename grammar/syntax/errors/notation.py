@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
@@ -11,7 +11,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import divided, is_balanced
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
-from agrad.grammar.syntax.errors.context import ErrorContext
+from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
@@ -288,4 +288,4 @@ def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
     return syntax_error("no unknowns", model, fixes=fixes, word=word)
 
 
-OF_PROGRAMS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (drawn, fitted, started, equated)
+OF_PROGRAMS: Recognisers = (drawn, fitted, started, equated)

@@ -9,7 +9,6 @@ wrong token.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from lark import UnexpectedToken
 
@@ -17,7 +16,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign, notation
-from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
+from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, multiplied, several_values
 from agrad.grammar.syntax.keywords import (
@@ -345,7 +344,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     return context.wrong("missing operator", bad, fixes=fixes, what=what, left=left, right=right)
 
 
-_RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
+_RECOGNISERS: Recognisers = (
     _assigned_command,
     *notation.RECOGNISERS,
     *foreign.RECOGNISERS,
