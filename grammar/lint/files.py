@@ -22,12 +22,8 @@ from agrad.grammar.syntax.parser import parse, starts
 MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
 PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
 # The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
-_STAND_INS = {
-    "def": "def _():",
-    "for": "while 1:",
-    "while": "while 1:",
-    **dict.fromkeys(("if", "elif", "else"), "if 1:"),
-}
+_STAND_INS = {"def": "def _():"} | dict.fromkeys(("for", "while"), "while 1:")
+_STAND_INS |= dict.fromkeys(("if", "elif", "else"), "if 1:")
 
 # What a name is bound to: the `def`, if it is one, or the constant that is assigned, if it is one.
 Giver: TypeAlias = ast.Define | ast.Number | ast.String | None

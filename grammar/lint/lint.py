@@ -543,9 +543,8 @@ class EditedScript:
     def _change(self, text: str) -> None:
         """Read the parts that another text has in the place of others."""
         same = same_beginning(self.text, text)
-        least = max(
-            same, len(text) - same_beginning(self.text[same:][::-1], text[same:][::-1])
-        )  # where the same end begins
+        # where the same end begins
+        least = max(same, len(text) - same_beginning(self.text[same:][::-1], text[same:][::-1]))
         starts = [part.start for part in self.parts]
         # Where a part ends may depend on as many lines as are searched for a bracket that closes.
         kept = max(bisect_right(starts, same) - PATIENCE - 2, 0)

@@ -246,21 +246,17 @@ def _allclose(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> bool:
     return bool(_call("all", _call("maximum", found, same)))
 
 
-def _drawn(name: str) -> Callable[..., Any]:
-    """Random numbers of a kind, scaled and shifted: np.random.normal."""
-
-    def call(loc: Any, scale: Any, size: Any = None) -> Any:
-        return _call("add", loc, _call("mul", scale, _call(name, *(() if size is None else (size,)))))
-
-    return call
+def _drawn(name: str, loc: Any, scale: Any, size: Any) -> Any:
+    """Random numbers of a kind, scaled and shifted."""
+    return _call("add", loc, _call("mul", scale, _call(name, *(() if size is None else (size,)))))
 
 
-_normal = _drawn("randn")
+def _normal(loc: Any, scale: Any, size: Any = None) -> Any:
+    return _drawn("randn", loc, scale, size)
 
 
 def _uniform(low: Any, high: Any, size: Any = None) -> Any:
-    """np.random.uniform."""
-    return _drawn("rand")(low, _call("sub", high, low), size)
+    return _drawn("rand", low, _call("sub", high, low), size)
 
 
 def _new_tensor(data: Any) -> Any:

@@ -20,9 +20,7 @@ from agrad.grammar.pytorch.functions import OWN_FORMS as OWN_FORMS
 
 DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
 _STAND_INS = frozenset({"time", "random", "copy"})  # modules of Python of which agrad has a few functions
-PREFIXES = frozenset(
-    {"torch", "np", "numpy", "math", "F", "nn", "optim", "lr_scheduler", "plt", "pyplot", "matplotlib"} | _STAND_INS
-)
+PREFIXES = _STAND_INS | set("torch np numpy math F nn optim lr_scheduler plt pyplot matplotlib".split())
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -38,9 +36,7 @@ RENAMED = _pairs(
 )
 
 # Types and devices: every number is a float64, and there is one device.
-IGNORED = frozenset(
-    {"float", "float16", "float32", "float64", "double", "half", "int", "int32", "int64", "long", "bool"}
-)
+IGNORED = frozenset("float float16 float32 float64 double half int int32 int64 long bool".split())
 
 DTYPE = "torch.float64"  # that of every array
 

@@ -109,11 +109,11 @@ class Expressions:
         return s.String(_unescape(text[quote:-quote]), self.span(text, text))
 
     def fstring(self, parts: Parts) -> s.FString:
-        pieces = [
-            _unescape(part.replace("{{", "{").replace("}}", "}")) if isinstance(part, Token) else part
-            for part in parts[1:-1]
-        ]
-        return s.FString(tuple(pieces), self.span(parts[0], parts[-1]))
+        single = (
+            part.replace("{{", "{").replace("}}", "}") if isinstance(part, Token) else part for part in parts[1:-1]
+        )
+        pieces = tuple([_unescape(part) if isinstance(part, str) else part for part in single])
+        return s.FString(pieces, self.span(parts[0], parts[-1]))
 
     def texts(self, parts: Parts) -> s.Expr:
         """A text, or several in a row, which are one text."""
@@ -197,9 +197,8 @@ class Expressions:
         last = None if not rest or isinstance(rest[0], Token) else rest.pop(0)
         return s.Each(values, target, values, last, self.nodes(rest), "", False, self.span(keyword, parts[-1]))
 
-    def each_target(self, parts: Parts) -> s.Name | s.Tuple:
-        names = self.nodes(parts)
-        return s.Tuple(names, self.span(parts[0], parts[-1])) if len(names) > 1 else parts[0]
+    def each_target(self, parts: Parts) -> Any:
+        return self.bare_tuple(parts) if len(self.nodes(parts)) > 1 else parts[0]
 
     anonymous = _node(s.Lambda, 1, 2)
 
@@ -283,9 +282,7 @@ class Expressions:
         keywords = self.keywords(parts)
         return tuple(part for part in parts if not isinstance(part, s.Parameter)), keywords
 
-    def keyword(self, parts: Parts) -> s.Parameter:
-        """A keyword argument, until the node of its call is made."""
-        return s.Parameter(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
+    keyword = _node(s.Parameter, 0, 1)  # until the node of its call is made
 
     def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
         """The keyword arguments among the parts: each once, and after the others."""
@@ -302,11 +299,8 @@ class Expressions:
 
     subscript, attribute = _node(s.Index, 0, 1), _node(s.Attribute, 0, 1)
 
-    def index(self, parts: Parts) -> s.Expr:
-        if len(parts) == 1:
-            only: s.Expr = parts[0]
-            return only
-        return s.Tuple(self.nodes(parts), self.span(parts[0], parts[-1]))
+    def index(self, parts: Parts) -> Any:
+        return parts[0] if len(parts) == 1 else self.bare_tuple(parts)
 
     def slice(self, parts: Parts) -> s.Slice:
         bounds: list[s.Expr | None] = [None]
@@ -391,7 +385,7 @@ class Builder(Expressions):
     # Simple statements
 
     def evaluate(self, parts: Parts) -> s.Evaluate | s.Print | s.Pass:
-        value: s.Expr = parts[0]
+        (value,) = parts
         match value:
             case s.Call(s.Name("print"), arguments, keywords) if all(name in s.PRINTED for name, _ in keywords):
                 return s.Print(arguments, tuple(pair for pair in keywords if pair[0] in ("sep", "end")), value.span)
@@ -525,11 +519,9 @@ class Builder(Expressions):
             return
         if alias in pytorch.names.PREFIXES and not function:
             return
-        instead = (
-            f"{alias} = {name}   on its own line" if function else f"write {known or name}. where it says {alias}."
-        )
-        place = self.span(alias, alias)
-        self.aliases.append(syntax_error("alias", place, module=name, name=str(alias), instead=instead))
+        own = f"{alias} = {name}   on its own line"
+        instead = own if function else f"write {known or name}. where it says {alias}."
+        self.aliases.append(syntax_error("alias", self.span(alias, alias), module=name, name=alias, instead=instead))
 
     # Commands
 
@@ -579,9 +571,7 @@ class Builder(Expressions):
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
 
-    def flag(self, parts: Parts) -> s.Parameter:
-        """A word without a value."""
-        return s.Parameter(str(parts[0]), None, self.span(parts[0], parts[0]))
+    flag = _node(s.Parameter, 0, None)  # a word without a value
 
     def depth(self, parts: Parts) -> s.Parameter:
         """`depth 3`."""

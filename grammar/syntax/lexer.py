@@ -233,16 +233,11 @@ class _Scanner:
             "NAME": self.word,
             "NUMBER": self.number,
             "FSTRING_START": self.fstring,
-            "_TOLERANCE": self.tolerance,
-            "UNCERTAIN": self.tolerance,
+            **dict.fromkeys(("_TOLERANCE", "UNCERTAIN"), self.tolerance),
             "PRODUCT": self.product,
             "_RANGE": self.dots,
-            "LPAR": self.opened,
-            "_LSQB": self.opened,
-            "LBRACE": self.opened,
-            "RPAR": self.closed,
-            "RSQB": self.closed,
-            "RBRACE": self.closed,
+            **dict.fromkeys(OPENERS, self.opened),
+            **dict.fromkeys(CLOSING, self.closed),
             "": self.unreadable,
         }
         text, match, size = self.text, self.pattern.match, len(self.text)
@@ -529,7 +524,6 @@ class _Scanner:
         first = end = start + 1 if self.text[start] == "⁻" else start
         while self.text[end : end + 1] in SUPERSCRIPTS and end < len(self.text):
             end += 1
-        digits = "".join(SUPERSCRIPTS[character] for character in self.text[first:end])
         if self.previous not in OPERAND_ENDS:
             self.position = end
             yield self.wrong("missing operand", start, start, place=f"before `{self.text[start:end]}`")
@@ -538,7 +532,7 @@ class _Scanner:
         yield Token("POWER", "**", start, start)
         if first > start:
             yield Token("SUM", "-", start, first)
-        yield Token("NUMBER", digits, first, end)
+        yield Token("NUMBER", "".join(map(SUPERSCRIPTS.__getitem__, self.text[first:end])), first, end)
 
     def factorial(self) -> AgradError:
         """`5!`, with what to write instead for a number or a name."""
@@ -582,10 +576,8 @@ class _Scanner:
 
     def sign_for(self, text: str) -> str:
         """What to type instead of a character, or of digits of another script; empty if nothing looks like it."""
-        if text in LOOK_ALIKES:
-            return LOOK_ALIKES[text]
-        if text.isdecimal():
-            return "".join(str(int(digit)) for digit in text)
+        if text in LOOK_ALIKES or text.isdecimal():
+            return LOOK_ALIKES.get(text) or "".join(str(int(digit)) for digit in text)
         from unicodedata import normalize  # here, since most texts are ASCII
 
         plain = normalize("NFKC", text)  # such as `＝`, as wide as the letters of Chinese are
@@ -613,9 +605,8 @@ class _Scanner:
                 while places and places[-1] > len(self.brackets):
                     places.pop()
             if CLOSERS[opener] != closer:
-                problem = self.wrong(
-                    "mismatched bracket", start, end, bracket=closer, opener=opener, closer=CLOSERS[opener]
-                )
+                right = CLOSERS[opener]
+                problem = self.wrong("mismatched bracket", start, end, bracket=closer, opener=opener, closer=right)
                 problem.labels.insert(0, Label(Span(self.source, place, place + 1), "opened here"))
                 yield problem
         yield self.token(kind, end)

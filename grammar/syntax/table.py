@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from keyword import kwlist
 from struct import pack
 from typing import Any
 
@@ -10,11 +11,7 @@ import lark
 from lark.lexer import TerminalDef
 from lark.parsers.lalr_analysis import Shift
 
-# Python's keywords, whether agrad uses them or not.
-_PYTHON = frozenset(
-    """if elif else for in while def return break continue pass and or not is None True False del assert
-    import from with as lambda class try except finally raise global nonlocal yield async await""".split()
-)
+_PYTHON = frozenset(kwlist)  # whether agrad uses them or not
 
 
 class _Unused(lark.lexer.Lexer):

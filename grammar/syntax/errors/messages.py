@@ -190,6 +190,7 @@ _FACTOR = pattern(rf"(?:\([^()\n]*\))?(?:[ \t]*(?:\^|\*\*)[ \t]*[\w.]+|[{''.join
 _IN_BRACES = pattern(r"(\^|\*\*)\{([^{}]*)\}")
 _EXPONENT = pattern(r"\d+(?:\.\d*)?[eE]\d*")
 _DEFINITION = pattern(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
+_PRIMED = pattern(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
 _SEVERAL = pattern(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
 
 
@@ -266,7 +267,5 @@ def primed(place: Span) -> AgradError | None:
         instead = f"grad({name}, x), grad(f)(2) of a function f, or {name}.T transposed"
         return syntax_error("prime", whole, name=found[0], instead=instead)
     line = corrected(whole, whole.text)  # f'' is grad(grad(f))
-    fix = re.sub(
-        r"([^\W\d]\w*)('+)(?=[ \t]*\()", lambda one: f"{'grad(' * len(one[2])}{one[1]}{')' * len(one[2])}", line
-    )
+    fix = _PRIMED.sub(lambda one: f"{'grad(' * len(one[2])}{one[1]}{')' * len(one[2])}", line)
     return syntax_error("prime", whole, fixes=[fix], name=whole.text, instead="")
