@@ -51,6 +51,16 @@ def option(names: str, takes: str | Sequence[str] | None, help: str, **settings:
     return lambda name: click.Option([*names.split(), name], help=help, **kind, **settings)
 
 
+def many(names: str, takes: str, help: str, **settings: Any) -> Any:
+    """An attribute for an option that may be repeated."""
+    return option(names, takes, help, multiple=True, **settings)
+
+
+def count(names: str, takes: str, help: str, least: int = 1, most: int | None = None, **settings: Any) -> Any:
+    """An attribute for an option with a whole number."""
+    return option(names, takes, help, type=click.IntRange(least, most), **settings)
+
+
 def flag(names: str, help: str, **settings: Any) -> Any:
     """An attribute for an option that is given or not."""
     return lambda name: click.Option([*names.split(), name], is_flag=True, help=help, **settings)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.arguments import argument, option
+from agrad.cli.arguments import argument, many
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
@@ -308,10 +308,10 @@ def words_argument(metavar: str) -> Any:
 
 def wrt_option(text: str) -> Any:
     """The option --wrt, with its help text."""
-    return option("--wrt", "NAME,...", text, multiple=True, shell_complete=named_completions)
+    return many("--wrt", "NAME,...", text, shell_complete=named_completions)
 
 
-constants_option = option("-D", "NAME=VALUE", "Define a name that has the same value in every row.", multiple=True)
+constants_option = many("-D", "NAME=VALUE", "Define a name that has the same value in every row.")
 
 
 def _names(context: click.Context) -> list[str]:

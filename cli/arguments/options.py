@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 import agrad
-from agrad.cli.arguments import Options, flag, option
+from agrad.cli.arguments import Options, count, flag, many, option
 from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.derivatives import Request
@@ -22,14 +22,13 @@ class Derivatives(Options):
     """Which derivatives are computed."""
 
     wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to, separated by commas.")
-    order: int | None = option("--order", "N", "All derivatives up to order N.", type=click.IntRange(min=1))
+    order: int | None = count("--order", "N", "All derivatives up to order N.")
     jacobian: bool = flag("--jacobian", "The Jacobian: the derivatives of every entry of EXPR.")
     hessian: bool = flag("--hessian", "The gradient, and the matrix of second derivatives.")
-    jvp: tuple[str, ...] = option(
+    jvp: tuple[str, ...] = many(
         "--jvp",
         "NAME=VALUE",
         "The directional derivative, in forward mode; VALUE is the direction for NAME.",
-        multiple=True,
         shell_complete=named_completions,
     )
     vjp: str | None = option("--vjp", "VALUE", "The product of VALUE and the Jacobian of EXPR, in reverse mode.")
@@ -104,9 +103,7 @@ class Reading(Options):
     """How a table is read."""
 
     columns: str | None = option("--columns", "NAME,...", "Names for the columns, if the file has none.")
-    renamed: tuple[str, ...] = option(
-        "-c", "NAME=COLUMN", "Call a column NAME in expressions. May be repeated.", multiple=True
-    )
+    renamed: tuple[str, ...] = many("-c", "NAME=COLUMN", "Call a column NAME in expressions. May be repeated.")
     delimiter: str | None = option(
         "--delimiter", "SIGN", "What separates entries: , ; | tab or blanks. Without it, it is found in the file."
     )
@@ -121,7 +118,7 @@ class Reading(Options):
     )
     encoding: str | None = option("--encoding", "NAME", "The encoding of text that is not UTF-8, such as cp1252.")
     kind: str | None = option("--from", ("csv", "jsonl", "arrow"), "The format of the data, whatever its name.")
-    skip: int | None = option("--skip", "N", "Lines to skip before the first.", type=click.IntRange(min=0))
+    skip: int | None = count("--skip", "N", "Lines to skip before the first.", 0)
     header: str | None = option(
         "--header",
         ("1", "0"),
@@ -194,11 +191,8 @@ class Cluster(Options):
         "Compute on a Dask cluster: at the address of its scheduler, such as tcp://host:8786, or, without one, of "
         "processes on this machine.",
     )
-    workers: int | None = option(
-        "--workers",
-        "N",
-        "The number of these processes, of one thread each; the default is the number of cores.",
-        type=click.IntRange(min=1),
+    workers: int | None = count(
+        "--workers", "N", "The number of these processes, of one thread each; the default is the number of cores."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agrad.cli.arguments import Options, declared, expression, option
+from agrad.cli.arguments import Options, declared, expression, many
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output import printer
@@ -24,9 +24,7 @@ class Asked(Options):
 
     words: tuple[str, ...] = expression.words_argument("EXPR NAME=VALUE...")
     wrt: tuple[str, ...] = expression.wrt_option("Names to differentiate with respect to; the default is all.")
-    claims: tuple[str, ...] = option(
-        "--claim", "NAME=EXPR", "A derivative with respect to NAME, to be checked as well.", multiple=True
-    )
+    claims: tuple[str, ...] = many("--claim", "NAME=EXPR", "A derivative with respect to NAME, to be checked as well.")
     as_json: bool = json_option
     precision: int | None = precision_option()
     timeout: float | None = timeout_option("a computation")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.arguments import Options, declared, flag, group, is_usual, option
+from agrad.cli.arguments import Options, declared, flag, group, is_usual, many, option
 from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, words_argument
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.arguments.options import Derivatives, wanted
@@ -26,9 +26,7 @@ class Asked(Options):
     """What `agrad eval` takes."""
 
     words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
-    expressions: tuple[str, ...] = option(
-        "-e", "EXPR", "An expression or statement, instead of EXPR; may be repeated.", multiple=True
-    )
+    expressions: tuple[str, ...] = many("-e", "EXPR", "An expression or statement, instead of EXPR; may be repeated.")
     file: str | None = file_option("-f", "A file of statements, instead of EXPR.")
     derivatives: Derivatives = group(Derivatives)
     form: str = option(

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments import Options, declared, option
+from agrad.cli.arguments import Options, count, declared, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
 from agrad.cli.arguments.limits import limited, memory_option, timeout_option
 from agrad.cli.base import file_option, file_or_stdout, precision_option
@@ -31,9 +31,7 @@ class Asked(Options):
         "--as", [*graphs.forms(), *graphs.PICTURES], "The form; the default is text, or the form of the file in -o."
     )
     file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=file_or_stdout)
-    depth: int | None = option(
-        "--depth", "N", "Show only the last N operations on each path.", type=click.IntRange(min=0)
-    )
+    depth: int | None = count("--depth", "N", "Show only the last N operations on each path.", 0)
     precision: int | None = precision_option()
     timeout: float | None = timeout_option("a computation")
     memory: float | None = memory_option

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NoReturn
 import click
 
 import agrad
-from agrad.cli.arguments import Options, argument, declared, flag, group, is_usual, option
+from agrad.cli.arguments import Options, argument, count, declared, flag, group, is_usual, many, option
 from agrad.cli.arguments.expression import binding, constants_option, listed, texts_by_name, typed, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
@@ -49,23 +49,18 @@ class Asked(Options):
     )
     cluster: Cluster = group(Cluster)
     to: str | None = option("--to", TO, "The format of the output, whatever its name.")
-    uncertain: tuple[str, ...] = option(
-        "--u",
-        "NAME=U",
-        "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
-        multiple=True,
+    uncertain: tuple[str, ...] = many(
+        "--u", "NAME=U", "The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated."
     )
     reading: Reading = group(Reading)
-    expressions: tuple[str, ...] = option(
-        "-e", "NAME=EXPR", "A formula, and the column for it. May be repeated.", multiple=True
-    )
+    expressions: tuple[str, ...] = many("-e", "NAME=EXPR", "A formula, and the column for it. May be repeated.")
     where: str | None = option("--where", "EXPR", "Compute and write only the rows in which this is true.")
     whole: str | None = option(
         "--whole",
         "NAME,...",
         "Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
     )
-    order: int = option("--order", "K", "Derivatives up to this order.", type=click.IntRange(1, 2), default=1)
+    order: int = count("--order", "K", "Derivatives up to this order.", 1, 2, default=1)
     hessian: bool = flag("--hessian", "The second derivatives by every pair of --wrt.")
     jacobian: bool = flag(
         "--jacobian", "All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry."
@@ -79,9 +74,7 @@ class Asked(Options):
         default="stop",
     )
     backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO)
-    threads: int | None = option(
-        "--threads", "N", "The number of threads; the default is the number of cores.", type=click.IntRange(min=1)
-    )
+    threads: int | None = count("--threads", "N", "The number of threads; the default is the number of cores.")
     as_json: bool = json_option
     precision: int | None = precision_option("full")  # that of a calculation is for people; a table is for programs
     timeout: float | None = timeout_option("a computation")
@@ -126,9 +119,9 @@ def command(asked: Asked) -> None:
     require_readable(asked.reading)
     _limit(asked.memory)
     precision = None if is_usual("precision") else asked.precision
-    count, tolerant = asked.threads or os.cpu_count() or 1, asked.on_error == "null"
+    threads, tolerant = asked.threads or os.cpu_count() or 1, asked.on_error == "null"
     to = agrad.cli.data.request.Output(
-        asked.out, asked.to, asked.as_json, precision, split(asked.keep), asked.backend, count, tolerant
+        asked.out, asked.to, asked.as_json, precision, split(asked.keep), asked.backend, threads, tolerant
     )
     ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
     form = vars(asked.reading)

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -211,44 +211,40 @@ def loop(
         printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     if isinstance(printer, Printer):
         session.record.transcript.text = printer.text
-    with _listening(session, interactive) as running:
-        code = _run(session, statements, interactive, printer, report, running)
+    echo, code = Echo(session) if interactive else None, 0
+    with _listening(session, interactive) as running, suppress(Quit):
+        for text in statements:
+            failure = _run(session, text, echo, lambda: watching(session, printer), running, report)
+            code = code or failure
     return 0 if interactive else code
 
 
 def _run(
     session: Session,
-    statements: Iterator[str],
-    interactive: bool,
-    printer: Callable[[Result], None],
-    report: Callable[[AgradError], int],
+    text: str,
+    echo: Echo | None,
+    watched: Callable[[], AbstractContextManager[Callable[[Result], None]]],
     running: Callable[[], AbstractContextManager[None]],
+    report: Callable[[AgradError], int],
 ) -> int:
-    """Run statements, each within `running`; the exit code of the first failure."""
-    echo = Echo(session) if interactive else None
-    code = 0
-    for text in statements:
+    """Run a statement, within `watched` and `running`; the exit code of its failure. Raises Quit."""
+    if echo is not None:
+        text = echo.begin(text)
+    try:
+        with watched() as emit, running():
+            session.run(text, emit)
         if echo is not None:
-            text = echo.begin(text)
-        try:
-            with watching(session, printer) as emit, running():
-                session.run(text, emit)
-            if echo is not None:
-                echo.end(text)
-        except AgradError as problem:
-            failure = report(problem)
-            code = code or failure
-        except KeyboardInterrupt as stop:
-            if not interactive:
-                raise
-            said = f"interrupted: {str(stop) or 'everything is as before this statement'}"
-            session.record.transcript.say(said)
-            click.echo(said, err=True)
-        except Quit:
-            break
-        except OSError:  # the output cannot be written, so there is no reason to continue
+            echo.end(text)
+    except AgradError as problem:
+        return report(problem)
+    except KeyboardInterrupt as stop:
+        if echo is None:
             raise
-        except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
-            failure = base.complain(base.internal(error, "the statement is taken back, and the session goes on"))
-            code = code or failure
-    return code
+        said = f"interrupted: {str(stop) or 'everything is as before this statement'}"
+        session.record.transcript.say(said)
+        click.echo(said, err=True)
+    except (Quit, OSError):  # where the output cannot be written, there is no reason to continue
+        raise
+    except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
+        return base.complain(base.internal(error, "the statement is taken back, and the session goes on"))
+    return 0

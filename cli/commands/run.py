@@ -11,7 +11,7 @@ import click
 
 import agrad
 from agrad.cli import base
-from agrad.cli.arguments import Options, argument, declared, flag, option
+from agrad.cli.arguments import Options, argument, declared, flag, many, option
 from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.output import printer
@@ -44,7 +44,7 @@ class Asked(Options):
 
     file: str = argument(shell_complete=base.file_completions)
     extra: tuple[str, ...] = argument(nargs=-1, metavar="[ARGS...]")
-    given: tuple[str, ...] = option("-D", "NAME=VALUE", "Define a name before the script starts.", multiple=True)
+    given: tuple[str, ...] = many("-D", "NAME=VALUE", "Define a name before the script starts.")
     checking: bool = flag("--check", "Do not run the script; report unknown names and wrong calls.")
     keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
     quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")

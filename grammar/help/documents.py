@@ -222,15 +222,15 @@ def _sections() -> Iterator[str]:
 @contextmanager
 def without(library: str) -> Iterator[None]:
     """As if a library were not installed; its modules are found again afterwards."""
-    hidden = [name for name in sys.modules if name.partition(".")[0] == library] if library else []
-    kept = {name: sys.modules.pop(name) for name in hidden}
-    if library:
-        sys.modules[library] = None  # type: ignore[assignment]  # what Python takes for: there is none
+    if not library:
+        yield
+        return
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == library}
+    sys.modules[library] = None  # type: ignore[assignment]  # what Python takes for: there is none
     try:
         yield
     finally:
-        if library:
-            del sys.modules[library]
+        del sys.modules[library]
         sys.modules.update(kept)
 
 

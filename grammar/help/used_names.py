@@ -35,19 +35,10 @@ def given(tokens: Sequence[Token]) -> dict[str, Token]:
         if token.type in STARTS or (token.type == "_COLON" and not depth):
             statement = []
             continue
-        if token.type == "_EQUAL" and not depth:
-            names = statement
-        elif token.type == "NAME" and (
-            before in _DEFINING
-            or (depth == 1 and head == "DEF" and len(statement) > 2 and before in ("LPAR", "_COMMA"))
-            or (head in _IMPORTS and before in ("AS", "IMPORT", "_COMMA"))
-        ):
-            names = [token]
-        elif token.type == "_IN" and head == "FOR":
-            names = statement
-        else:
-            names = []
-        for name in names:
+        parameter = depth == 1 and head == "DEF" and len(statement) > 2 and before in ("LPAR", "_COMMA")
+        imported = head in _IMPORTS and before in ("AS", "IMPORT", "_COMMA")
+        binds_all = (token.type == "_EQUAL" and not depth) or (token.type == "_IN" and head == "FOR")
+        for name in statement if binds_all else [token] * (before in _DEFINING or parameter or imported):
             if name.type == "NAME":
                 found.setdefault(str(name), name)
         statement.append(token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import ALIASES, FUNCTIONS
@@ -130,8 +130,12 @@ def _in_names(word: str) -> Iterator[str]:
     """The functions whose names have a word in them, as `load_csv` has `csv`."""
     names = [name for name in FUNCTIONS if "_" in name and word in name.split("_")]
     if names:
-        shown = ", ".join(names[:8]) + (" and others" if len(names) > 8 else "")
-        yield f"{word}\n  In the name of {shown}: help {names[0]}"
+        yield f"{word}\n  In the name of {_first(names)}: help {names[0]}"
+
+
+def _first(names: Sequence[str]) -> str:
+    """Some names; of many, the first."""
+    return ", ".join(names[:8]) + (" and others" if len(names) > 8 else "")
 
 
 def _arguments(word: str) -> Iterator[str]:
@@ -139,8 +143,7 @@ def _arguments(word: str) -> Iterator[str]:
     name = ALIASES.get(word, word)
     takers = [entry.name for entry in FUNCTIONS.values() if name in entry.signature.attributes]
     if takers:
-        shown = ", ".join(takers[:8]) + (" and others" if len(takers) > 8 else "")
-        yield f"{word}=\n  {f'Read as {name}=, an' if name != word else 'An'} argument of {shown}."
+        yield f"{word}=\n  {f'Read as {name}=, an' if name != word else 'An'} argument of {_first(takers)}."
 
 
 def _elsewhere(word: str) -> Iterator[str]:
@@ -209,14 +212,11 @@ NODE_ATTRIBUTES = {"next_functions": "the nodes of its operands", "variable": "t
 METHODS = {
     "max": "The largest entry, along an axis if one is given.",
     "min": "The smallest entry, along an axis if one is given.",
-    **dict.fromkeys(("float", "double"), "The value itself: every number is a float64."),
+    **dict.fromkeys(("float", "double", "type"), "The value itself: every number is a float64."),
     **dict.fromkeys(("cpu", "cuda", "to"), "The value itself: there is one device."),
-    "type": "The value itself: every number is a float64.",
     "contiguous": "The value itself.",
     "item": "The number, without its graph.",
-    "tolist": "The value, without its graph.",
-    "numpy": "The value, without its graph.",
-    "detach": "The value, without its graph.",
+    **dict.fromkeys(("tolist", "numpy", "detach"), "The value, without its graph."),
     "size": "The shape, or the length of one axis.",
     "dim": "The number of axes.",
     "numel": "The number of entries.",
