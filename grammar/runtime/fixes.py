@@ -219,8 +219,7 @@ def _too_many(at: Span) -> list[str]:
     form = entry.signature if entry is not None and entry.family == "reductions" else None
     takes_one = form is not None and len(form.operands) == 1 and REQUIRED not in form.attributes.values()
     if takes_one and len(given) > 1 and plain:
-        numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
-        fix = f"{name}([{', '.join(given)}])" if numbers else ""
+        fix = f"{name}([{', '.join(given)}])" if all(re.fullmatch(r"-?[\d.]+", one) for one in given) else ""
     elif name in ("grad", "jacobian") and len(given) > 2 and all(map(str.isidentifier, given)):
         fix = f"{name}({given[0]}, [{', '.join(given[1:])}])"
     elif name == "solve" and (equation := re.fullmatch(r"\((.+==.+),[ \t]*([^\W\d]\w*)\)", brackets)):
@@ -504,9 +503,8 @@ def listed(words: Sequence[object]) -> str:
 def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     """The error for an unknown name, with similar names: those that are known, and agrad's own."""
     if name in SHAPES and alone(span):
-        behind = Span(span.source, span.end, span.end)
-        problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
-        problem.at = behind
+        problem = syntax_error("shape", Span(span.source, span.end, span.end), word=name, usage=SHAPES[name])
+        problem.at = problem.labels[0].origin
         return problem
     called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
     if called and name in SHAPES:  # `budget(y)`: a command is written without brackets, and has no value

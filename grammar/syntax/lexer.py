@@ -284,7 +284,7 @@ class _Scanner:
         self.previous = kind
         return Token(kind, "", at, at)
 
-    def wrong(self, message: str, start: int, end: int, **words: str) -> AgradError:
+    def wrong(self, message: str, start: int, end: int, **words: Any) -> AgradError:
         """The syntax error with a message of the table, at a place."""
         return syntax_error(message, Span(self.source, start, end), **words)
 
@@ -339,8 +339,7 @@ class _Scanner:
     def finish(self) -> Iterator[Item]:
         """The tokens that close the text, and the error of a string or a bracket that is still open."""
         if self.fstrings:
-            _, start, _ = self.fstrings[0]
-            yield self.open_fstring(start, len(self.text))
+            yield self.open_fstring(self.fstrings[0][1], len(self.text))
         elif self.brackets:
             bracket, start, _ = self.brackets[-1]
             problem = self.wrong("unclosed bracket", start, start + 1, bracket=bracket, closer=CLOSERS[bracket])
@@ -448,16 +447,13 @@ class _Scanner:
                 problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
             yield problem
         else:
-            name = factor.group()
-            instead = f"{number} {name}" if name in PYTHON else f"{number}*{name}"
-            problem = self.wrong("number and name", end, end + len(name), number=number, name=name)
+            name, at = factor.group(), Span(self.source, start, end)
             if name in ("i", "j") and name == rest:
-                problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
+                product = f"{number}*{name}"
+                yield self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=product)
             else:
-                number_at = Span(self.source, start, end)
-                fixes = readings(number_at, name) if name not in PYTHON else [corrected(number_at, f"{number} ")]
-                problem.fixes = short(fixes)
-            yield problem
+                fixes = readings(at, name) if name not in PYTHON else [corrected(at, f"{number} ")]
+                yield self.wrong("number and name", end, end + len(name), fixes=fixes, number=number, name=name)
         self.position = end + len(rest)
 
     def counted(self, start: int, end: int, low: int, high: int) -> list[str]:
@@ -536,13 +532,12 @@ class _Scanner:
 
     def factorial(self) -> AgradError:
         """`5!`, with what to write instead for a number or a name."""
-        of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : self.position - 1])
-        instead = "" if of else "gamma(n + 1) for n!"
-        problem = self.wrong("factorial", self.position - 1, self.position, instead=instead)
-        if of:
-            place = Span(self.source, self.position - 1 - len(of[0]), self.position)
-            problem.fixes = [corrected(place, f"gamma({of[0]} + 1)")]
-        return problem
+        at = self.position - 1
+        of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : at])
+        if of is None:
+            return self.wrong("factorial", at, at + 1, instead="gamma(n + 1) for n!")
+        fix = corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")
+        return self.wrong("factorial", at, at + 1, fixes=[fix], instead="")
 
     def asked(self) -> AgradError:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
@@ -551,11 +546,10 @@ class _Scanner:
         before = self.text[self.line_start : self.position - 1].rpartition(";")[2]
         if chosen := re.compile(r"([^?:;#\n]+):([^?:;#\n]+)").match(self.text, self.position):
             return self.chosen(before, *chosen.groups())
-        problem = self.wrong("help", self.position - 1, self.position)
         name = r"\s*(\w+)(\(.*\))?\s*"
         found = re.fullmatch(name, before) or re.fullmatch(rf"\?*{name}", self.text[self.position :].partition("\n")[0])
-        problem.fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
-        return problem
+        fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
+        return self.wrong("help", self.position - 1, self.position, fixes=fixes)
 
     def chosen(self, before: str, one: str, other: str) -> AgradError:
         """`y = c ? a : b`, a condition as in C."""
@@ -644,10 +638,8 @@ class _Scanner:
         """`%time f(x)`, as in a notebook of Python: what times a statement here."""
         start = self.position
         self.position = found.end()
-        problem = self.wrong("magic", start, found.end(1), word=found[1])
-        if found[1].lstrip("%") in ("time", "timeit") and found[2].strip():
-            problem.fixes = [f"time: {found[2].strip()}"]
-        return problem
+        timed = found[1].lstrip("%") in ("time", "timeit") and found[2].strip()
+        return self.wrong("magic", start, found.end(1), fixes=[f"time: {timed}"] if timed else [], word=found[1])
 
     @property
     def ranging(self) -> bool:
