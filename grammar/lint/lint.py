@@ -371,14 +371,11 @@ class _Check:
         args: tuple[float, ...] = (_SOMETHING,) * len(node.arguments)
         keywords, function = dict.fromkeys((name for name, _ in node.keywords), _SOMETHING), node.function
         bind: Any = None
-        if isinstance(function, ast.Number | ast.String):
-            self._uncalled(node, function)
+        value = self._plain(function.id) if isinstance(function, ast.Name) else function
+        if isinstance(value, ast.Number | ast.String):
+            self._uncalled(node, value)
         elif isinstance(function, ast.Name):
-            value = self._plain(function.id)
-            if value is not None:
-                self._uncalled(node, value)
-            else:
-                bind = self._binder(function.id)
+            bind = self._binder(function.id)
         elif isinstance(function, ast.Attribute):
             module = module_name(function)
             if module is not None:

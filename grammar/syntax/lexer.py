@@ -534,10 +534,10 @@ class _Scanner:
         """`5!`, with what to write instead for a number or a name."""
         at = self.position - 1
         of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : at])
-        if of is None:
-            return self.wrong("factorial", at, at + 1, instead="gamma(n + 1) for n!")
-        fix = corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")
-        return self.wrong("factorial", at, at + 1, fixes=[fix], instead="")
+        problem = self.wrong("factorial", at, at + 1, instead="" if of else "gamma(n + 1) for n!")
+        if of:
+            problem.fixes = [corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")]
+        return problem
 
     def asked(self) -> AgradError:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
@@ -639,7 +639,9 @@ class _Scanner:
         start = self.position
         self.position = found.end()
         timed = found[1].lstrip("%") in ("time", "timeit") and found[2].strip()
-        return self.wrong("magic", start, found.end(1), fixes=[f"time: {timed}"] if timed else [], word=found[1])
+        problem = self.wrong("magic", start, found.end(1), word=found[1])
+        problem.fixes = [f"time: {timed}"] if timed else []
+        return problem
 
     @property
     def ranging(self) -> bool:

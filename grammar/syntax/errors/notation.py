@@ -155,14 +155,11 @@ def drawn(context: ErrorContext) -> AgradError | None:
         whole = context.until(context.head, place.end)
         fixes = [corrected(whole, f"t = load_csv({path}); plot t[{int(x) - 1}], t[{int(y) - 1}]")]
         return context.wrong("points", context.place, fixes=fixes if min(int(x), int(y)) else [])
-    if found := _VERSUS.fullmatch(place.text):
-        return context.wrong("points", context.place, fixes=[corrected(place, f" {found[2]}, {found[1]}")])
-    if found := _APART.fullmatch(place.text):
-        operands = re.findall(_OPERAND, found[1])
-        if not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in"}):
-            return None
-        return context.wrong("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
-    return None
+    versus, apart = _VERSUS.fullmatch(place.text), _APART.fullmatch(place.text)
+    operands = [versus[2], versus[1]] if versus else re.findall(_OPERAND, apart[1]) if apart else []
+    if not operands or (not versus and not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in"})):
+        return None
+    return context.wrong("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
 
 
 def fitted(context: ErrorContext) -> AgradError | None:
@@ -249,21 +246,20 @@ def spelled_out(command: str, text: str) -> list[str]:
 def foreign_option(place: Span) -> AgradError:
     """The error for an option of `fit` that has another name here, or is not there."""
     word = place.text
-    fixes: list[str] = []
     if word in _SIGMAS:
         equals = re.compile(r"\s*=\s*").match(place.source.text, place.end)
         whole = Span(place.source, place.start, equals.end()) if equals else place
-        fixes = [corrected(whole, "sigma " if equals else "sigma")]
+        fix = corrected(whole, "sigma " if equals else "sigma")
     elif word in _WEIGHTS:
         behind = _END.match(place.source.text, place.end)
         value = re.split(r"\b(?:over|from|with)\b", behind[0] if behind else "")[0].rstrip()
         whole = Span(place.source, place.start, place.end + len(value))
-        fixes = [corrected(whole, f"sigma 1/sqrt({value.lstrip('= ')})")]
+        fix = corrected(whole, f"sigma 1/sqrt({value.lstrip('= ')})")
     elif word in _STARTS | _NAMED:
-        fixes = [corrected(place, "from" if word in _STARTS else "over")]
+        fix = corrected(place, "from" if word in _STARTS else "over")
     else:
-        fixes = [Hint(_NOT_HERE[word])]
-    return syntax_error("fit option", place, fixes=fixes, word=word)
+        fix = Hint(_NOT_HERE[word])
+    return syntax_error("fit option", place, fixes=[fix], word=word)
 
 
 def misread_option(names: Sequence[Span]) -> AgradError | None:
@@ -278,9 +274,8 @@ def misread_option(names: Sequence[Span]) -> AgradError | None:
 def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
     """The error for `fit y ~ a*x`, which does not say what changes: what has a start, or one of the names in it."""
     fixes: list[str] = []
-    behind = Span(model.source, model.end, model.end)
     if starts:
-        fixes = [corrected(behind, f" over {', '.join(starts)}")]
+        fixes = [corrected(Span(model.source, model.end, model.end), f" over {', '.join(starts)}")]
     elif word == "fit":
         found = re.findall(r"(?<![\w.\"'])[^\W\d]\w*\b(?!\s*[(.\[])", model.text)
         names = [name for name in dict.fromkeys(found) if name not in FUNCTIONS and name not in ("pi", "e")]

@@ -127,8 +127,8 @@ def _python(context: ErrorContext) -> AgradError | None:
         return context.wrong("absent", bad, word=bad, instead=ABSENT[bad])
     if bad.type == "FOR" and context.open:
         return context.wrong("comprehension", bad, fixes=comprehended(context))
-    colon = bad if bad.type == "_COLON" else context.previous if context.previous.type == "_COLON" else None
-    if colon is not None and context.source.text.startswith(":=", colon.start_pos):
+    colon = bad if bad.type == "_COLON" else context.previous
+    if colon.type == "_COLON" and context.source.text.startswith(":=", colon.start_pos):
         place = Span(context.source, colon.start_pos, colon.start_pos + 2)
         tokens = context.before[: -1 if colon is context.previous else None]
         return context.wrong("walrus", place, name=str(tokens[-1]) if tokens else "x")
@@ -159,13 +159,12 @@ _SOLVED = re.compile(r"solve\(([^=#]+?)=([^,#]+?)(?:,[ \t]*([^\W\d]\w*)[ \t]*)?\
 def _equation(context: ErrorContext) -> AgradError:
     """`solve(x^2 = 4, x)`, as in a calculator."""
     found = _SOLVED.fullmatch(context.rest_of_line(context.head.start_pos)) if context.head == "solve" else None
-    instead = "" if found else "solve x**2 == 4 for x from 1"
-    fixes = []
-    if found is not None:
-        left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
-        unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
-        fixes = [f"solve {left} == {right} for {unknown} from 1"]
-    return context.wrong("equation", context.bad, fixes=fixes, instead=instead)
+    if found is None:
+        return context.wrong("equation", context.bad, instead="solve x**2 == 4 for x from 1")
+    left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
+    unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
+    fixes = [f"solve {left} == {right} for {unknown} from 1"]
+    return context.wrong("equation", context.bad, fixes=fixes, instead="")
 
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
