@@ -15,6 +15,7 @@ from agrad.cli.arguments import argument, many
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
+from agrad.engine.struct import Struct
 from agrad.engine.text import as_name
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
@@ -61,21 +62,18 @@ def _as_typed(word: str) -> str:
         return word
 
 
-class Formula:
+class Formula(Struct, eq=False):
     """The words after a command: its expression, and the text of each value by its name.
 
     `words` are those of the expression, or of what replaces it (-e and -f); with the `options` they are repeated, as
-    they were typed, in advice. (Not a dataclass: creating one would double the time to load this file, at every start.)
+    they were typed, in advice. `remarks`: on what the derivatives mean, once the names are bound.
     """
 
-    __slots__ = ("command", "given", "options", "remarks", "words")
-
-    def __init__(self, command: str, words: Sequence[str], given: dict[str, str], options: Sequence[str]) -> None:
-        self.command = command
-        self.words = list(words)
-        self.given = given
-        self.options = options
-        self.remarks: list[str] = []  # on what the derivatives mean, once the names are bound
+    command: str
+    words: list[str]
+    given: dict[str, str]
+    options: Sequence[str]
+    remarks: list[str]
 
     def text(self) -> str:
         """The expression; for `-`, the text of standard input. Raises AgradError of kind `file`."""
@@ -125,10 +123,10 @@ class Formula:
         leaf = [f"var {word.strip()}" if binding(word)[0] == name else word for word in self.words]
         advice = f"var {name} = …   where it is set"
         if leaf != self.words:
-            advice = f"make it one: {self.typed([*leaf, *self._values(), *self.options])}"
+            advice = f"make it one: {self.typed([*leaf, *self._bound(), *self.options])}"
         return AgradError("leaf", f"{name}, which {option} asks for, is set by {by}, and not as a leaf", fixes=[advice])
 
-    def _values(self) -> list[str]:
+    def _bound(self) -> list[str]:
         """The words that give names their values."""
         return [f"{name}={text}" for name, text in self.given.items()]
 
@@ -144,7 +142,7 @@ class Formula:
                 if name in self.given:
                     problem.fixes = [Hint(f"put {name}={self.given[name]} before what needs it")]
                     raise
-                words = [*self.words, *self._values(), f"{name}=1", *self.options]
+                words = [*self.words, *self._bound(), f"{name}=1", *self.options]
                 problem.fixes = [Hint(f"give it one: {self.typed(words)}")]
             elif facts == SyntaxMistake("not an expression") and self.command == "eval":
                 again = self.typed(["-e", self.words[-1]])
@@ -155,7 +153,7 @@ class Formula:
                 if "-f" in before:
                     problem.fixes = [Hint("add its entries up: sum(…)")]
                 if self.command == "eval" and self.options[::2] == ["--wrt"]:
-                    words = [*self.words, *self._values(), *self.options, "--jacobian"]
+                    words = [*self.words, *self._bound(), *self.options, "--jacobian"]
                     problem.fixes.append(Hint(f"or take the derivatives of each: {self.typed(words)}"))
             raise
 
@@ -190,11 +188,11 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
     if instead:
         if expressions:
             raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is not one")
-        return Formula(command, instead, given, options)
+        return Formula(command, list(instead), given, options, [])
     if not expressions:
         why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
         raise click.UsageError(f"the expression is missing{why}")
-    found = Formula(command, expressions[:1], given, options)
+    found = Formula(command, expressions[:1], given, options, [])
     if len(expressions) > 1 and (letter := next((one for one in expressions if re.fullmatch("-[a-z]", one)), "")):
         likely = [f"--{name}" for name in ("wrt", "order", "json", "jvp", "precision") if name.startswith(letter[1])]
         meant = f": did you mean {' or '.join(likely)}?" if likely else ""

@@ -90,9 +90,8 @@ def command(asked: Asked) -> int:
     names = texts_by_name("-D", asked.given)
     for name, text in names.items():
         if text.startswith("@"):
-            raise click.UsageError(
-                f"-D takes an expression, not a file: -D {name}='load_csv(\"{text[1:].partition(':')[0]}\")'"
-            )
+            file = text[1:].partition(":")[0]
+            raise click.UsageError(f"-D takes an expression, not a file: -D {name}='load_csv(\"{file}\")'")
     if asked.is_transcript:
         _check_echo(asked)
     elif asked.theme is not None:
@@ -109,9 +108,8 @@ def command(asked: Asked) -> int:
     _give(session, names)
     text, name = base.read_text(asked.file), base.shown_name(asked.file)
     if asked.is_transcript:
-        return agrad.cli.repl.printer.echo(
-            session, text, name, asked.echoing, asked.page, asked.picture, asked.theme or "auto"
-        )
+        theme, echo = asked.theme or "auto", agrad.cli.repl.printer.echo
+        return echo(session, text, name, asked.echoing, asked.page, asked.picture, theme)
     return _run(session, asked, names, Source(name, text, 1, True))
 
 

@@ -50,14 +50,12 @@ def config(only_path: bool) -> None:
 def _told() -> Iterator[str]:
 
     found = {name: find(name, option(name)) for name in SETTINGS}
-    yield from agrad.engine.text.align(
-        [_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())]
-    )
+    rows = ((name, _shown(name, value), origin) for name, (value, origin) in found.items())
+    yield from agrad.engine.text.align([_ROWS, *rows])
     yield ""
     files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
-    yield from agrad.engine.text.align(
-        (path, "exists" if os.path.exists(path) else "does not exist") for path in files.values()
-    )
+    there = ((path, "exists" if os.path.exists(path) else "does not exist") for path in files.values())
+    yield from agrad.engine.text.align(there)
     yield "\na config.toml with every setting:\n"
     yield from example()
 

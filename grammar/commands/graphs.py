@@ -203,10 +203,8 @@ def _graphs(session: Session, call: Call) -> None:
     example: var a = 3; d = a**2*2; e = a + 1; graphs
     """
     known = call.names.get("graphs", session.names.get("graphs"))
-    if known is not None:  # a name of the user is not a command
-        session.emit(Shown(known))
-        return
-    session.emit(Table(commands.info.list_graphs(session), True))
+    # A name of the user is not a command.
+    session.emit(Table(commands.info.list_graphs(session), True) if known is None else Shown(known))
 
 
 @command(operands=Operands(has_graph, others=True), logged=False)

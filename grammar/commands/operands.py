@@ -9,11 +9,6 @@ from agrad.grammar.commands.registry import Operands
 from agrad.grammar.runtime.builtins import Closure
 
 
-def is_anything(value: Any) -> bool:
-    """Any value."""
-    return True
-
-
 def is_function(value: Any) -> bool:
     """Whether a value is a function of the language."""
     return isinstance(value, Closure)
@@ -45,6 +40,6 @@ EXPRESSION = Operands(has_graph, expression=True)
 CALLED = Operands(is_function, expression=True)
 GRADIENTS = Operands(has_gradient)
 REQUIRING = Operands(requires_grad)
-ANY = Operands(is_anything)
+ANY = Operands(lambda value: True)
 VALUE = Operands(expression=True)
 FILE = Operands(file=True)

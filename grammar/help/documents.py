@@ -30,15 +30,12 @@ from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import OPTIONS, SOFT
 
+_MADE = "Made by `make docs` from the table of functions; `help sin` in a session, and `agrad help sin`, say the same."
+
 
 def functions_page() -> str:
     """All functions by family, and the table of kinks."""
-    lines = [
-        "# Functions",
-        "",
-        "Made by `make docs` from the table of functions; `help sin` in a session, and `agrad help sin`, say the same.",
-        "",
-    ]
+    lines = ["# Functions", "", _MADE, ""]
     groups = families()
     lines += [f"* [{family}](#{family.replace(' ', '-')})" for family, _ in groups]
     lines += ["* [kinks](#kinks)", "* [index](#index)", ""]

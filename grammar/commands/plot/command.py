@@ -17,7 +17,7 @@ from agrad.engine.values import format_number, format_shape, np
 from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
 from agrad.grammar.commands.plot.fitted import picture
-from agrad.grammar.commands.plot.sampling import Shape, functions, ordered
+from agrad.grammar.commands.plot.sampling import Shape, functions, number_in, ordered
 from agrad.grammar.commands.registry import NOTHING, Call, command, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
@@ -222,10 +222,8 @@ def ends(call: Call, start: str, end: str, log: bool = False) -> tuple[float, fl
 
 def _end(call: Call, option: str) -> float:
     value = call.options[option]
-    if isinstance(value, Tensor) and value.size == 1:
-        return value.item()
-    if isinstance(value, float):
-        return value
+    if (number := number_in(value)) is not None:
+        return number
     message = f"the ends of a range must be numbers, and this is {describe_value(value)}"
     raise AgradError("type", message, labels=call.labels(option))
 

@@ -12,7 +12,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
-from agrad.grammar.commands.plot.sampling import Sampled, aside, steps
+from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in, steps
 from agrad.grammar.commands.registry import Call, Operands, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -81,7 +81,7 @@ def _path(session: Session, call: Call) -> Curve:
     assert isinstance(place, Tuple)
     names = place.items
     for name, value in zip(names, call.options["path"], strict=True):
-        if not (isinstance(value, float) or (isinstance(value, Tensor) and value.size == 1)):
+        if number_in(value) is None:
             text = name.span.text
             fixes = [Hint(f"path {text}[0] {text}[1]")] if isinstance(value, Tensor) else []
             message = f"a path is that of two numbers, and {text} is {describe_value(value)}"
@@ -128,10 +128,8 @@ class _Values(Sampled):
         value: Any = math.nan
         with self.gaps():
             value = self.call(tensor(x), tensor(y))
-        if isinstance(value, float):
-            return value
-        if isinstance(value, Tensor) and value.size == 1:
-            return value.item()
+        if (number := number_in(value)) is not None:
+            return number
         fixes = [Hint(f"sum({self.name})")] if isinstance(value, Tensor) else []
         message = f"{self.name} is {describe_value(value)}: contour lines are those of one number at each point"
         raise wrong("shape", message, self.place, *fixes)

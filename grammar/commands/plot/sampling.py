@@ -70,12 +70,7 @@ class Shape(NamedTuple):
     twin: bool = False
 
 
-_USUAL = Shape()
-
-
-def functions(
-    session: Session, closures: Sequence[Closure], name: str, low: float, high: float, shape: Shape = _USUAL
-) -> Plot:
+def functions(session: Session, closures: Sequence[Closure], name: str, low: float, high: float, shape: Shape) -> Plot:
     """The curves of functions from one end to the other; that of a single one with its derivative.
 
     Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
@@ -144,9 +139,7 @@ class Sampled:
 class _Track(Sampled):
     """One function followed along a range."""
 
-    def __init__(
-        self, session: Session, closure: Closure, low: float, high: float, log: tuple[bool, bool] = (False, False)
-    ) -> None:
+    def __init__(self, session: Session, closure: Closure, low: float, high: float, log: tuple[bool, bool]) -> None:
         super().__init__(session, closure)
         self.across, self.up = log
         self.ends = low, high
@@ -219,10 +212,8 @@ class _Track(Sampled):
         return all(_near(point, self.at(point.x)) for point in chosen)
 
     def _number(self, value: object) -> float:
-        if isinstance(value, float):
-            return value
-        if isinstance(value, Tensor) and value.size == 1:
-            return value.item()
+        if (number := number_in(value)) is not None:
+            return number
         fixes: list[str] = []
         what = describe_value(value)
         if isinstance(value, Tensor):
@@ -298,7 +289,7 @@ class _Track(Sampled):
     @property
     def slopes_window(self) -> Window:
         """The range of derivatives to show; near a pole of theirs, not many times the range of the function."""
-        window, robust = self._slopes() if self.across or self.up else self._window(1)
+        window, robust = (self._slopes(), True) if self.across or self.up else self._window(1)
         low, high = self.window
         if not robust or low == high:
             return window
@@ -307,13 +298,13 @@ class _Track(Sampled):
 
     def slopes_window_alone(self, positive: bool) -> Window:
         """The range of derivatives to show over an axis of their own; those above 0 if that is logarithmic."""
-        return self._slopes(positive)[0] if self.across or self.up or positive else self._window(1)[0]
+        return self._slopes(positive) if self.across or self.up or positive else self._window(1)[0]
 
-    def _slopes(self, positive: bool = False) -> tuple[Window, bool]:
+    def _slopes(self, positive: bool = False) -> Window:
         """The smallest and largest derivative where an axis is logarithmic."""
         slopes = [point.raw[2] for point in self.points]
         finite = [slope for slope in slopes if math.isfinite(slope) and (slope > 0 or not positive)]
-        return (min(finite, default=1.0), max(finite, default=1.0)), True
+        return min(finite, default=1.0), max(finite, default=1.0)
 
     def _window(self, which: int) -> tuple[Window, bool]:
         """The smallest and largest value, without those near a pole; and whether there are such."""
@@ -448,13 +439,14 @@ class _Steps:
         """Both numbers; None as long as one of them is none."""
         with scope(recording=False, listener=None):
             try:
-                first, second = (_number(self.session.machine.run(code)) for code in self.codes)
+                first, second = (number_in(self.session.machine.run(code)) for code in self.codes)
             except AgradError:
                 return None
         return None if first is None or second is None else (first, second)
 
 
-def _number(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
+    """The one number that a value is; None for anything else."""
     if isinstance(value, Tensor) and value.size == 1:
         return value.item()
     return value if isinstance(value, float) else None
