@@ -116,6 +116,14 @@ class NotOneNumber(Facts):
     """Several numbers, or none, where the derivative of one number is needed."""
 
 
+class NoneGiven(Facts):
+    """None, where a number is needed."""
+
+
+class NoMatrix(Facts):
+    """A value with fewer than two axes, where a matrix is needed."""
+
+
 class TimeLimit(Facts):
     """The time limit was exceeded."""
 

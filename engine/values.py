@@ -14,7 +14,7 @@ from struct import Struct
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from agrad.engine.errors import AgradError, Hint, NotCalled
+from agrad.engine.errors import AgradError, Hint, NoneGiven, NotCalled
 
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
 
@@ -133,7 +133,7 @@ def coerce(value: object, copy: bool = True, truths: bool = False) -> Value:
     if getattr(kind, "is_object", False) and hasattr(kind, "__array__"):  # a table, which says why it is no array
         value, copy = value.__array__(), False  # type: ignore[attr-defined]
     elif isinstance(value, str | bytes | complex) or value is None or getattr(kind, "is_object", False):
-        raise AgradError("type", f"a number is needed here, not {describe(value)}")
+        raise not_a_number("a number is needed here", value)
     if not copy and kind in (np.ndarray, mask_type()) and value.dtype == np.float64 and value.ndim:  # type: ignore[attr-defined]
         return value  # type: ignore[return-value]
     if "numpy.ma" in sys.modules and (kind is list or kind is tuple) and _holds_masked(value):
@@ -303,6 +303,11 @@ def describe(value: object) -> str:
     return f"a {type(value).__name__.lower()}"
 
 
+def not_a_number(needed: str, value: object) -> AgradError:
+    """The error that something was given where a number is needed; what is needed is said by `needed`."""
+    return AgradError("type", f"{needed}, not {describe(value)}", facts=NoneGiven() if value is None else None)
+
+
 def shape_of(value: Value) -> Shape:
     """() for a scalar."""
     return () if isinstance(value, float) else value.shape
@@ -399,7 +404,7 @@ def whole(value: object, what: str) -> int:
     is_number = isinstance(number, bool | int | float) or getattr(number, "shape", None) == ()
     if is_number and float(number).is_integer():  # type: ignore[arg-type]
         return int(number)  # type: ignore[call-overload, no-any-return]
-    raise AgradError("type", f"{what} must be a whole number, not {describe(number)}")
+    raise not_a_number(f"{what} must be a whole number", number)
 
 
 # Text

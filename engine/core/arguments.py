@@ -12,7 +12,18 @@ from typing import Any
 from agrad.engine.core.context import afford
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
-from agrad.engine.values import Shape, Value, coerce, describe, fits, format_shape, size_of, whole, whole_as_float
+from agrad.engine.values import (
+    Shape,
+    Value,
+    coerce,
+    describe,
+    fits,
+    format_shape,
+    not_a_number,
+    size_of,
+    whole,
+    whole_as_float,
+)
 
 MOST = 2**30  # of attributes that count or name entries
 MOST_AXES = 32  # of numpy before 2
@@ -75,7 +86,7 @@ def number_of(name: str, what: str, value: Any) -> float:
     value = getattr(value, "value", value)
     if isinstance(value, bool | int | float):
         return float(value)
-    raise AgradError("type", f"{name}: {what} must be a number, not {describe(value)}")
+    raise not_a_number(f"{name}: {what} must be a number", value)
 
 
 def plain_of(name: str, what: str, value: Any) -> Value:

@@ -14,7 +14,7 @@ from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
-from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
+from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
 from agrad.grammar import values
 from agrad.grammar.pytorch import CONSTANTS
 from agrad.grammar.results import Settings, text_of
@@ -143,7 +143,7 @@ def as_tensor(value: Any, what: str) -> Tensor:
         return tensor(value)
     if isinstance(value, Table | Texts):
         return as_operand(value)  # type: ignore[no-any-return]
-    raise AgradError("type", f"{what} needs a number or an array, not {describe(value)}")
+    raise not_a_number(f"{what} needs a number or an array", value)
 
 
 def taken(x: Any, what: str, read: Callable[[Value], object]) -> float:

@@ -120,16 +120,15 @@ def _fixes(error: AgradError) -> list[str]:
         case Diverged(root, guard, constant):
             return [Hint(_diverged(root, guard, constant))]
     if error.kind in ("arity", "shape") and at is not None:
-        if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", text)):
-            error.message = error.message.replace("diagonal", "trace", 1)
+        if type(error.facts) is errors.NoMatrix and (traced := re.fullmatch(r"trace\((\w+)\)", text)):
             return [f"backward {traced[1]} trace   shows each step of a backward"]
         if error.kind == "arity" and text.endswith(".grad()"):
             return edits(at, text.removesuffix("()"))
         return _too_many(at)
     if error.kind != "type" or at is None:
         return []
-    own = re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", text) if error.message.endswith("not None") else None
-    if own is not None:
+    own = re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", text)
+    if own is not None and type(error.facts) is errors.NoneGiven:
         return [Hint(f"backward y   of a y that depends on {own[0]}; until then {own[0]}.grad is none")]
     joined = re.fullmatch(r"""["'].*\+.*|.*\+ *["'].*""", text)  # a text on one side of a plus
     return ['f"{a}{b}"   joins texts and values'] if joined else []

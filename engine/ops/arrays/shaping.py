@@ -19,7 +19,7 @@ from agrad.engine.core.arguments import (
 )
 from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NoMatrix
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
 row, composed = in_family("shapes")
@@ -229,7 +229,8 @@ def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
     """AgradError of kind `shape` for what is not a matrix, or not a square one."""
     if len(shape) < 2 or (square and shape[-1] != shape[-2]):
         wanted = "a square matrix" if square else "a matrix"
-        raise AgradError("shape", f"{name} needs {wanted}, not a value of shape {format_shape(shape)}")
+        text = f"{name} needs {wanted}, not a value of shape {format_shape(shape)}"
+        raise AgradError("shape", text, facts=NoMatrix())
 
 
 @composed(

@@ -192,6 +192,7 @@ def dot(x: Any, y: Any) -> Any:
 )
 def trace(x: Any) -> Any:
     """The sum of the diagonal of a matrix."""
+    check_matrix("trace", shape_of_any(x), square=False)
     return total(diagonal(x), -1)
 
 

@@ -102,8 +102,8 @@ def test_a_new_attribute_with_a_side_effect_is_read_in_every_iteration(monkeypat
 
 def test_a_new_command_runs_in_every_iteration(monkeypatch, runs):
     command = COMMANDS["info"]
-    facts = command.word, command.usage, command.help, command.example, command.changes
-    new = Command(*facts, lambda session, call: runs.append(1))
+    facts = command.word, command.usage, command.help, command.example
+    new = Command(*facts, lambda session, call: runs.append(1), command.options, command.keywords)
     monkeypatch.setitem(COMMANDS, "info", new)
     loop("info w")
     assert len(runs) == COUNT
