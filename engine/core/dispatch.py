@@ -711,6 +711,17 @@ def _forget(key: int, source: object) -> None:
 
 # The table
 
+_SHARED_FACTS = ("samples", "kinks", "domain", "derivative")  # of an operation, and of a function that is this alone
+
+# By the number of operands, those of functions that all numbers have, and of those that not all have.
+_SAMPLES = {
+    1: (((0.5,), ([-1.3, 2.1],)), ((0.5,), ([0.3, 0.8],))),
+    2: (
+        ((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [-2.0]], [3.0, -4.0])),
+        ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5])),
+    ),
+}
+
 
 def row(
     name: str,
@@ -723,15 +734,19 @@ def row(
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
     Without an example it is for rules only: of the family `internal`. An operation is pure. `total` says whether it
-    never raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754, and it
-    is computed entry by entry then, by the same function on arrays. Without a rule it has no derivative.
+    never raises for values of given shapes; by default, that is true if it only moves and adds entries, as a whole, or
+    is computed on floats as in IEEE 754, and it is computed entry by entry then, by the same function on arrays.
+    Without a rule it has no derivative.
     """
-    called, scalar = Signature(name, signature), facts.get("scalar")
+    called, scalar, moves = Signature(name, signature), facts.get("scalar"), "moves_entries" in facts
+    of_numbers = len(called.operands) if rules and scalar is not None and not called.attributes else 0
     stated = {
+        "pure": True,
         "title": "".join(part.capitalize() for part in name.split("_")),
-        "total": scalar is not None,
+        "total": scalar is not None or moves,
         "array": scalar,
-        "reach": "mixed" if scalar is None else "pointwise",
+        "reach": "whole" if moves else "mixed" if scalar is None else "pointwise",
+        "samples": _SAMPLES.get(of_numbers, ((), ()))["domain" in facts],
         **dict.fromkeys(("scalar", "prepare", "scatter")),
         **({} if rules else {"derivative": "none: the result does not require grad"}),
         **facts,
@@ -743,7 +758,6 @@ def row(
         rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
         reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
         selects=tuple(map(selects.get, called.operands)) if selects else None,
-        pure=True,
         call=row,  # replaced at once by the closure made for the row
         **stated,
     )
@@ -763,10 +777,12 @@ def composed(
 
     It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
     unchanged, unless it is among the `data`: these are computed with like operands. `alone`: an operation that the
-    function is where there are operands alone. Only a `pure` function may be
-    staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise, and
-    that it is pure.
+    function is where there are operands alone, and whose facts it has as far as they are not stated. Only a `pure`
+    function may be staged, one that makes the same of the same and has no side effect; `total` says that no value makes
+    it raise, and that it is pure.
     """
+    if alone is not None:
+        facts = {fact: getattr(OPS[alone.__name__], fact) for fact in _SHARED_FACTS} | facts
     facts = {"pure": facts.get("total", False), **facts}
 
     def register(function: Function) -> Function:
@@ -795,6 +811,8 @@ def composed(
     return register
 
 
-def in_family(family: str) -> tuple[Callable[..., Function], Callable[..., Callable[[Function], Function]]]:
-    """`row` and `composed` for rows of one family, which need not name it."""
-    return partial(row, family=family), partial(composed, family=family)
+def in_family(
+    family: str, **facts: Any
+) -> tuple[Callable[..., Function], Callable[..., Callable[[Function], Function]]]:
+    """`row` and `composed` for rows of one family, which need not state what all of them have in common."""
+    return partial(row, family=family, **facts), partial(composed, family=family, **facts)

@@ -18,15 +18,18 @@ from agrad.lazy import lazy
 def _index() -> list[str]:
     """Name the rows, with the module of each; the names of those that are methods of Tensors, too."""
     ops, functions, methods = {}, {}, []
-    for module, words in index.MODULES.items():
-        for word in words.split():
-            name = word.strip("-+.")
-            if word[0] != "+":
-                ops[name] = f"agrad.engine.{module}"
-            if word[0] != "-":
-                functions[name] = f"agrad.engine.{module}"
-            if word[-1] == ".":
-                methods.append(name)
+    module = ""
+    for word in index.ROWS.split():
+        name = word.strip("-+.")
+        if word[-1] == ":":
+            module = f"agrad.engine.{word[:-1]}"
+            continue
+        if word[0] != "+":
+            ops[name] = module
+        if word[0] != "-":
+            functions[name] = module
+        if word[-1] == ".":
+            methods.append(name)
     for facts in index.OPERATORS.split(","):
         name, sign, precedence, method, *right = facts.split()
         OPERATORS[name] = Operator(sign, int(precedence), method, bool(right))

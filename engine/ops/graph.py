@@ -23,7 +23,6 @@ clone: Function = _copy(
     "A copy; the gradient passes through it.",
     "1",
     rules=_ONWARD,
-    samples=((1.5,), ([1.0, -2.0],)),
     example="clone(3) == 3",
 )
 own: Function = _copy(
@@ -31,7 +30,6 @@ own: Function = _copy(
     "A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
     "1",
     rules=_ONWARD,
-    samples=((0.5,), ([-1.3, 2.1],)),
     title="Gradient",
 )
 stop: Function = _copy("stop", "x itself, recorded, with no derivative by what it was computed from.", "none")
@@ -44,7 +42,6 @@ depends: Function = row(
     rules={"x": ("", lambda g, out, x, on: g)},
     role="tied",
     doc="x itself, known to have been computed from a graph even where its derivative by that vanishes.",
-    derivative="1",
 )
 
 
@@ -55,7 +52,6 @@ custom: Function = row(
     rules={"xs": ("xs out", lambda g, out, *xs, applied, which: applied.gradient(g, out, xs, which))},
     role="opaque",
     doc="What a Function of the user computes: see `autodiff.function`.",
-    derivative="what its backward returns",
 )
 
 

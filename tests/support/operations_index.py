@@ -33,8 +33,8 @@ def run(loader: SourceFileLoader, module: ModuleType) -> None:
     """Run a module, and see which rows it makes: those that none of its imports have made."""
     RUN(loader, module)
     if module.__name__ == "agrad.engine.ops.index":
-        BEFORE.extend(module.MODULES)
-        module.MODULES = {}  # so that what it says now does not matter
+        BEFORE.extend(word[:-1] for word in module.ROWS.split() if word[-1] == ":")
+        module.ROWS = ""  # so that what it says now does not matter
     if module.__name__ == "agrad.lazy":
         module.Rows.__missing__ = missing
     core = sys.modules.get("agrad.engine.core.op")
@@ -88,14 +88,15 @@ def makers(having: str = "") -> list[str]:
 def written() -> str:
     """The text of the index, with the modules in the order that they had, and new ones last."""
     places = {name: place for place, name in enumerate(BEFORE)}
-    text = HEAD + "MODULES = {\n"
+    text = HEAD + 'ROWS = """\n'
     for module in sorted(ROWS, key=lambda name: places.get(name, len(places))):
-        text += "    " + assigned(f'"{module}": ', " ".join(ROWS[module])).replace("\n", "\n    ") + ",\n"
+        line = f"{module}: {' '.join(ROWS[module])}"
+        text += textwrap.fill(line, 120, subsequent_indent="    ", break_on_hyphens=False) + "\n"
     ops = sys.modules["agrad.engine.core.op"].OPS
     operators = [(name, op.operator) for name, op in ops.items() if op.operator is not None]
     signs = [f"{name} {x.sign} {x.precedence} {x.method}{' right' * x.is_right}" for name, x in operators]
     operands = sorted({name for op in ops.values() for name in op.signature.operands})
-    text += "}\n" + assigned("OPERATORS = ", ", ".join(signs))
+    text += '"""\n' + assigned("OPERATORS = ", ", ".join(signs))
     return text + f'\nOPERANDS = "{" ".join(operands)}"  # their names, of all operations\n'
 
 

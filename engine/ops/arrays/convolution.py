@@ -86,7 +86,6 @@ convolution: Function = row(
         ([[1.0, 2.0, 3.0]], [[0.5, -1.0], [2.0, 1.0]], {"axes": (1,), "valid": False}),
     ),
     doc="Of two arrays, the sums of the products x[i]*y[k - i] for each k, along some axes.",
-    derivative="the gradient convolved with the other array in reverse order",
 )
 
 
@@ -216,7 +215,6 @@ cosine_transform: Function = row(
     rules={"x": ("", _by_signal)},
     samples=(([1.0, 3.0, 2.0, -1.0], {"n": 4, "axis": 0}), ([[1.0, 3.0, 2.0]], {"n": 3, "axis": 1})),
     doc="The real part of the Fourier transform of n real numbers along an axis, up to half the frequencies.",
-    derivative="the weighted inverse of the gradient",
 )
 
 inverse_cosine_transform: Function = row(
@@ -226,7 +224,6 @@ inverse_cosine_transform: Function = row(
     rules={"x": ("", _by_spectrum)},
     samples=(([1.0, 3.0, 2.0], {"n": 4, "axis": 0}), ([[1.0, 3.0]], {"n": 3, "axis": 1})),
     doc="The n real numbers whose Fourier transform, up to half the frequencies, is real and given.",
-    derivative="the weighted transform of the gradient",
 )
 
 

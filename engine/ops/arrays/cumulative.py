@@ -44,17 +44,14 @@ def _along(name: str) -> Function:
 _cumsum: Function = row(
     "cumsum",
     "x; axis",
-    total=True,
     array=lambda x, axis: np.cumsum(x, axis=axis),
     fails=Failure(undefined=opposed.added),
     rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
     prepare=_along("cumsum"),
-    reach="whole",
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
     moves_entries=True,
     runs=(lambda x: x, lambda last, x: last + x),
     doc="The running sum along an axis.",
-    derivative="the running sum of g from the end",
 )
 
 
@@ -97,7 +94,6 @@ recurrence: Function = row(
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
     runs=(lambda a, b: b, lambda last, a, b: a * last + b),
     doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
-    derivative="wrt b: the recurrence of g from the end; wrt a: that times y[k-1]",
 )
 
 
@@ -119,7 +115,6 @@ _cumprod: Function = row(
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
     runs=(lambda x: x, lambda last, x: last * x),
     doc="The running product along an axis.",
-    derivative="for each entry, the sum of g times the products without it",
 )
 
 

@@ -268,7 +268,6 @@ getitem: Function = row(
     moves_entries=True,
     batched=_take_each,
     doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of indices, masks.",
-    derivative="1 for each entry taken, exactly 0 for the others",
 )
 
 scatter: Function = row(
@@ -276,13 +275,11 @@ scatter: Function = row(
     "g; index, shape",
     array=_scattered,
     rules={"g": ("", lambda g, out, x, index, shape: getitem(g, index))},
-    reach="whole",
     moves_entries=True,
     role="adding",
     batched=_scatter_each,
     samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
     doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
-    derivative="the entries of the gradient at the index",
 )
 
 
@@ -329,6 +326,7 @@ index_put: Function = row(
     "x, v; index",
     array=_put,
     rules={"x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)), "v": ("", _taken_back)},
+    total=False,
     prepare=_put_prepared,
     reach="part",
     samples=(
@@ -338,7 +336,6 @@ index_put: Function = row(
     ),
     moves_entries=True,
     doc="x with the entries at an index replaced by v, as by x[index] = v.",
-    derivative="wrt x: 1 for the entries left, exactly 0 for those replaced; wrt v: 1",
 )
 
 # Places that are operands instead of attributes: in a compiled loop they differ from iteration to iteration.
@@ -387,7 +384,6 @@ entries_at: Function = row(
     reach="pointwise",
     samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
     doc="The entries of the first operand at an index that the other operands are parts of.",
-    derivative="none: only plain values are indexed by it",
 )
 
 
@@ -413,7 +409,6 @@ put_at: Function = row(
     reach="pointwise",
     samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
     doc="The first operand with the second put at an index that the others are parts of.",
-    derivative="none: only plain values are written by it",
 )
 
 # Taking along an axis, by an operand instead of an attribute: a replay sorts anew.
@@ -442,7 +437,6 @@ take_along: Function = row(
     unrolled=expansions.taken_along,
     samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
     doc="The entries at the indices i along an axis; no index occurs twice.",
-    derivative="1 for each entry taken, exactly 0 for the others",
 )
 
 put_along: Function = row(
@@ -454,5 +448,4 @@ put_along: Function = row(
     reach="whole",
     samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),
     doc="Zeros of a shape, with g put at the indices i along an axis.",
-    derivative="the entries of the gradient at these indices",
 )

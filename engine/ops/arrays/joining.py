@@ -17,7 +17,7 @@ from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import format_shape, np, put_together, shape_of, size_of
 
-row, composed = in_family("shapes")
+row, composed = in_family("shapes", total=True)
 
 
 def at(axis: int, part: Any) -> tuple[Any, ...]:
@@ -47,12 +47,10 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
 concat: Function = row(
     "concat",
     "*xs; axis=0",
-    total=True,
     array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
     rules={"xs": ("", lambda g, out, *xs, axis, ends, which: getitem(g, at(axis, slice(*ends[which : which + 2]))))},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
-    reach="whole",
     samples=(([1.0, 2.0], [3.0]), ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]], {"axis": 1})),
     moves_entries=True,
     doc="Arrays joined along an axis that they have.",
@@ -89,12 +87,10 @@ def _stack(*xs: Any, axis: int) -> Any:
 stack: Function = row(
     "stack",
     "*xs; axis=0",
-    total=True,
     array=_stack,
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
     parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
     prepare=_stacked,
-    reach="whole",
     samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
     moves_entries=True,
     doc="Values of one shape joined along a new axis.",
@@ -109,7 +105,6 @@ _MOST_EMPTY = 1000  # parts of an axis that has no entry
 @composed(
     "split",
     "x; parts, axis=0",
-    total=True,
     samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
     shares=True,
     derivative="1 for each entry",
@@ -135,7 +130,6 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
 @composed(
     "repeat",
     "x; n, axis=None",
-    total=True,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
     derivative="the sum over the copies of each entry",
     example="repeat([1, 2], 2) == [1, 1, 2, 2]",
@@ -159,7 +153,6 @@ def repeat(x: Any, n: Any, axis: Any) -> Any:
 @composed(
     "tile",
     "x; *n",
-    total=True,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
     derivative="the sum over the copies of each entry",
     example="tile([1, 2], 2) == [1, 2, 1, 2]",
@@ -190,7 +183,6 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
 @composed(
     "diagonal",
     "x; k=0, axis1=0, axis2=1",
-    total=True,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
     shares=True,
     derivative="1 on the diagonal, exactly 0 off it",
@@ -215,7 +207,6 @@ def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
 @composed(
     "diag",
     "x; k=0",
-    total=True,
     samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
     derivative="the gradient on the diagonal",
     example="diag([1, 2]) == [[1, 0], [0, 2]]",
@@ -238,7 +229,6 @@ def _triangle(name: str, keeps: Function, side: str, other: str, k: int, value: 
     @composed(
         name,
         "x; k=0",
-        total=True,
         samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": k})),
         doc=f"The matrix with 0 {other} its k-th diagonal.",
         derivative=f"1 on and {side} the diagonal, exactly 0 {other}",
@@ -261,7 +251,6 @@ triu: Function = _triangle("triu", operator.ge, "above", "below", -1, "[[1, 2], 
 @composed(
     "outer",
     "x, y",
-    total=True,
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
     derivative="wrt x: the sum of g*y over each row; wrt y: of g*x over each column",
     example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",

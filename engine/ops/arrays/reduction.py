@@ -111,7 +111,6 @@ total: Function = row(
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
     prepare=reducing("sum"),
-    reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
     keeps_numbers=True,
     moves_entries=True,
@@ -152,7 +151,6 @@ mean: Function = row(
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
     prepare=_averaging,
-    reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
     keeps_numbers=True,
     moves_entries=True,
@@ -185,7 +183,6 @@ def _extreme(name: str, title: str, size: str) -> Function:
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
         keeps_numbers=True,
         doc=f"The {size} entry, or along an axis.",
-        derivative=f"1 for the {size} entry, exactly 0 for the others; ties share equally",
     )
 
 
@@ -280,7 +277,6 @@ centre: Function = row(
     unrolled=expansions.along(expansions.centred),
     samples=(([1.0, 3.0, 2.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,)})),
     doc="x minus its mean along axes, exactly 0 for equal entries.",
-    derivative="the gradient minus its mean",
 )
 
 

@@ -34,7 +34,6 @@ scanned: Function = row(
     rules={"x": ("x out", reverse)},
     role="loop",
     doc="All iterations of a body, from a vector of its first state, its rows, and what is the same in each.",
-    derivative="the same, backward",
 )
 
 

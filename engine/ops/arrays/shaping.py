@@ -22,7 +22,7 @@ from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError, NoMatrix
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
-row, composed = in_family("shapes")
+row, composed = in_family("shapes", total=True)
 
 
 def _expanded(x: Any, shape: Any) -> dict[str, Any]:
@@ -45,11 +45,9 @@ def _expand_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
 expand: Function = row(
     "expand",
     "x; *shape",
-    total=True,
     array=lambda x, shape, old: put_together(np.array(spread(x, shape)), x),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
-    reach="whole",
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
     keeps_numbers=True,
     moves_entries=True,
@@ -90,7 +88,6 @@ collapse: Function = row(
     array=lambda x, shape, old: np.array(sum_to(x, shape)),
     rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
-    reach="whole",
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
     keeps_numbers=True,
     moves_entries=True,
@@ -98,7 +95,6 @@ collapse: Function = row(
     batched=_collapse_each,
     python_arrays=_python_collapse,
     doc="The sum over the axes that broadcasting from `shape` added or stretched.",
-    derivative="1 for each entry",
 )
 
 
@@ -131,11 +127,9 @@ def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
 reshape: Function = row(
     "reshape",
     "x; *shape",
-    total=True,
     array=lambda x, shape, old: np.reshape(x, shape),
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
     prepare=_reshaped,
-    reach="whole",
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
     keeps_numbers=True,
     moves_entries=True,
@@ -165,11 +159,9 @@ def _back(axes: Shape) -> Shape:
 permute: Function = row(
     "permute",
     "x; *axes",
-    total=True,
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
     prepare=_permuted,
-    reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
     keeps_numbers=True,
     moves_entries=True,
@@ -185,12 +177,10 @@ swap: Function = row(
     "x",
     array=lambda x: np.swapaxes(x, -1, -2),
     rules={"x": ("", lambda g, out, x: swap(g))},
-    reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
     role="view",
     moves_entries=True,
     doc="The last two axes exchanged.",
-    derivative="the gradient with its last two axes exchanged",
 )
 
 
@@ -214,7 +204,6 @@ transpose: Function = row(
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
     prepare=_transposed,
-    reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
     keeps_numbers=True,
     moves_entries=True,
@@ -236,7 +225,6 @@ def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
 @composed(
     "flatten",
     "x",
-    total=True,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
     shares=True,
     derivative="the gradient in the old shape",
@@ -250,7 +238,6 @@ def flatten(x: Any) -> Any:
 @composed(
     "squeeze",
     "x; axis=None",
-    total=True,
     samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
     shares=True,
     derivative="the gradient in the old shape",
@@ -270,7 +257,6 @@ def squeeze(x: Any, axis: Any) -> Any:
 @composed(
     "unsqueeze",
     "x; axis",
-    total=True,
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
     shares=True,
     derivative="the gradient in the old shape",
@@ -286,11 +272,9 @@ def unsqueeze(x: Any, axis: Any) -> Any:
 flip: Function = row(
     "flip",
     "x; axis=None",
-    total=True,
     array=lambda x, axis: np.flip(x, axis),
     rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
     prepare=lambda x, axis: {"axis": axes_of("flip", shape_of(x), axis)},
-    reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
     moves_entries=True,
     doc="The entries in reverse order, along one axis, several, or all.",
@@ -320,11 +304,9 @@ def _unroll(g: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
 roll: Function = row(
     "roll",
     "x; shift, axis=None",
-    total=True,
     array=lambda x, shift, axis: np.roll(x, shift, axis),
     rules={"x": ("", _unroll)},
     prepare=_rolled,
-    reach="whole",
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
     moves_entries=True,
     doc="The entries shifted along an axis; those shifted past the end come back at the front.",

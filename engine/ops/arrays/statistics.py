@@ -21,7 +21,7 @@ from agrad.engine.ops.scalar.comparison import equal, isnan, maximum, minimum, w
 from agrad.engine.ops.scalar.elementary import floor, sqrt, square
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
-_, composed = in_family("reductions")
+_, composed = in_family("reductions", pure=True)
 
 # Quantiles
 
@@ -89,7 +89,6 @@ def _quantile(name: str, whole: float, **words: Any) -> Function:
             ([1.0, 3.0, 2.0, 7.0], {"q": 0.3 * whole}),
             ([[1.0, 2.0], [4.0, 3.0]], {"q": (0.25 * whole, whole), "axis": 0}),
         ),
-        pure=True,
         kinks=(SORTED_TIES,),
         derivative="the shares of the two entries around the place, exactly 0 for the others",
         **words,
@@ -143,7 +142,6 @@ def _covariance(data: Any, ddof: float) -> Any:
     "cov",
     "x; y=None, rowvar=True, bias=False, ddof=None",
     data=("y",),
-    pure=True,
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0})),
     derivative="of the mean products of the distances from the means",
     example="cov([1, 2, 3], [2, 4, 6]) == [[1, 2], [2, 4]]",
@@ -161,7 +159,6 @@ def cov(x: Any, y: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
     "corrcoef",
     "x; y=None, rowvar=True",
     data=("y",),
-    pure=True,
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})),
     derivative="of cov, divided by the standard deviations",
     example="corrcoef([1, 2, 3], [1, 2, 1])[0, 1] == 0",
@@ -220,7 +217,6 @@ def _without_nan(name: str, of: str, function: Function, doc: str, value: str, *
     @composed(
         name,
         form,
-        pure=True,
         samples=(([1.0, math.nan, 4.0],), ([[1.0, 2.0], [math.nan, 3.5], [2.5, 7.0]], {"axis": 0, "keepdims": True})),
         doc=f"{doc} of the entries that are not nan.",
         derivative=f"that of {of}; exactly 0 where there is nan",

@@ -19,7 +19,7 @@ from agrad.engine.ops.linalg.matrices import matmul, matrices, of_matrix, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
-row, composed = in_family("linear algebra")
+row, composed = in_family("linear algebra", pure=True)
 
 REPEATED = Kink(
     "eigh, svd with repeated values",
@@ -77,6 +77,7 @@ def _triangle(upper: bool) -> Any:
 
 
 def _vectors_rule(g: Any, out: Any, x: Any, upper: bool) -> Any:
+    """V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal."""
     values = eigh_values(x)
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     eye = np.eye(shape_of(values)[-1])
@@ -100,7 +101,6 @@ eigh_values: Function = row(
     prepare=matrices("eigh"),
     samples=_EITHER_TRIANGLE,
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
-    derivative="V @ diag(g) @ V.T, V the eigenvectors",
 )
 
 eigh_vectors: Function = row(
@@ -112,14 +112,12 @@ eigh_vectors: Function = row(
     samples=_EITHER_TRIANGLE,
     fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
     doc="The eigenvectors of a symmetric matrix, in columns.",
-    derivative="V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal",
 )
 
 
 @composed(
     "eigh",
     "x",
-    pure=True,
     samples=_SYMMETRIC,
     kinks=(REPEATED,),
     domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])"),
@@ -184,7 +182,6 @@ svd_values: Function = of_matrix(
     square=False,
     samples=_OBLONG,
     doc="The singular values of a matrix, in descending order.",
-    derivative="U @ diag(g) @ Vt",
 )
 
 svd_left: Function = of_matrix(
@@ -196,7 +193,6 @@ svd_left: Function = of_matrix(
     samples=_OBLONG,
     fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The left singular vectors of a matrix, in columns.",
-    derivative="nan where two singular values are equal",
 )
 
 svd_right: Function = of_matrix(
@@ -208,14 +204,12 @@ svd_right: Function = of_matrix(
     samples=_OBLONG,
     fails=Failure(no_derivative="the vectors of equal singular values have none"),
     doc="The right singular vectors of a matrix, in rows.",
-    derivative="nan where two singular values are equal",
 )
 
 
 @composed(
     "svd",
     "x",
-    pure=True,
     samples=_OBLONG,
     kinks=(REPEATED,),
     derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
@@ -249,11 +243,13 @@ def _divided(x: Any, r: Any) -> Any:
 
 
 def _q_rule(g: Any, out: Any, x: Any) -> Any:
+    """(g - Q @ M) @ inv(R).T, M the mirrored lower half of g.T @ Q."""
     r = matmul(swap(out), x)
     return _divided(g - matmul(out, _mirrored(matmul(swap(g), out))), r)
 
 
 def _r_rule(g: Any, out: Any, x: Any) -> Any:
+    """Q @ M @ inv(R).T, M the mirrored lower half of R @ g.T."""
     q = swap(solve(swap(out), swap(x)))
     return _divided(matmul(q, _mirrored(matmul(out, swap(g)))), out)
 
@@ -268,7 +264,6 @@ qr_q: Function = row(
     prepare=_tall,
     samples=_TALL,
     doc="The orthonormal columns of a QR decomposition.",
-    derivative="(g - Q @ M) @ inv(R).T, M the mirrored lower half of g.T @ Q",
 )
 
 qr_r: Function = row(
@@ -279,14 +274,12 @@ qr_r: Function = row(
     prepare=_tall,
     samples=_TALL,
     doc="The upper triangle of a QR decomposition.",
-    derivative="Q @ M @ inv(R).T, M the mirrored lower half of R @ g.T",
 )
 
 
 @composed(
     "qr",
     "x",
-    pure=True,
     samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
     derivative="as of the solution of d(q @ r) = dx; x must have full rank",
     example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",

@@ -139,5 +139,4 @@ minor_form: Function = row(
         ([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [1.0, 0.0, 3.0]], [[0.5, 1.0, 0.0], [2.0, -1.0, 1.0], [0.3, 0.2, 1.0]]),
     ),
     doc="The matrix of the cofactors, or its derivative in given directions.",
-    derivative="the same with one direction more",
 )

@@ -101,10 +101,10 @@ def _fitted(c: Any, shape: Shape) -> Any:
 sum_of_products: Function = row(
     "einsum",
     "*xs; subscripts",
-    total=True,
     array=_summed,
     rules={"xs": ("xs", _rule)},
     prepare=_prepared,
+    reach="mixed",
     moves_entries=True,
     samples=(
         ([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]], {"subscripts": "ij,jk->ik"}),
@@ -112,7 +112,6 @@ sum_of_products: Function = row(
         ([[1.0, 2.0], [3.0, 4.0]], [0.5, 1.5], {"subscripts": "ij,k->"}),
     ),
     doc="Sums of products of entries, in the notation of indices.",
-    derivative="g and the other operands, summed to the indices of the one",
 )
 
 

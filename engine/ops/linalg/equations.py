@@ -133,7 +133,6 @@ banded_solution: Function = row(
         ([[4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [[1.0, 2.0], [3.0, 0.5], [1.0, -1.0]], {"lower": 1, "upper": 0}),
     ),
     doc="The solution with a matrix that is given by its diagonals.",
-    derivative="wrt y: u = the solution with the transposed matrix; wrt x: -u[i]*s[j], in the band",
 )
 
 

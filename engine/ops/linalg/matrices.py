@@ -30,7 +30,7 @@ from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul, sub
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
 
-row, composed = in_family("linear algebra")
+row, composed = in_family("linear algebra", pure=True)
 
 SINGULAR = Kink(
     "inv, solve of a singular matrix",
@@ -138,7 +138,6 @@ def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
 matmul: Function = row(
     "matmul",
     "x, y",
-    total=True,
     array=lambda x, y, shapes: np.matmul(x, y),
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
@@ -154,6 +153,7 @@ matmul: Function = row(
     operator=Operator("@", 2, "matmul"),
     fails=Failure(undefined=opposed.paired),
     batched=_multiply_each,
+    reach="mixed",
     moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",
     derivative="wrt x: g @ y.T; wrt y: x.T @ g",
@@ -349,7 +349,6 @@ inverse_if_any: Function = of_matrix(
     by_factors=lambda factors, turned: factors.inverse(turned),
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     doc="The inverse of a square matrix; infinite, where it is singular.",
-    derivative="as of inv",
 )
 
 slogdet_sign: Function = of_matrix(
@@ -361,7 +360,6 @@ slogdet_sign: Function = of_matrix(
     by_factors=lambda factors, turned: factors.sign,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     doc="The sign of the determinant.",
-    derivative="0",
 )
 
 slogdet_log: Function = of_matrix(
@@ -373,14 +371,12 @@ slogdet_log: Function = of_matrix(
     by_factors=lambda factors, turned: factors.log,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[-3.0]]],)),
     doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
-    derivative="inv(x).T",
 )
 
 
 @composed(
     "slogdet",
     "x",
-    pure=True,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", ("slogdet([[1, 2], [2, 4]]) == (0, -inf)",)),),
     domain=SQUARE,
@@ -395,7 +391,6 @@ def slogdet(x: Any) -> tuple[Any, Any]:
 @composed(
     "matrix_power",
     "x; n",
-    pure=True,
     samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
     domain=Domain(
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
@@ -435,7 +430,6 @@ def _last(x: Any, axis: Any) -> Any:
 @composed(
     "cross",
     "x, y; axis=-1",
-    pure=True,
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), ([[1.0], [2.0], [3.0]], [[0.5], [-1.0], [2.0]], {"axis": 0})),
     derivative="wrt x: cross(y, g); wrt y: cross(g, x)",
     example="cross([1, 0, 0], [0, 1, 0]) == [0, 0, 1]",

@@ -18,7 +18,7 @@ from agrad.engine.ops.scalar.comparison import equal, not_equal, where
 from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
 from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
-row, composed = in_family("reductions")
+row, composed = in_family("reductions", pure=True)
 
 euclidean: Function = row(
     "euclidean",
@@ -32,7 +32,6 @@ euclidean: Function = row(
     unrolled=expansions.reduced(expansions.length),
     samples=(([3.0, 4.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     doc="The root of the sum of the squares, without overflow on the way.",
-    derivative="x/norm(x); 0 at 0",
 )
 
 
@@ -62,7 +61,6 @@ p_norm: Function = row(
     unrolled=expansions.reduced(expansions.power_sum),
     samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
     doc="The p-th root of the sum of the p-th powers of the absolute values.",
-    derivative="sign(x)*(abs(x)/norm(x))**(p - 1); 0 where x is 0",
 )
 
 
@@ -105,7 +103,6 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
 @composed(
     "norm",
     "x; ord=None, axis=None, keepdims=False",
-    pure=True,
     samples=(
         ([3.0, 4.0],),
         ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}),

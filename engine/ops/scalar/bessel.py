@@ -16,14 +16,13 @@ from agrad.engine.ops.scalar.special import from_scipy
 
 row, composed = in_family("special")
 
-_SOURCE = "NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1"
-
 
 def _any_order(
     name: str, before: float, after: float, row_doc: str, factor: Function | None = None, **words: Any
 ) -> Function:
     """A row whose derivative is `before` times the order below, plus `after` times the order above, and its function.
 
+    NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1.
     `factor`: for a function that is multiplied with an exponential, the logarithmic derivative of that.
     """
 
@@ -44,7 +43,6 @@ def _any_order(
         rules={"x": ("x" if factor is None else "out x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
         doc=f"The {row_doc} of order v.",
-        derivative=f"by {_SOURCE}",
     )
     doc = words.pop("doc", f"The {row_doc}, of order v")
 

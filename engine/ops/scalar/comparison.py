@@ -147,7 +147,6 @@ limit: Function = row(
     samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
     lower=lambda x, lo, hi: ((x > hi) | (lo > hi)).choose(hi, (x < lo).choose(lo, x)),
     doc="x limited to between lo and hi.",
-    derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",
 )
 
 

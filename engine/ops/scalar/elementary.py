@@ -73,7 +73,6 @@ def elementary(name: str, rule: tuple[str, Function], *, array: str | Function =
     """
     scalar = words.pop("scalar", None) or getattr(math, name)
     on_arrays = array if callable(array) else numpy_function(array or name)
-    words = {"samples": ((0.5,), ([-1.3, 2.1],)), **words}
     return row(name, "x", scalar=scalar, array=on_arrays, rules={"x": rule}, **words)
 
 
@@ -117,7 +116,6 @@ inverse_of_positive: Function = elementary(
     python_raises=True,
     formula=lambda x: 1.0 / x,
     doc="1/x, nan for negative x.",
-    derivative="-1/x**2",
 )
 
 
@@ -125,12 +123,10 @@ log: Function = elementary(
     "log",
     # The product, since g / x would differ in the last bit: a program of the graph computes the same.
     ("x", lambda g, out, x: g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)),
-    samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
     domain=POSITIVE,
     fails=Failure(NOT_ZERO, beyond=lambda x: x),
     doc="The natural logarithm; -inf at 0, nan below.",
-    derivative="1/x; nan below 0",
 )
 
 
@@ -141,8 +137,6 @@ log: Function = elementary(
     data=("base",),
     total=True,
     samples=((0.5,), ([0.3, 2.0],), (0.5, {"base": 3.0}), ([0.3, 2.0], {"base": 10.0})),
-    kinks=(LOG_AT_ZERO, OUTSIDE),
-    domain=POSITIVE,
     derivative="1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
     example="log(e) == 1 and log(1000, 10) == 3",
 )
@@ -159,7 +153,6 @@ def _log_to(base: int, factor: float, example: str) -> Function:
     return elementary(
         f"log{base}",
         ("x", lambda g, out, x: (g / factor) * inverse_of_positive(x)),
-        samples=((0.5,), ([0.3, 2.0],)),
         kinks=(LOG_AT_ZERO,),
         domain=POSITIVE,
         fails=Failure(NOT_ZERO, beyond=lambda x: x * factor),
@@ -188,7 +181,6 @@ log1p: Function = elementary(
 sqrt: Function = elementary(
     "sqrt",
     ("out", lambda g, out, x: (0.5 * g) / out),
-    samples=((0.5,), ([0.3, 2.0],)),
     kinks=(ROOT_AT_ZERO, OUTSIDE),
     domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
     fails=Failure(NOT_ZERO),
@@ -211,7 +203,6 @@ rsqrt: Function = elementary(
     ("x out", lambda g, out, x: (-0.5 * g) * (out / x)),
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
-    samples=((0.5,), ([0.3, 2.0],)),
     kinks=(Kink("rsqrt at 0", "inf", "-inf", ("rsqrt(0) == inf", "grad(rsqrt)(0) == -inf")),),
     domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     formula=lambda x: x**-0.5,
@@ -261,7 +252,6 @@ ratio: Function = row(
     python_raises=True,
     formula=lambda x, y: x / y,
     doc="x / y, and 0 at 0/0.",
-    derivative="wrt x: 1/y; wrt y: -x/y**2",
 )
 
 hypot: Function = row(

@@ -12,7 +12,7 @@ from agrad.engine.ops.scalar.comparison import equal, where
 from agrad.engine.ops.scalar.elementary import absolute
 from agrad.engine.values import np
 
-row, composed = in_family("elementary")
+row, composed = in_family("elementary", total=True)
 
 sign_bit: Function = row(
     "sign_bit",
@@ -20,9 +20,7 @@ sign_bit: Function = row(
     scalar=lambda x: math.copysign(1.0, x),
     array=lambda x: np.copysign(1.0, x),
     rules={"x": ("", flat)},
-    samples=((0.5,), ([-1.3, 2.1],)),
     doc="-1 for negative numbers and -0, else 1.",
-    derivative="0",
 )
 
 step: Function = row(
@@ -31,17 +29,14 @@ step: Function = row(
     scalar=lambda x: math.nan if x != x else float(x > 0.0),
     array=lambda x: np.heaviside(x, 0.0),
     rules={"x": ("", flat)},
-    samples=((0.5,), ([-1.3, 2.1],)),
     formula=lambda x: x > 0.0,
     doc="1 for positive numbers, else 0; nan for nan.",
-    derivative="0",
 )
 
 
 @composed(
     "copysign",
     "x, y",
-    total=True,
     samples=((0.5, -2.0), ([-1.3, 2.1], [0.7, -1.0]), ([[1.0], [-2.0]], [3.0, -0.5])),
     derivative="wrt x: 1 where the signs agree, else -1; wrt y: 0",
     example="copysign(3, -2) == -3",
@@ -54,7 +49,6 @@ def copysign(x: Any, y: Any) -> Any:
 @composed(
     "heaviside",
     "x, y",
-    total=True,
     samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
     kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", ("grad(heaviside, (0, 1))(0, 0.5) == (0, 1)",)),),
     derivative="wrt x: 0; wrt y: 1 where x is 0, else exactly 0",

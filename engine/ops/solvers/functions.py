@@ -19,7 +19,7 @@ from agrad.engine.ops.arrays.order import argmin as place_of_least
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.values import describe, np, shape_of
 
-row, composed = in_family("solvers")
+row, composed = in_family("solvers", pure=True)
 
 # Zeros and minima
 
@@ -31,7 +31,6 @@ solved: Function = row(
     array=lambda z, problem: problem.solve(z),
     rules={"z": ("z out", lambda g, out, z, problem: problem.pulled(g, out, z))},
     doc="What a problem defines: a zero, a minimum, an integral, or the solution of differential equations.",
-    derivative="that of the problem",
 )
 
 
@@ -45,7 +44,6 @@ def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
 @composed(
     "root",
     "f; x0",
-    pure=True,
     derivative="by what f uses: the implicit function theorem",
     example="root(cos, 1) ~= pi/2",
 )
@@ -76,10 +74,8 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
 @composed(
     "argmin",
     "x; axis=None, keepdims=False",
-    pure=True,
     family=OPS["argmin"].family,
     alone=place_of_least,
-    samples=OPS["argmin"].samples,
     doc=f"{OPS['argmin'].doc} Of a function, where it has a minimum, from a starting point: argmin(f, x0).",
     derivative="none; of a function, by what it uses: the implicit function theorem, of its gradient",
     example=OPS["argmin"].example,
@@ -99,7 +95,6 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
 @composed(
     "integral",
     "f, a, b",
-    pure=True,
     derivative="Leibniz' rule, by a, b and what f uses",
     example="integral(exp, -inf, 0) ~= 1",
 )
@@ -125,7 +120,6 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
 @composed(
     "ode",
     "f, y0, ts; stiff=False",
-    pure=True,
     derivative="the variational equations, by y0, ts and what f uses",
     example="ode(f, 1, [0, 1])[1] ~= exp(-1)   # with def f(t, y) = -y",
 )
@@ -150,7 +144,6 @@ def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
 @composed(
     "taylor",
     "f, x0; n",
-    pure=True,
     derivative="results can be differentiated again",
     example="taylor(exp, 0, 3) ~= [1, 1, 1/2, 1/6]",
 )

@@ -28,7 +28,7 @@ def test_every_function_of_the_language_is_there(name):
 @each("op", list(OPS.values()))
 def test_every_row_has_its_words_and_samples(op):
     assert op.doc.endswith(".")
-    assert op.derivative
+    assert op.derivative or op.family == "internal"
     assert op.samples or op.name in NEEDS_GRAPH
     assert op.family in {*FAMILIES, "internal"}
 
