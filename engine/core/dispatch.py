@@ -746,6 +746,7 @@ def row(
         "total": scalar is not None or moves,
         "array": scalar,
         "reach": "whole" if moves else "mixed" if scalar is None else "pointwise",
+        "keeps_numbers": moves and len(called.operands) == 1 and not called.variadic,
         "samples": _SAMPLES.get(of_numbers, ((), ()))["domain" in facts],
         **dict.fromkeys(("scalar", "prepare", "scatter")),
         **({} if rules else {"derivative": "none: the result does not require grad"}),

@@ -16,7 +16,7 @@ from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions, opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
-from agrad.engine.ops.arrays.reduction import itself, reducing, widened
+from agrad.engine.ops.arrays.reduction import over_axes, widened
 from agrad.engine.ops.arrays.shaping import flip, permute, reshape
 from agrad.engine.values import Shape, np, shape_of
 
@@ -32,6 +32,10 @@ WITH_ZEROS = Kink(
         "jacobian(cumprod)([0, 3]) == [[1, 0], [3, 0]]",
     ),
 )
+
+
+_RECURRING = (lambda a, b: b, lambda last, a, b: a * last + b)
+_PRODUCTS = (lambda x: x, lambda last, x: last * x)
 
 
 def _along(name: str) -> Function:
@@ -90,9 +94,9 @@ recurrence: Function = row(
         "b": ("a", lambda g, out, a, b, axis: _run_back(g, a, axis)),
     },
     prepare=_along("recurrence"),
-    unrolled=expansions.along(expansions.recurring),
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
-    runs=(lambda a, b: b, lambda last, a, b: a * last + b),
+    runs=_RECURRING,
+    unrolled=expansions.running(*_RECURRING),
     doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
 )
 
@@ -111,9 +115,9 @@ _cumprod: Function = row(
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x out", _cumprod_rule)},
     prepare=_along("cumprod"),
-    unrolled=expansions.along(expansions.products),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
-    runs=(lambda x: x, lambda last, x: last * x),
+    runs=_PRODUCTS,
+    unrolled=expansions.running(*_PRODUCTS),
     doc="The running product along an axis.",
 )
 
@@ -176,14 +180,11 @@ def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shap
     return widened(g, wide) * (permute(others, back) if moved is not x else others)
 
 
-prod: Function = row(
+prod: Function = over_axes(
     "prod",
-    "x; axis=None, keepdims=False",
-    scalar=itself,
     array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
     fails=Failure(undefined=opposed.multiplied),
     rules={"x": ("x", _prod_rule)},
-    prepare=reducing("prod"),
     reach="mixed",
     samples=(
         ([1.0, 3.0, 2.0],),
@@ -193,7 +194,6 @@ prod: Function = row(
         (2.0,),
     ),
     kinks=(WITH_ZEROS,),
-    keeps_numbers=True,
     moves_entries=True,
     doc="The product of all entries, or along an axis.",
     derivative="for each entry, the product of the others; exact with zeros",

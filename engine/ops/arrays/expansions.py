@@ -152,20 +152,16 @@ def log_total(row: Row) -> Any:
 # Running products
 
 
-def products(row: Row) -> Row:
-    """cumprod."""
-    found = row[:1]
-    for x in row[1:]:
-        found.append(found[-1] * x)
-    return found
+def running(first: Callable[..., Any], after: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a row whose `runs` these are: the first entry along an axis, and each from the one before it."""
 
+    def of_rows(*rows: Row) -> Row:
+        found: Row = []
+        for entries in zip(*rows, strict=True):
+            found.append(after(found[-1], *entries) if found else first(*entries))
+        return found
 
-def recurring(factors: Row, terms: Row) -> Row:
-    """y[k] = a[k] y[k-1] + b[k]."""
-    found = terms[:1]
-    for factor, term in zip(factors[1:], terms[1:], strict=True):
-        found.append(factor * found[-1] + term)
-    return found
+    return along(of_rows)
 
 
 # Order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, to_join, to_stack, wholes_of
@@ -27,21 +27,16 @@ def at(axis: int, part: Any) -> tuple[Any, ...]:
 
 def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
     shapes = [shape_of(x) for x in xs]
-    if not shapes[0]:
+    first = shapes[0]
+    if not first:
         raise AgradError("shape", "concat: a scalar has no axis to join along; stack makes one")
-    place = axis_of("concat", shapes[0], axis)
+    place = axis_of("concat", first, axis)
     for shape in shapes[1:]:
-        if len(shape) != len(shapes[0]) or any(
-            a != b for one, (a, b) in enumerate(zip(shape, shapes[0], strict=True)) if one != place
-        ):
-            have, want = format_shape(shape), format_shape(shapes[0])
-            message = f"concat: shapes {want} and {have} do not fit together along axis {place}"
-            raise AgradError("shape", message, notes=to_join(shapes[0], place))
+        if len(shape) != len(first) or shape[:place] != first[:place] or shape[place + 1 :] != first[place + 1 :]:
+            message = f"concat: shapes {format_shape(first)} and {format_shape(shape)} do not fit together along axis"
+            raise AgradError("shape", f"{message} {place}", notes=to_join(first, place))
     afford("concat", *shapes)
-    ends = [0]
-    for shape in shapes:
-        ends.append(ends[-1] + shape[place])
-    return {"axis": place, "ends": tuple(ends)}
+    return {"axis": place, "ends": (0, *accumulate(shape[place] for shape in shapes))}
 
 
 concat: Function = row(

@@ -10,7 +10,7 @@ from agrad.engine.core.op import Function, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.indexing import take_along
-from agrad.engine.ops.arrays.reduction import TIES, count_of, reducing, total, widened
+from agrad.engine.ops.arrays.reduction import TIES, count_of, over_axes, total, widened
 from agrad.engine.ops.scalar.comparison import equal, maximum, where
 from agrad.engine.values import Shape, format_shape, np, shape_of, whole
 
@@ -22,9 +22,6 @@ SORTED_TIES = Kink(
     "1, in the new place",
     ("jacobian(sort)([2, 1, 2]) == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]",),
 )
-
-
-NONE = "none: the result does not require grad"
 
 
 def _one_axis(name: str) -> Function:
@@ -47,7 +44,7 @@ def _place_of(name: str, size: str) -> Function:
         prepare=_one_axis(name),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
         doc=f"The index of the {size} entry, the first of several; of all entries, flattened, or along an axis.",
-        example="argmax([1, 5, 3]) == 1" if name == "argmax" else "argmin([1, 5, 3]) == 0",
+        example=f"{name}([1, 5, 3]) == {int(name == 'argmax')}",
     )
 
 
@@ -168,19 +165,15 @@ def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Sh
     return halves[0] + halves[1]
 
 
-median: Function = row(
+median: Function = over_axes(
     "median",
-    "x; axis=None, keepdims=False",
-    family="reductions",
-    scalar=lambda x, **_: x,
+    needs_entries=True,
     array=lambda x, axis, keepdims, wide: np.median(x, axis=axis, keepdims=keepdims),
     rules={"x": ("x", _median_rule)},
-    prepare=reducing("median", needs_entries=True),
     reach="part",
     unrolled=expansions.median,
     samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     kinks=(TIES,),
-    keeps_numbers=True,
     doc="The middle entry in sorted order, or the mean of the middle two; of all entries or along an axis.",
     derivative="1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally",
     example="median([1, 9, 2, 3]) == 2.5",

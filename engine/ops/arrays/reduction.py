@@ -89,6 +89,16 @@ def itself(x: float, **_: Any) -> float:
     return x
 
 
+def over_axes(name: str, *, what: str = "", more: str = "", needs_entries: bool = False, **facts: Any) -> Function:
+    """A row for a function of the entries along some axes; one number is its own result, unless `scalar` is stated.
+
+    `what`: the name in messages, if it is that of a function. `more`: attributes behind `axis` and `keepdims`.
+    """
+    alone = {"scalar": itself, "keeps_numbers": True} if "scalar" not in facts else {}
+    facts = {"prepare": reducing(what or name, needs_entries), **alone, **facts}
+    return row(name, f"x; axis=None, keepdims=False{more}", **facts)
+
+
 def _python_sum(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str | None:
     """The source of the sum or mean of all entries; None along some axes."""
     if not have or shape or attrs.get("n") == 0:
@@ -103,16 +113,12 @@ def _sum_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return total(x, axis=moved, keepdims=attrs["keepdims"]) if moved else x
 
 
-total: Function = row(
+total: Function = over_axes(
     "sum",
-    "x; axis=None, keepdims=False",
     fails=Failure(undefined=opposed.added),
-    scalar=itself,
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
-    prepare=reducing("sum"),
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
-    keeps_numbers=True,
     moves_entries=True,
     sums=lambda shape, attrs: (attrs["axis"], 1.0),
     batched=_sum_each,
@@ -143,16 +149,13 @@ def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
     return whole / n if n else whole * math.nan
 
 
-mean: Function = row(
+mean: Function = over_axes(
     "mean",
-    "x; axis=None, keepdims=False",
     fails=Failure(undefined=opposed.added),
-    scalar=itself,
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
     prepare=_averaging,
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
-    keeps_numbers=True,
     moves_entries=True,
     sums=lambda shape, attrs: (attrs["axis"], float(attrs["n"])),
     python_arrays=_python_sum,
@@ -170,18 +173,16 @@ def _share(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -
 
 
 def _extreme(name: str, title: str, size: str) -> Function:
-    return row(
+    return over_axes(
         name,
-        "x; axis=None, keepdims=False",
         title=title,
-        scalar=itself,
+        what=title.lower(),
+        needs_entries=True,
         array=lambda x, axis, keepdims, wide: put_together(getattr(np, name)(x, axis=axis, keepdims=keepdims), x),
         rules={"x": ("out x", _share)},
-        prepare=reducing(title.lower(), needs_entries=True),
         reach="part",
         unrolled=expansions.reduced(expansions.largest if name == "amax" else expansions.smallest),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
-        keeps_numbers=True,
         doc=f"The {size} entry, or along an axis.",
     )
 
@@ -237,13 +238,11 @@ def _of_entries(method: str, empty: float) -> Function:
 
 
 def _truth(name: str, entries: Function, which: str, example: str) -> Function:
-    return row(
+    return over_axes(
         name,
-        "x; axis=None, keepdims=False",
         family="selection",
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(getattr(np, name)(x, axis=axis, keepdims=keepdims)),
-        prepare=reducing(name),
         entries=entries,
         samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
         doc=f"1 if {which} entry is not 0, else 0; or along an axis.",
@@ -326,9 +325,9 @@ def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape
 
 
 def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any) -> Function:
-    return row(
+    return over_axes(
         name,
-        "x; axis=None, keepdims=False, ddof=0",
+        more=", ddof=0",
         scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
         array=array,
         rules={"x": (reads, rule)},

@@ -49,7 +49,6 @@ expand: Function = row(
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
-    keeps_numbers=True,
     moves_entries=True,
     batched=_expand_each,
     shares=True,
@@ -63,11 +62,10 @@ def _python_collapse(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str
     """The source of the sum that undoes a broadcast; None where it takes more than one sum."""
     if not shape:
         return "float(np_sum({0}, None))"
-    extra = len(have) - len(shape)
-    if have[extra:] == shape:
-        return f"np_sum({{0}}, {tuple(range(extra))!r})"
-    stretched = tuple([axis for axis, length in enumerate(shape) if length == 1 != have[axis]]) if not extra else ()
-    return f"np_sum({{0}}, {stretched}, None, None, True)" if stretched else None
+    extra, axes = len(have) - len(shape), _collapsed(have, {"shape": shape})[0]
+    if len(axes) == extra:
+        return f"np_sum({{0}}, {axes!r})"
+    return f"np_sum({{0}}, {axes}, None, None, True)" if not extra else None
 
 
 def _collapsed(have: Shape, attrs: Mapping[str, Any]) -> tuple[Shape, float]:
@@ -89,13 +87,17 @@ collapse: Function = row(
     rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
-    keeps_numbers=True,
     moves_entries=True,
     sums=_collapsed,
     batched=_collapse_each,
     python_arrays=_python_collapse,
     doc="The sum over the axes that broadcasting from `shape` added or stretched.",
 )
+
+
+def summed_to(x: Any, shape: Shape) -> Any:
+    """A gradient that broadcasting may have made larger than its operand, in the shape of that."""
+    return x if shape_of(x) == shape else collapse(x, shape)
 
 
 def _fills(shape: Any, have: Shape) -> bool:
@@ -131,7 +133,6 @@ reshape: Function = row(
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
     prepare=_reshaped,
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
-    keeps_numbers=True,
     moves_entries=True,
     batched=lambda operands, attrs, count: reshape(operands[0][0], (count, *attrs["shape"])),
     shares=True,
@@ -163,7 +164,6 @@ permute: Function = row(
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
     prepare=_permuted,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
-    keeps_numbers=True,
     moves_entries=True,
     shares=True,
     doc="The axes of x in another order.",
@@ -205,7 +205,6 @@ transpose: Function = row(
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
     prepare=_transposed,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
-    keeps_numbers=True,
     moves_entries=True,
     shares=True,
     doc="x with its axes reversed; with two axes given, these exchanged; with all given, or a tuple, in that order.",

@@ -53,7 +53,7 @@ def quantiles(name: str, whole: float, skips: bool, x: Any, q: Any, axis: Any, k
     shares, ordered = _shares(name, q, whole), sort(rows)
     last = float(shape_of(rows)[-1] - 1)
     if skips:  # nan stands behind all others
-        last = maximum(total(equal(isnan(rows), 0.0), -1, True) - 1.0, 0.0)
+        last = maximum(_count(rows, -1, True) - 1.0, 0.0)
     found = []
     for share in shares.ravel().tolist():
         place = mul(share, last)
@@ -176,13 +176,9 @@ def corrcoef(x: Any, y: Any, rowvar: Any) -> Any:
 # Without nan
 
 
-def _known(x: Any) -> Any:
-    """1 where there is a number."""
-    return equal(isnan(x), 0.0)
-
-
 def _count(x: Any, axis: Any, keepdims: Any) -> Any:
-    return total(_known(x), axis, keepdims)
+    """How many entries are numbers."""
+    return total(equal(isnan(x), 0.0), axis, keepdims)
 
 
 def _sum(x: Any, axis: Any, keepdims: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from agrad.engine.values import Shape, np
 
 _LARGEST = 4  # rows
-_UNROLLED = 12  # rows of what is `unrolled`
+UNROLLED = 12  # rows of what is `unrolled`
 
 
 def each(expand: Callable[..., Any], *matrices: Any, most: int = _LARGEST) -> Any:
@@ -101,29 +101,19 @@ def _by_minors(x: Any) -> Any:
 # Unrolled
 
 
-def unrolled_solution(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
-    """The solution of x @ s = y."""
-    return solution(x, y, shapes, _UNROLLED)
-
-
-def unrolled_inverse(x: Any) -> Any:
-    """The inverse."""
-    return inverse(x, _UNROLLED)
-
-
 def unrolled_determinant(x: Any) -> Any:
     """The determinant, by elimination."""
-    return each(lambda one: reduce(mul, _pivots(one)), x, most=_UNROLLED)
+    return each(lambda one: reduce(mul, _pivots(one)), x, most=UNROLLED)
 
 
 def sign_of_determinant(x: Any) -> Any:
     """1, -1 or 0."""
-    return each(lambda one: reduce(mul, [pivot.sign() for pivot in _pivots(one)]), x, most=_UNROLLED)
+    return each(lambda one: reduce(mul, [pivot.sign() for pivot in _pivots(one)]), x, most=UNROLLED)
 
 
 def log_of_determinant(x: Any) -> Any:
     """The logarithm of the absolute determinant."""
-    return each(lambda one: reduce(add, [abs(pivot).log() for pivot in _pivots(one)]), x, most=_UNROLLED)
+    return each(lambda one: reduce(add, [abs(pivot).log() for pivot in _pivots(one)]), x, most=UNROLLED)
 
 
 def _pivots(x: Any) -> list[Any]:

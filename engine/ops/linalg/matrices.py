@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
@@ -14,18 +14,9 @@ from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import diagonal
 from agrad.engine.ops.arrays.reduction import total
-from agrad.engine.ops.arrays.shaping import check_matrix, collapse, permute, reshape, swap, unsqueeze
+from agrad.engine.ops.arrays.shaping import check_matrix, collapse, permute, reshape, summed_to, swap, unsqueeze
+from agrad.engine.ops.linalg import expansions
 from agrad.engine.ops.linalg.determinant import minor_form
-from agrad.engine.ops.linalg.expansions import (
-    determinant,
-    inverse,
-    log_of_determinant,
-    sign_of_determinant,
-    solution,
-    unrolled_determinant,
-    unrolled_inverse,
-    unrolled_solution,
-)
 from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul, sub
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
@@ -103,8 +94,7 @@ def _by_left(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> A
         return g * y if len(a) == 1 else reshape(g, (*shape_of(g), 1)) * y
     if len(a) == 1:
         return matmul(y, g) if len(b) == 2 else collapse(_column(matmul(y, unsqueeze(g, -1))), a)
-    full = matmul(g, swap(y))
-    return full if shape_of(full) == a else collapse(full, a)
+    return summed_to(matmul(g, swap(y)), a)
 
 
 def _by_right(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
@@ -113,8 +103,7 @@ def _by_right(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> 
         return g * x if len(b) == 1 else reshape(x, (a[0], 1)) * unsqueeze(g, -2)
     if len(b) == 1:
         return matmul(g, x) if len(a) == 2 else collapse(_column(matmul(swap(x), unsqueeze(g, -1))), b)
-    full = matmul(swap(x), g)
-    return full if shape_of(full) == b else collapse(full, b)
+    return summed_to(matmul(swap(x), g), b)
 
 
 def _column(x: Any) -> Any:
@@ -226,8 +215,8 @@ inv: Function = of_matrix(
     "inv",
     ("out", _inverse_rule),
     array=lambda x: np.linalg.inv(x),
-    entries=inverse,
-    unrolled=unrolled_inverse,
+    entries=expansions.inverse,
+    unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     by_factors=lambda factors, turned: factors.inverse(turned),
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
     kinks=(SINGULAR,),
@@ -262,8 +251,7 @@ def _solved(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
 def _by_matrix(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
     a, b = shapes
     u = _solve_back(g, x, b)
-    full = -matmul(unsqueeze(u, -1), unsqueeze(out, -2)) if len(b) == 1 else -matmul(u, swap(out))
-    return full if shape_of(full) == a else collapse(full, a)
+    return summed_to(-matmul(unsqueeze(u, -1), unsqueeze(out, -2)) if len(b) == 1 else -matmul(u, swap(out)), a)
 
 
 def _solve_back(g: Any, x: Any, b: Shape) -> Any:
@@ -274,8 +262,7 @@ def _solve_back(g: Any, x: Any, b: Shape) -> Any:
 
 
 def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
-    u = _solve_back(g, x, shapes[1])
-    return u if shape_of(u) == shapes[1] else collapse(u, shapes[1])
+    return summed_to(_solve_back(g, x, shapes[1]), shapes[1])
 
 
 solve: Function = row(
@@ -284,8 +271,8 @@ solve: Function = row(
     array=_solved,
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
-    entries=solution,
-    unrolled=unrolled_solution,
+    entries=expansions.solution,
+    unrolled=partial(expansions.solution, most=expansions.UNROLLED),
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
@@ -310,8 +297,8 @@ det: Function = of_matrix(
     "det",
     ("x", lambda g, out, x: _as_matrices(g) * minor_form([x])),
     array=lambda x: np.linalg.det(x),
-    entries=determinant,
-    unrolled=unrolled_determinant,
+    entries=expansions.determinant,
+    unrolled=expansions.unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
     kinks=(
@@ -344,7 +331,7 @@ inverse_if_any: Function = of_matrix(
     "inverse_if_any",
     ("out", _inverse_rule),
     array=_inverse_or_not,
-    unrolled=unrolled_inverse,
+    unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     what="inv",
     by_factors=lambda factors, turned: factors.inverse(turned),
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
@@ -355,7 +342,7 @@ slogdet_sign: Function = of_matrix(
     "slogdet_sign",
     ("", flat),
     array=lambda x: np.linalg.slogdet(x)[0],
-    unrolled=sign_of_determinant,
+    unrolled=expansions.sign_of_determinant,
     what="slogdet",
     by_factors=lambda factors, turned: factors.sign,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
@@ -366,7 +353,7 @@ slogdet_log: Function = of_matrix(
     "slogdet_log",
     ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x))),
     array=lambda x: np.linalg.slogdet(x)[1],
-    unrolled=log_of_determinant,
+    unrolled=expansions.log_of_determinant,
     what="slogdet",
     by_factors=lambda factors, turned: factors.log,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[-3.0]]],)),

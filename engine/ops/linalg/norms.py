@@ -10,7 +10,7 @@ from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import amax, amin, reducing, scaled_root, total, widened
+from agrad.engine.ops.arrays.reduction import amax, amin, over_axes, scaled_root, total, widened
 from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.decomposition import svd_values
 from agrad.engine.ops.scalar.arithmetic import power
@@ -18,16 +18,15 @@ from agrad.engine.ops.scalar.comparison import equal, not_equal, where
 from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
 from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
-row, composed = in_family("reductions", pure=True)
+_, composed = in_family("reductions", pure=True)
 
-euclidean: Function = row(
+euclidean: Function = over_axes(
     "euclidean",
-    "x; axis=None, keepdims=False",
+    what="norm",
     title="Norm",
     scalar=lambda x, **_: abs(x),
     array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
-    prepare=reducing("norm"),
     reach="mixed",
     unrolled=expansions.reduced(expansions.length),
     samples=(([3.0, 4.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
@@ -49,14 +48,14 @@ def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, 
     return where(equal(x, 0.0), 0.0, widened(g, wide) * (sign(x) * share))
 
 
-p_norm: Function = row(
+p_norm: Function = over_axes(
     "p_norm",
-    "x; axis=None, keepdims=False, p=2.0",
+    what="norm",
+    more=", p=2.0",
     title="Norm",
     scalar=lambda x, **_: abs(x),
     array=_scaled_power,
     rules={"x": ("out x", _p_rule)},
-    prepare=reducing("norm"),
     reach="mixed",
     unrolled=expansions.reduced(expansions.power_sum),
     samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),

@@ -11,7 +11,7 @@ from agrad.engine.core.arguments import axes_of, axis_of, numbers
 from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Failure, Function, Kink
 from agrad.engine.ops.arrays import expansions
-from agrad.engine.ops.arrays.reduction import reducing, total, widened
+from agrad.engine.ops.arrays.reduction import over_axes, reducing, total, widened
 from agrad.engine.ops.arrays.shaping import expand
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import equal, greater, isfinite, less, where
@@ -298,13 +298,10 @@ def _without(value: Any, x: Any, axis: Shape) -> Any:
 
 _LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
 
-logsumexp_alone: Function = row(
+logsumexp_alone: Function = over_axes(
     "logsumexp",
-    "x; axis=None, keepdims=False",
-    scalar=lambda x, **_: x,
     array=_logsumexp,
     rules={"x": ("x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * softmax(x, axis))},
-    prepare=reducing("logsumexp"),
     reach="mixed",
     unrolled=expansions.reduced(expansions.log_total),
     samples=_LOGSUMEXP,

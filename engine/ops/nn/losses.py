@@ -13,7 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
 from agrad.engine.ops.arrays.reduction import mean, total
-from agrad.engine.ops.arrays.shaping import collapse
+from agrad.engine.ops.arrays.shaping import summed_to
 from agrad.engine.ops.nn.activations import log_softmax, softplus
 from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
 from agrad.engine.ops.scalar.comparison import less_equal, where
@@ -54,8 +54,7 @@ def _weighed(x: Any, y: Any, mean: bool) -> dict[str, Any]:
 
 def _squares_rule(which: int) -> Function:
     def rule(g: Any, out: Any, x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
-        c = (g * (2.0 * factor)) * (sub(x, y) if which == 0 else sub(y, x))
-        return c if shape_of(c) == shapes[which] else collapse(c, shapes[which])
+        return summed_to((g * (2.0 * factor)) * (sub(x, y) if which == 0 else sub(y, x)), shapes[which])
 
     return rule
 
@@ -218,26 +217,18 @@ def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, A
         have = format_shape(weights.shape)
         raise AgradError("shape", f"cross_entropy: weight has shape {have}, and there are {count} classes")
     if target.shape == shape:
-        shares, number = target, float(size_of(shape[:-1]))
+        shares, number = (target * (1.0 - smoothing) + smoothing / count) * weights, float(size_of(shape[:-1]))
     elif target.shape == shape[:-1]:
         kept = target != ignored
         _classes("cross_entropy", np.where(kept, target, 0.0), count)
-        shares = np.where(kept[..., None], target[..., None] == np.arange(count), 0.0)
-        number = float((shares * weights).sum())
-        smoothed = np.where(kept[..., None], smoothing / count, 0.0)
-        shares = shares * weights * (1.0 - smoothing) + smoothed * weights
-        losses = neg(total(mul(shares, logs), -1))
-        return _mean_over("cross_entropy", losses, reduction, number)
+        chosen = np.where(kept[..., None], target[..., None] == np.arange(count), 0.0) * weights
+        number = float(chosen.sum())
+        shares = chosen * (1.0 - smoothing) + np.where(kept[..., None], smoothing / count, 0.0) * weights
     else:
         raise _unlike(target.shape, shape)
-    shares = (shares * (1.0 - smoothing) + smoothing / count) * weights
-    return _mean_over("cross_entropy", neg(total(mul(shares, logs), -1)), reduction, number)
-
-
-def _mean_over(name: str, losses: Any, reduction: Any, number: float) -> Any:
-    """As _reduced, with a mean over a weighted number of entries."""
+    losses = neg(total(mul(shares, logs), -1))
     if reduction != "mean":
-        return _reduced(name, losses, reduction)
+        return _reduced("cross_entropy", losses, reduction)
     return mul(total(losses), 1.0 / number if number else math.nan)
 
 
