@@ -39,7 +39,7 @@ def joint():
         identities=(Identity("x", 0.0), Identity("y", 0.0), Identity("y", -2.0, "cancelled")),
         python="{0} + {1} + {0}*{1}",
         lower=lambda x, y: x + y + x * y,
-        kinks=(Kink("joint at infinity", "inf", "inf", ("joint(inf, 1) == inf",)),),
+        kinks=(Kink("joint at infinity", "inf", "inf", "joint(inf, 1) == inf"),),
         domain=Domain("all but opposite infinities", "joint(1, 2)", "joint(inf, -inf)"),
         samples=((1.5, -2.0), ([1.0, 2.0], 3.0)),
         doc="The sum of x, y and x*y.",

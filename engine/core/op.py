@@ -167,13 +167,14 @@ class Identity(Struct):
 class Kink(Struct):
     """A place where a function is not smooth, not finite or not defined: its value and derivative there.
 
-    The claims are statements of the language that test this; `needs` has the definitions that they use.
+    The claims are conditions in the language that test this, with `; ` between them; `needs` has the definitions that
+    they use.
     """
 
     at: str
     value: str
     derivative: str
-    claims: tuple[str, ...]
+    claims: str
     needs: str = ""
 
 

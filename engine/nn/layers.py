@@ -38,10 +38,7 @@ class Linear(Module):
         self.in_features = _count("Linear: in_features", in_features)
         self.out_features = _count("Linear: out_features", out_features)
         self.weight = _empty(self.out_features, self.in_features)
-        if bias:
-            self.bias = _empty(self.out_features)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", _empty(self.out_features) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -308,7 +305,7 @@ class _BatchNorm(Module):
         self.momentum = None if momentum is None else number_of(name, "momentum", momentum)
         self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
         self.register_parameter("weight", parameter(np.ones(count)) if affine else None)
-        self.register_parameter("bias", parameter(np.zeros(count)) if affine else None)
+        self.register_parameter("bias", _empty(count) if affine else None)
         stored = {"running_mean": np.zeros(count), "running_var": np.ones(count), "num_batches_tracked": 0.0}
         for buffer, value in stored.items():
             self.register_buffer(buffer, tensor(value) if track_running_stats else None)

@@ -22,10 +22,8 @@ def clip_grad_norm_(
 
     `norm_type` is its order, also inf. Raises AgradError of kind `domain` for a norm that is not finite, if asked to.
     """
-    order, most = (
-        number_of("clip_grad_norm_", "norm_type", norm_type),
-        number_of("clip_grad_norm_", "max_norm", max_norm),
-    )
+    order = number_of("clip_grad_norm_", "norm_type", norm_type)
+    most = number_of("clip_grad_norm_", "max_norm", max_norm)
     with no_grad():
         gradients = _gradients(parameters)
         sizes = [np.abs(np.asarray(gradient.value)).ravel() for gradient in gradients]

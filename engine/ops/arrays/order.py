@@ -20,7 +20,7 @@ SORTED_TIES = Kink(
     "sort, topk with ties",
     "in the order they had",
     "1, in the new place",
-    ("jacobian(sort)([2, 1, 2]) == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]",),
+    "jacobian(sort)([2, 1, 2]) == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]",
 )
 
 

@@ -25,7 +25,7 @@ REPEATED = Kink(
     "eigh, svd with repeated values",
     "",
     "of the values exact; of the vectors nan",
-    ("grad(eigenvalues)(eye(2)) ~= eye(2)", "any(isnan(grad(eigenvectors)(eye(2))))"),
+    "grad(eigenvalues)(eye(2)) ~= eye(2); any(isnan(grad(eigenvectors)(eye(2))))",
     needs="def eigenvalues(x) = sum(eigh(x)[0])\ndef eigenvectors(x) = sum(eigh(x)[1])",
 )
 

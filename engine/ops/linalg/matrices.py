@@ -27,7 +27,7 @@ SINGULAR = Kink(
     "inv, solve of a singular matrix",
     "an error",
     "",
-    ("refused()",),
+    "refused()",
     needs="""
 def refused():
     fails domain: inv([[1, 2], [2, 4]])
@@ -306,7 +306,7 @@ det: Function = of_matrix(
             "det of a singular matrix",
             "0",
             "its cofactors, in all orders",
-            ("det([[1, 2], [2, 4]]) ~= 0 +- 1e-15", "grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]"),
+            "det([[1, 2], [2, 4]]) ~= 0 +- 1e-15; grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]",
         ),
     ),
     domain=SQUARE,
@@ -365,7 +365,7 @@ slogdet_log: Function = of_matrix(
     "slogdet",
     "x",
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
-    kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", ("slogdet([[1, 2], [2, 4]]) == (0, -inf)",)),),
+    kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
     domain=SQUARE,
     derivative="of the sign 0; of the logarithm inv(x).T",
     example="slogdet([[2, 0], [0, 0.5]])[0] == 1",

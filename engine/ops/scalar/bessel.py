@@ -93,7 +93,7 @@ _any_order(
     0.5,
     "modified Bessel function of the first kind, times exp(-abs(x)),",
     lambda x: -sign(x),
-    kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", ("grad(ive, 1)(0, 0) == 0", "grad(ive, 1)(1, 0) == 0.5")),),
+    kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", "grad(ive, 1)(0, 0) == 0; grad(ive, 1)(1, 0) == 0.5"),),
     doc="iv(v, x)*exp(-abs(x)), which stays finite for large x",
     derivative="(ive(v - 1, x) + ive(v + 1, x))/2 - sign(x)*ive(v, x)",
     example="ive(2, 0) == 0",

@@ -16,7 +16,7 @@ EQUAL_VALUES = Kink(
     "maximum, minimum, max, min of two equal values",
     "",
     "half to each",
-    ("grad(maximum, (0, 1))(2, 2) == (0.5, 0.5)", "grad(min, (0, 1))(2, 2) == (0.5, 0.5)"),
+    "grad(maximum, (0, 1))(2, 2) == (0.5, 0.5); grad(min, (0, 1))(2, 2) == (0.5, 0.5)",
 )
 
 
@@ -73,7 +73,7 @@ where: Function = row(
             "where(x > 0, log(x), 0) at 0",
             "0",
             "exactly 0, in all orders",
-            ("grad(chosen)(0) == 0", "grad(grad(chosen))(0) == 0"),
+            "grad(chosen)(0) == 0; grad(grad(chosen))(0) == 0",
             needs="def chosen(x) = where(x > 0, log(x), 0)",
         ),
     ),
@@ -160,7 +160,7 @@ limit: Function = row(
             "clip at a bound",
             "the bound",
             "1",
-            ("clip(0, 0, 1) == 0", "grad(clip)(0, 0, 1) == 1", "grad(clip)(1, 0, 1) == 1"),
+            "clip(0, 0, 1) == 0; grad(clip)(0, 0, 1) == 1; grad(clip)(1, 0, 1) == 1",
         ),
     ),
     derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",

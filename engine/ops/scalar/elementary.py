@@ -18,35 +18,31 @@ AT_ZERO = Kink(
     "abs, sign, relu at 0",
     "0",
     "0",
-    ("abs(0) == 0", "grad(abs)(0) == 0", "grad(sign)(0) == 0", "relu(0) == 0", "grad(relu)(0) == 0"),
+    "abs(0) == 0; grad(abs)(0) == 0; grad(sign)(0) == 0; relu(0) == 0; grad(relu)(0) == 0",
 )
 
-ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf", ("sqrt(0) == 0", "grad(sqrt)(0) == inf", "grad(cbrt)(0) == inf"))
+ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf", "sqrt(0) == 0; grad(sqrt)(0) == inf; grad(cbrt)(0) == inf")
 
 LOG_AT_ZERO = Kink(
     "log, log2, log10 at 0, log1p at -1",
     "-inf",
     "inf",
-    ("log(0) == -inf", "grad(log)(0) == inf", "grad(log1p)(-1) == inf"),
+    "log(0) == -inf; grad(log)(0) == inf; grad(log1p)(-1) == inf",
 )
 
 OUTSIDE = Kink(
     "log(-1), sqrt(-1), atanh(2) and the like",
     "nan",
     "nan",
-    ("isnan(log(-1))", "isnan(grad(log)(-1))", "isnan(grad(sqrt)(-1))", "isnan(grad(atanh)(2))"),
+    "isnan(log(-1)); isnan(grad(log)(-1)); isnan(grad(sqrt)(-1)); isnan(grad(atanh)(2))",
 )
 
 NORM_AT_ZERO = Kink(
     "norm, hypot, atan2 at 0",
     "0",
     "0; the second nan",
-    (
-        "grad(norm)([0, 0]) == [0, 0]",
-        "all(isnan(hessian(norm)([0, 0])))",
-        "grad(hypot, (0, 1))(0, 0) == (0, 0)",
-        "grad(atan2, (0, 1))(0, 0) == (0, 0)",
-    ),
+    "grad(norm)([0, 0]) == [0, 0]; all(isnan(hessian(norm)([0, 0]))); "
+    "grad(hypot, (0, 1))(0, 0) == (0, 0); grad(atan2, (0, 1))(0, 0) == (0, 0)",
 )
 
 POSITIVE = Domain("x > 0", "log(1e-300)", "log(-1e-300)")
@@ -203,7 +199,7 @@ rsqrt: Function = elementary(
     ("x out", lambda g, out, x: (-0.5 * g) * (out / x)),
     scalar=lambda x: 1.0 / math.sqrt(x),
     array=lambda x: 1.0 / np.sqrt(x),
-    kinks=(Kink("rsqrt at 0", "inf", "-inf", ("rsqrt(0) == inf", "grad(rsqrt)(0) == -inf")),),
+    kinks=(Kink("rsqrt at 0", "inf", "-inf", "rsqrt(0) == inf; grad(rsqrt)(0) == -inf"),),
     domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     formula=lambda x: x**-0.5,
     fails=Failure(NOT_ZERO),
@@ -341,7 +337,7 @@ fmod: Function = row(
             "fmod(x, y), also where it jumps",
             "",
             "wrt x 1; wrt y -trunc(x/y)",
-            ("grad(fmod, (0, 1))(-7, 3) == (1, 2)",),
+            "grad(fmod, (0, 1))(-7, 3) == (1, 2)",
         ),
     ),
     domain=DIVISOR,

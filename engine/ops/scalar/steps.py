@@ -50,7 +50,7 @@ def copysign(x: Any, y: Any) -> Any:
     "heaviside",
     "x, y",
     samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
-    kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", ("grad(heaviside, (0, 1))(0, 0.5) == (0, 1)",)),),
+    kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", "grad(heaviside, (0, 1))(0, 0.5) == (0, 1)"),),
     derivative="wrt x: 0; wrt y: 1 where x is 0, else exactly 0",
     example="heaviside([-2, 0, 3], 0.5) == [0, 0.5, 1]",
 )
