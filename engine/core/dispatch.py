@@ -771,23 +771,32 @@ def row(
     return op.call
 
 
+def _signature_of(function: Function) -> str:
+    """How a function is called, as a row says it: its operands are in front of the `/`, its attributes behind."""
+    code = function.__code__
+    names, count = code.co_varnames[: code.co_argcount], code.co_posonlyargcount
+    defaults = zip(reversed(names), reversed(function.__defaults__ or ()), strict=False)
+    told = {name: f'="{one}"' if isinstance(one, str) else f"={one!r}" for name, one in defaults}
+    return f"{', '.join(names[:count])}; {', '.join(name + told.get(name, '') for name in names[count:])}"
+
+
 def composed(
-    name: str, signature: str, *, data: tuple[str, ...] = (), alone: Function | None = None, **facts: Any
+    name: str = "", signature: str = "", *, data: tuple[str, ...] = (), alone: Function | None = None, **facts: Any
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table, with its docstring.
 
-    It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
-    unchanged, unless it is among the `data`: these are computed with like operands. `alone`: an operation that the
-    function is where there are operands alone, and whose facts it has as far as they are not stated. Only a `pure`
-    function may be staged, one that makes the same of the same and has no side effect; `total` says that no value makes
-    it raise, and that it is pure.
+    Its name, and how it is called, are those of the Python function, unless they are given. That is called with its
+    operands, and with every attribute by name. An attribute is a choice that a replay must find unchanged, unless it is
+    among the `data`: these are computed with like operands. `alone`: an operation that the function is where there are
+    operands alone, and whose facts it has as far as they are not stated. Only a `pure` function may be staged, one that
+    makes the same of the same and has no side effect; `total` says that no value makes it raise, and that it is pure.
     """
     if alone is not None:
         facts = {fact: getattr(OPS[alone.__name__], fact) for fact in _SHARED_FACTS} | facts
     facts = {"pure": facts.get("total", False), **facts}
 
     def register(function: Function) -> Function:
-        called = Signature(name, signature)
+        called = Signature(name or function.__name__, signature or _signature_of(function))
         doc = facts.pop("doc", None) or " ".join((function.__doc__ or "").split())
 
         def call(*args: Any, **keywords: Any) -> Any:
@@ -799,13 +808,13 @@ def composed(
             try:
                 return function(*operands, **attrs) if not called.variadic else function(operands, **attrs)
             except MemoryError as error:
-                raise exhausted(name, error) from None
+                raise exhausted(called.name, error) from None
 
-        FUNCTIONS[name] = Entry(name=name, signature=called, call=call, doc=doc, **facts)
-        call.__name__, call.__doc__ = name, doc
+        FUNCTIONS[called.name] = Entry(name=called.name, signature=called, call=call, doc=doc, **facts)
+        call.__name__, call.__doc__ = called.name, doc
         if alone is not None:
             call.alone = alone  # type: ignore[attr-defined]
-        if FUNCTIONS[name].shares:
+        if facts.get("shares"):
             VIEWERS.add(call)
         return call
 

@@ -89,18 +89,16 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
     return tensor(np.full(sizes, value)) if sizes else tensor(value)
 
 
-@composed(
-    "tensor", "data; requires_grad=False, dtype=None, device=None", derivative=NONE, example="tensor([1, 2]) == [1, 2]"
-)
-def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
+@composed("tensor", derivative=NONE, example="tensor([1, 2]) == [1, 2]")
+def make_tensor(data: Any, /, requires_grad: Any = False, dtype: Any = None, device: Any = None) -> Tensor:
     """A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask."""
     is_leaf = truth_of("tensor", "requires_grad", requires_grad)
     made = autodiff.uncertainty.as_leaf(data) if is_leaf and Uncertainty.exists else tensor(data, is_leaf)
     return made if dtype is None else of_type(made, dtype)
 
 
-@composed("Variable", "data; requires_grad=False", derivative=NONE, example="Variable(2) == 2")
-def variable(data: Any, requires_grad: Any) -> Tensor:
+@composed("Variable", derivative=NONE, example="Variable(2) == 2")
+def variable(data: Any, /, requires_grad: Any = False) -> Tensor:
     """An older name of tensor."""
     made: Tensor = make_tensor(data, requires_grad, None, None)
     return made
@@ -200,7 +198,7 @@ _drawn("rand", "random", "Random numbers, uniformly distributed from 0 to 1.", "
 _drawn("randn", "standard_normal", "Random numbers from the standard normal distribution.", "all(isfinite(randn(3)))")
 
 
-@composed("manual_seed", "; seed", derivative="none: it returns nothing", example="manual_seed(1) is None")
+@composed(derivative="none: it returns nothing", example="manual_seed(1) is None")
 def manual_seed(seed: Any) -> None:
     """Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each
     time. They have the distributions of PyTorch's, but are not the same numbers.

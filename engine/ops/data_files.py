@@ -390,8 +390,8 @@ def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
     return tensor(found)
 
 
-@composed("load_npy", "path", derivative=NONE, example="")
-def load_npy(path: Any) -> Tensor:
+@composed(derivative=NONE, example="")
+def load_npy(path: Any, /) -> Tensor:
     """The array in a file saved by numpy."""
     array = _array("load_npy", existing("load_npy", path))
     afford("load_npy", array.shape)

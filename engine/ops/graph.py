@@ -56,12 +56,10 @@ custom: Function = row(
 
 
 @composed(
-    "detach",
-    "x",
     samples=((1.5,), ([1.0, -2.0],)),
     derivative="none: the result does not require grad",
     example="detach(3) == 3",
 )
-def detach(x: Any) -> Any:
+def detach(x: Any, /) -> Any:
     """The value without its graph: a constant, which shares its data and version."""
     return x.detach() if isinstance(x, Tensor) else coerce(x)

@@ -49,7 +49,7 @@ def run(loader: SourceFileLoader, module: ModuleType) -> None:
 
 def missing(table: Any, name: str) -> Any:
     """A row that is asked for while its module is not known yet."""
-    for module in makers(f'"{name}"'):
+    for module in makers(rf'"{name}"|\bdef {name}\('):
         import_module(module)
         if name in table:
             return table[name]
@@ -81,7 +81,7 @@ def word(name: str, functions: Any, ops: Any) -> str:
 def makers(having: str = "") -> list[str]:
     """The modules that may make rows, and have a text."""
     texts = {file: file.read_text("utf-8") for file in sorted((ROOT / "engine").rglob("*.py"))}
-    files = [file for file, text in texts.items() if re.search(r"\b(composed|row)\b", text) and having in text]
+    files = [file for file, text in texts.items() if re.search(r"\b(composed|row)\b", text) and re.search(having, text)]
     return [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files if file != INDEX]
 
 

@@ -253,8 +253,6 @@ interval: Function = row(
 
 
 @composed(
-    "interp",
-    "x, xp, fp; left=None, right=None",
     data=("left", "right"),
     samples=(
         (0.5, [0.0, 1.0, 3.0], [2.0, 5.0, 1.0]),
@@ -264,7 +262,7 @@ interval: Function = row(
     derivative="wrt x: the slope, at a point that to its right; wrt fp: the shares of the two points",
     example="interp(1.5, [1, 2, 3], [3, 2, 0]) == 2.5",
 )
-def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+def interp(x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None) -> Any:
     """The values at x on the straight lines between the points (xp, fp), for ascending xp; beyond the ends, the value
     at the end, or left and right.
     """

@@ -98,14 +98,12 @@ _MOST_EMPTY = 1000  # parts of an axis that has no entry
 
 
 @composed(
-    "split",
-    "x; parts, axis=0",
     samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
     shares=True,
     derivative="1 for each entry",
     example="split([1, 2, 3, 4], 2)[1] == [3, 4]",
 )
-def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
+def split(x: Any, /, parts: Any, axis: Any = 0) -> tuple[Any, ...]:
     """x split along an axis: into a number of equal parts, or at the indices in a list."""
     shape = shape_of_any(x)
     place = axis_of("split", shape, axis)
@@ -123,13 +121,11 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
 
 
 @composed(
-    "repeat",
-    "x; n, axis=None",
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
     derivative="the sum over the copies of each entry",
     example="repeat([1, 2], 2) == [1, 1, 2, 2]",
 )
-def repeat(x: Any, n: Any, axis: Any) -> Any:
+def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
     """Each entry n times in a row, of the flattened array or along an axis; n may be a list."""
     shape = shape_of_any(x)
     if axis is None:
@@ -176,14 +172,12 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
 
 
 @composed(
-    "diagonal",
-    "x; k=0, axis1=0, axis2=1",
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
     shares=True,
     derivative="1 on the diagonal, exactly 0 off it",
     example="diagonal([[1, 2], [3, 4]]) == [1, 4]",
 )
-def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
+def diagonal(x: Any, /, k: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     """The k-th diagonal of a matrix: 0 the main one, positive above, negative below."""
     shape = shape_of_any(x)
     check_matrix("diagonal", shape, square=False)
@@ -200,13 +194,11 @@ def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
 
 
 @composed(
-    "diag",
-    "x; k=0",
     samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
     derivative="the gradient on the diagonal",
     example="diag([1, 2]) == [[1, 0], [0, 2]]",
 )
-def diag(x: Any, k: Any) -> Any:
+def diag(x: Any, /, k: Any = 0) -> Any:
     """The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal."""
     shape, k = shape_of_any(x), small("diag", "k", k)
     if len(shape) == 2:
@@ -244,12 +236,10 @@ triu: Function = _triangle("triu", operator.ge, "above", "below", -1, "[[1, 2], 
 
 
 @composed(
-    "outer",
-    "x, y",
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
     derivative="wrt x: the sum of g*y over each row; wrt y: of g*x over each column",
     example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",
 )
-def outer(x: Any, y: Any) -> Any:
+def outer(x: Any, y: Any, /) -> Any:
     """The matrix of the products of each entry of x with each of y."""
     return mul(reshape(x, (-1, 1)), reshape(y, (1, -1)))

@@ -76,15 +76,13 @@ argsort: Function = row(
 
 
 @composed(
-    "sort",
-    "x; axis=-1, descending=False",
     total=True,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     kinks=(SORTED_TIES,),
     derivative="1 for each entry, in its new place",
     example="sort([3, 1, 2]) == [1, 2, 3]",
 )
-def sort(x: Any, axis: Any, descending: Any) -> Any:
+def sort(x: Any, /, axis: Any = -1, descending: Any = False) -> Any:
     """The entries in ascending order; equal entries keep their order."""
     axis = axis_of("sort", shape_of_any(x), axis)
     return take_along(x, argsort(x, axis, truth_of("sort", "descending", descending)), axis)
@@ -111,15 +109,13 @@ topk_places: Function = row(
 
 
 @composed(
-    "topk",
-    "x; k, axis=-1, largest=True",
     total=True,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
     derivative="1 for each entry taken, exactly 0 for the others",
     example="topk([1, 5, 3], 2)[0] == [5, 3]",
 )
-def topk(x: Any, k: Any, axis: Any, largest: Any) -> tuple[Any, Any]:
+def topk(x: Any, /, k: Any, axis: Any = -1, largest: Any = True) -> tuple[Any, Any]:
     """The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2)."""
     places = topk_places(x, k, axis, largest)
     return take_along(x, places, axis), places

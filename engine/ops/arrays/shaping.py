@@ -222,27 +222,23 @@ def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
 
 
 @composed(
-    "flatten",
-    "x",
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
     shares=True,
     derivative="the gradient in the old shape",
     example="flatten([[1, 2], [3, 4]]) == [1, 2, 3, 4]",
 )
-def flatten(x: Any) -> Any:
+def flatten(x: Any, /) -> Any:
     """All entries as a vector."""
     return reshape(x, (size_of(shape_of_any(x)),))
 
 
 @composed(
-    "squeeze",
-    "x; axis=None",
     samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
     shares=True,
     derivative="the gradient in the old shape",
     example="squeeze([[1, 2]]) == [1, 2]",
 )
-def squeeze(x: Any, axis: Any) -> Any:
+def squeeze(x: Any, /, axis: Any = None) -> Any:
     """x without its axes of length 1, or without those named."""
     shape = shape_of_any(x)
     axes = axes_of("squeeze", shape, axis)
@@ -254,14 +250,12 @@ def squeeze(x: Any, axis: Any) -> Any:
 
 
 @composed(
-    "unsqueeze",
-    "x; axis",
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
     shares=True,
     derivative="the gradient in the old shape",
     example="unsqueeze([1, 2], 1) == [[1], [2]]",
 )
-def unsqueeze(x: Any, axis: Any) -> Any:
+def unsqueeze(x: Any, /, axis: Any) -> Any:
     """x with a new axis of length 1 at that position."""
     shape = shape_of_any(x)
     place = axis_of("unsqueeze", shape, axis, extra=1)

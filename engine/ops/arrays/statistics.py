@@ -139,14 +139,12 @@ def _covariance(data: Any, ddof: float) -> Any:
 
 
 @composed(
-    "cov",
-    "x; y=None, rowvar=True, bias=False, ddof=None",
     data=("y",),
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5), "ddof": 0})),
     derivative="of the mean products of the distances from the means",
     example="cov([1, 2, 3], [2, 4, 6]) == [[1, 2], [2, 4]]",
 )
-def cov(x: Any, y: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
+def cov(x: Any, /, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None) -> Any:
     """The covariances of variables: the rows of x (and of y), or the columns with rowvar=False; divided by n - 1, or n
     - ddof.
     """
@@ -156,14 +154,12 @@ def cov(x: Any, y: Any, rowvar: Any, bias: Any, ddof: Any) -> Any:
 
 
 @composed(
-    "corrcoef",
-    "x; y=None, rowvar=True",
     data=("y",),
     samples=(([[1.0, 2.0, 4.0], [4.0, 3.0, 1.5]],), ([1.0, 2.0, 4.0], {"y": (3.0, 1.0, 2.5)})),
     derivative="of cov, divided by the standard deviations",
     example="corrcoef([1, 2, 3], [1, 2, 1])[0, 1] == 0",
 )
-def corrcoef(x: Any, y: Any, rowvar: Any) -> Any:
+def corrcoef(x: Any, /, y: Any = None, rowvar: Any = True) -> Any:
     """The correlation coefficients of variables: the covariances divided by both standard deviations."""
     matrix = _covariance(_variables("corrcoef", x, y, rowvar), 0.0)
     if shape_of(matrix) == (1, 1):

@@ -116,15 +116,13 @@ eigh_vectors: Function = row(
 
 
 @composed(
-    "eigh",
-    "x",
     samples=_SYMMETRIC,
     kinks=(REPEATED,),
     domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])"),
     derivative="of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal",
     example="eigh([[2, 0], [0, 1]])[0] == [1, 2]",
 )
-def eigh(x: Any) -> tuple[Any, Any]:
+def eigh(x: Any, /) -> tuple[Any, Any]:
     """Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x)."""
     return eigh_values(x), eigh_vectors(x)
 
@@ -208,14 +206,12 @@ svd_right: Function = of_matrix(
 
 
 @composed(
-    "svd",
-    "x",
     samples=_OBLONG,
     kinks=(REPEATED,),
     derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
     example="svd([[2, 0], [0, 1]])[1] == [2, 1]",
 )
-def svd(x: Any) -> tuple[Any, Any, Any]:
+def svd(x: Any, /) -> tuple[Any, Any, Any]:
     """U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order."""
     return svd_left(x), svd_values(x), svd_right(x)
 
@@ -278,13 +274,11 @@ qr_r: Function = row(
 
 
 @composed(
-    "qr",
-    "x",
     samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
     derivative="as of the solution of d(q @ r) = dx; x must have full rank",
     example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",
 )
-def qr(x: Any) -> tuple[Any, Any]:
+def qr(x: Any, /) -> tuple[Any, Any]:
     """q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form."""
     shape = shape_of_any(x)
     if len(shape) < 2 or shape[-2] >= shape[-1]:

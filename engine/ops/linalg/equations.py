@@ -137,13 +137,11 @@ banded_solution: Function = row(
 
 
 @composed(
-    "solve_banded",
-    "l_and_u, x, y",
     pure=True,
     derivative="wrt y: v = the solution with A.T; wrt x: -v[i]*s[j], exactly 0 outside A",
     example="solve_banded([1, 1], [[0, 1, 1], [2, 2, 2], [1, 1, 0]], [3, 4, 3]) ~= [1, 1, 1]",
 )
-def solve_banded(l_and_u: Any, x: Any, y: Any) -> Any:
+def solve_banded(l_and_u: Any, x: Any, y: Any, /) -> Any:
     """The solution s of A @ s = y for a banded A with l diagonals below the main one and u above, l_and_u = [l, u]. The
     rows of x are its diagonals, from the top: A[i, j] is x[u + i - j, j]; entries outside A are not read.
     """
@@ -196,8 +194,6 @@ def _with_unit_diagonal(x: Any, lower: bool) -> Any:
 
 
 @composed(
-    "solve_triangular",
-    "x, y; lower=False, unit_diagonal=False",
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [0.5, -1.0]], {"lower": True}),
@@ -205,7 +201,7 @@ def _with_unit_diagonal(x: Any, lower: bool) -> Any:
     derivative="that of solve, in the triangle",
     example="solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]",
 )
-def solve_triangular(x: Any, y: Any, lower: Any, unit_diagonal: Any) -> Any:
+def solve_triangular(x: Any, y: Any, /, lower: Any = False, unit_diagonal: Any = False) -> Any:
     """The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read."""
     check_matrix("solve_triangular", shape_of_any(x))
     below = truth_of("solve_triangular", "lower", lower)
@@ -215,13 +211,11 @@ def solve_triangular(x: Any, y: Any, lower: Any, unit_diagonal: Any) -> Any:
 
 
 @composed(
-    "cho_solve",
-    "x, y; lower=True",
     samples=(([[2.0, 0.0], [0.5, 3.0]], [1.0, 2.0]), ([[2.0, 0.5], [0.0, 3.0]], [1.0, 2.0], {"lower": False})),
     derivative="that of the two triangular solutions",
     example="cho_solve(cholesky([[4, 2], [2, 3]]), [8, 7]) ~= [1.25, 1.5]",
 )
-def cho_solve(x: Any, y: Any, lower: Any) -> Any:
+def cho_solve(x: Any, y: Any, /, lower: Any = True) -> Any:
     """The solution of A @ s = y, given the Cholesky factor x of A: A = x @ x.T, or x.T @ x for an upper factor."""
     check_matrix("cho_solve", shape_of_any(x))
     factor = tril(x) if truth_of("cho_solve", "lower", lower) else swap(triu(x))

@@ -151,14 +151,12 @@ matmul: Function = row(
 
 
 @composed(
-    "dot",
-    "x, y",
     total=True,
     samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
     derivative="wrt x: g*y; wrt y: g*x",
     example="dot([1, 2], [3, 4]) == 11",
 )
-def dot(x: Any, y: Any) -> Any:
+def dot(x: Any, y: Any, /) -> Any:
     """The inner product of two vectors; the product of matrices and scalars."""
     a, b = shape_of_any(x), shape_of_any(y)
     if not a or not b:
@@ -172,28 +170,24 @@ def dot(x: Any, y: Any) -> Any:
 
 
 @composed(
-    "trace",
-    "x",
     total=True,
     samples=(([[1.0, 2.0], [3.0, 4.0]],),),
     derivative="1 on the diagonal, exactly 0 off it",
     example="trace([[1, 2], [3, 4]]) == 5",
 )
-def trace(x: Any) -> Any:
+def trace(x: Any, /) -> Any:
     """The sum of the diagonal of a matrix."""
     check_matrix("trace", shape_of_any(x), square=False)
     return total(diagonal(x), -1)
 
 
 @composed(
-    "kron",
-    "x, y",
     total=True,
     samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
     derivative="wrt x: the sum of g*y over each block; wrt y: of g*x over the blocks",
     example="kron([1, 2], [1, 10]) == [1, 10, 2, 20]",
 )
-def kron(x: Any, y: Any) -> Any:
+def kron(x: Any, y: Any, /) -> Any:
     """The Kronecker product: each entry of x times the whole of y, side by side."""
     a, b = shape_of_any(x), shape_of_any(y)
     axes = max(len(a), len(b))
@@ -362,22 +356,18 @@ slogdet_log: Function = of_matrix(
 
 
 @composed(
-    "slogdet",
-    "x",
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
     domain=SQUARE,
     derivative="of the sign 0; of the logarithm inv(x).T",
     example="slogdet([[2, 0], [0, 0.5]])[0] == 1",
 )
-def slogdet(x: Any) -> tuple[Any, Any]:
+def slogdet(x: Any, /) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x)."""
     return slogdet_sign(x), slogdet_log(x)
 
 
 @composed(
-    "matrix_power",
-    "x; n",
     samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
     domain=Domain(
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
@@ -385,7 +375,7 @@ def slogdet(x: Any) -> tuple[Any, Any]:
     derivative="the sum over the positions of the factor",
     example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",
 )
-def matrix_power(x: Any, n: Any) -> Any:
+def matrix_power(x: Any, /, n: Any) -> Any:
     """The square matrix multiplied with itself n times; its inverse, for a negative n."""
     check_matrix("matrix_power", shape_of_any(x))
     n = whole(n, "matrix_power: n")
@@ -415,13 +405,11 @@ def _last(x: Any, axis: Any) -> Any:
 
 
 @composed(
-    "cross",
-    "x, y; axis=-1",
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0, 2.0]), ([[1.0], [2.0], [3.0]], [[0.5], [-1.0], [2.0]], {"axis": 0})),
     derivative="wrt x: cross(y, g); wrt y: cross(g, x)",
     example="cross([1, 0, 0], [0, 1, 0]) == [0, 0, 1]",
 )
-def cross(x: Any, y: Any, axis: Any) -> Any:
+def cross(x: Any, y: Any, /, axis: Any = -1) -> Any:
     """The cross product of vectors with three entries, along the last axis or another."""
     x, y = (_last(operand(one), axis) for one in (x, y))
     (x1, x2), (y1, y2) = ([getitem(one, (..., order)) for order in ([1, 2, 0], [2, 0, 1])] for one in (x, y))

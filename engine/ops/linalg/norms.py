@@ -100,8 +100,6 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
 
 
 @composed(
-    "norm",
-    "x; ord=None, axis=None, keepdims=False",
     samples=(
         ([3.0, 4.0],),
         ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}),
@@ -113,7 +111,7 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
     derivative="x/norm(x); 0 at 0",
     example="norm([3, 4]) == 5",
 )
-def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Any:
+def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc"."""
     order = getattr(ord, "value", ord)
     shape = shape_of_any(x)

@@ -338,8 +338,6 @@ weighted_logsumexp: Function = row(
 
 
 @composed(
-    "logsumexp",
-    "x; axis=None, keepdims=False, b=None",
     family="reductions",
     alone=logsumexp_alone,
     data=("b",),
@@ -348,7 +346,7 @@ weighted_logsumexp: Function = row(
     derivative="softmax(x); with b, and s the result, b*exp(x - s), and wrt b exp(x - s)",
     example="logsumexp([1000, 0]) == 1000 and logsumexp([0, 0], b=[3, -2]) == 0",
 )
-def logsumexp(x: Any, axis: Any, keepdims: Any, b: Any) -> Any:
+def logsumexp(x: Any, /, axis: Any = None, keepdims: Any = False, b: Any = None) -> Any:
     """log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that sum is
     negative.
     """

@@ -19,15 +19,13 @@ _, composed = in_family("learning")
 
 
 @composed(
-    "linear",
-    "x, weight; bias=None",
     data=("bias",),
     total=True,
     samples=(([[1.0, 2.0]], [[0.5, -1.0], [2.0, 0.25]]),),
     derivative="wrt x: g @ weight; wrt weight: g.T @ x; wrt bias: the sum of g over the rows",
     example="linear([1, 2], [[3, 4]], [5]) == [16]",
 )
-def linear(x: Any, weight: Any, bias: Any) -> Any:
+def linear(x: Any, weight: Any, /, bias: Any = None) -> Any:
     """x @ weight.T + bias: weight has a row for each output."""
     x, weight = operand(x), operand(weight)
     inputs, shape = shape_of(x), shape_of(weight)
@@ -47,12 +45,10 @@ def rate_of(name: str, p: Any) -> float:
 
 
 @composed(
-    "dropout",
-    "x; p=0.5, training=True",
     derivative="0 where the entry is dropped, 1/(1 - p) elsewhere",
     example="dropout([1, 2], training=False) == [1, 2]",
 )
-def dropout(x: Any, p: Any, training: Any) -> Any:
+def dropout(x: Any, /, p: Any = 0.5, training: Any = True) -> Any:
     """In training, each entry is 0 with probability p, and x/(1 - p) otherwise; else x itself."""
     x, rate = operand(x), rate_of("dropout", p)
     if not truth_of("dropout", "training", training) or rate == 0.0:
@@ -86,13 +82,11 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) 
 
 
 @composed(
-    "embedding",
-    "x, weight; padding_idx=None",
     pure=True,
     derivative="wrt weight: the sum of g for each row; wrt x: none",
     example="embedding([1, 0], [[2, 3], [4, 5]]) == [[4, 5], [2, 3]]",
 )
-def embedding(x: Any, weight: Any, padding_idx: Any) -> Any:
+def embedding(x: Any, weight: Any, /, padding_idx: Any = None) -> Any:
     """The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient."""
     x, weight = operand(x), operand(weight)
     count = shape_of(weight)[0] if shape_of(weight) else 0

@@ -78,14 +78,12 @@ _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"redu
 
 
 @composed(
-    "mse_loss",
-    'x, y; reduction="mean"',
     total=True,
     samples=_PAIRS,
     derivative="wrt x: 2*(x - y)/n; wrt y: -2*(x - y)/n",
     example="mse_loss([1, 2], [1, 4]) == 2",
 )
-def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
+def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean squared error, mean((x - y)**2)."""
     x, y = _pair("mse_loss", x, y)
     if isinstance(reduction, str) and reduction in ("mean", "sum"):
@@ -94,30 +92,26 @@ def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
 
 
 @composed(
-    "l1_loss",
-    'x, y; reduction="mean"',
     total=True,
     samples=_PAIRS,
     kinks=(Kink("l1_loss where x == y", "0", "0", "grad(l1_loss)(2, 2) == 0"),),
     derivative="wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it",
     example="l1_loss([1, 2], [1, 4]) == 1",
 )
-def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
+def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean absolute error, mean(abs(x - y))."""
     x, y = _pair("l1_loss", x, y)
     return _reduced("l1_loss", absolute(sub(x, y)), reduction)
 
 
 @composed(
-    "huber_loss",
-    'x, y; delta=1.0, reduction="mean"',
     total=True,
     samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
     kinks=(Kink("huber_loss at delta", "", "delta", "grad(huber_loss)(1, 0) == 1; grad(huber_loss)(3, 0, 3) == 3"),),
     derivative="wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it",
     example="huber_loss([0, 3], [0, 0]) == 1.25",
 )
-def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
+def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> Any:
     """Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it."""
     x, y = _pair("huber_loss", x, y)
     apart, delta = sub(x, y), number_of("huber_loss", "delta", delta)
@@ -128,8 +122,6 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
 
 
 @composed(
-    "binary_cross_entropy",
-    'x, y; reduction="mean"',
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     kinks=(
         Kink(
@@ -143,7 +135,7 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
     derivative="wrt x: (x - y)/(x*(1 - x))/n",
     example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
-def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
+def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y."""
     x, y = _pair("binary_cross_entropy", x, y)
     losses = neg(add(xlogy(y, x), xlog1py(sub(1.0, y), neg(x))))
@@ -151,27 +143,31 @@ def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
 
 
 @composed(
-    "binary_cross_entropy_with_logits",
-    'x, y; reduction="mean"',
     total=True,
     samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     derivative="wrt x: (sigmoid(x) - y)/n",
     example="binary_cross_entropy_with_logits(0, 1) ~= log(2)",
 )
-def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: Any) -> Any:
+def binary_cross_entropy_with_logits(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """binary_cross_entropy(sigmoid(x), y), without overflow."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
     return _reduced("binary_cross_entropy_with_logits", sub(softplus(x), mul(x, y)), reduction)
 
 
 @composed(
-    "cross_entropy",
-    'x, target; reduction="mean", label_smoothing=0.0, weight=None, ignore_index=-100',
     samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
     derivative="wrt x: (softmax(x) - the target as probabilities)/n",
     example="cross_entropy([[0, 0]], [1]) ~= log(2)",
 )
-def cross_entropy(x: Any, target: Any, reduction: Any, label_smoothing: Any, weight: Any, ignore_index: Any) -> Any:
+def cross_entropy(
+    x: Any,
+    target: Any,
+    /,
+    reduction: Any = "mean",
+    label_smoothing: Any = 0.0,
+    weight: Any = None,
+    ignore_index: Any = -100,
+) -> Any:
     """The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities. weight: one
     number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose target
     is ignore_index are left out.
@@ -231,12 +227,10 @@ def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, A
 
 
 @composed(
-    "nll_loss",
-    'x, target; reduction="mean"',
     derivative="wrt x: -1/n at the target, else 0",
     example="nll_loss([[-1, -2]], [1]) == 2",
 )
-def nll_loss(x: Any, target: Any, reduction: Any) -> Any:
+def nll_loss(x: Any, target: Any, /, reduction: Any = "mean") -> Any:
     """The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy."""
     x, target = operand(x), operand(target)
     shape, given = shape_of(x), shape_of(target)

@@ -175,14 +175,12 @@ remainder: Function = row(
 
 
 @composed(
-    "mod",
-    "x, y",
     alone=remainder,
     total=True,
     kinks=(),
     example="mod(-5, 3) == 1",
 )
-def mod(x: Any, y: Any) -> Any:
+def mod(x: Any, y: Any, /) -> Any:
     """The remainder x % y, with the sign of y: another name of remainder."""
     return remainder(x, y)
 

@@ -151,8 +151,6 @@ limit: Function = row(
 
 
 @composed(
-    "clip",
-    "x; lo=None, hi=None",
     total=True,
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
     kinks=(
@@ -167,7 +165,7 @@ limit: Function = row(
     data=("lo", "hi"),
     example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
 )
-def clip(x: Any, lo: Any, hi: Any) -> Any:
+def clip(x: Any, /, lo: Any = None, hi: Any = None) -> Any:
     """x limited to between lo and hi; hi wins where lo is above it. Either may be left out."""
     return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
 

@@ -128,7 +128,6 @@ log: Function = elementary(
 
 @composed(
     "log",
-    "x; base=None",
     alone=log,
     data=("base",),
     total=True,
@@ -136,7 +135,7 @@ log: Function = elementary(
     derivative="1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
     example="log(e) == 1 and log(1000, 10) == 3",
 )
-def log_to_base(x: Any, base: Any) -> Any:
+def log_to_base(x: Any, /, base: Any = None) -> Any:
     """The natural logarithm, or that to a base; -inf at 0, nan below."""
     if base is None:
         return log(x)

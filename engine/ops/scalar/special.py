@@ -214,8 +214,8 @@ digamma_derivative: Function = row(
 )
 
 
-@composed("polygamma", "n, x", derivative="wrt x: polygamma(n + 1, x)", example="polygamma(1, 1) ~= pi**2/6")
-def polygamma(n: Any, x: Any) -> Any:
+@composed(derivative="wrt x: polygamma(n + 1, x)", example="polygamma(1, 1) ~= pi**2/6")
+def polygamma(n: Any, x: Any, /) -> Any:
     """The n-th derivative of digamma, for a whole n not below 0."""
     order = small("polygamma", "n", n)
     if order < 0:
@@ -458,15 +458,13 @@ rgamma: Function = special(
 
 
 @composed(
-    "multigammaln",
-    "x; d",
     pure=True,
     samples=((2.5, {"d": 3}), ([1.7, 3.2], {"d": 2})),
     domain=Domain("x > (d - 1)/2", "multigammaln(1.1, 3)", "multigammaln(0.9, 3)"),
     derivative="the sum of digamma(x - j/2) for j from 0 to d - 1",
     example="multigammaln(2, 1) == lgamma(2)",
 )
-def multigammaln(x: Any, d: Any) -> Any:
+def multigammaln(x: Any, /, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension d, of the Wishart distribution of d by d matrices;
     nan where x is not above (d - 1)/2.
     """

@@ -35,25 +35,21 @@ step: Function = row(
 
 
 @composed(
-    "copysign",
-    "x, y",
     samples=((0.5, -2.0), ([-1.3, 2.1], [0.7, -1.0]), ([[1.0], [-2.0]], [3.0, -0.5])),
     derivative="wrt x: 1 where the signs agree, else -1; wrt y: 0",
     example="copysign(3, -2) == -3",
 )
-def copysign(x: Any, y: Any) -> Any:
+def copysign(x: Any, y: Any, /) -> Any:
     """The size of x with the sign of y, where 0 and -0 differ."""
     return mul(absolute(x), sign_bit(y))
 
 
 @composed(
-    "heaviside",
-    "x, y",
     samples=((0.5, 2.0), ([-1.3, 2.1, 0.7], 0.5)),
     kinks=(Kink("heaviside at 0", "y", "0; wrt y 1", "grad(heaviside, (0, 1))(0, 0.5) == (0, 1)"),),
     derivative="wrt x: 0; wrt y: 1 where x is 0, else exactly 0",
     example="heaviside([-2, 0, 3], 0.5) == [0, 0.5, 1]",
 )
-def heaviside(x: Any, y: Any) -> Any:
+def heaviside(x: Any, y: Any, /) -> Any:
     """0 for a negative x, y at 0, 1 for a positive x."""
     return where(equal(x, 0.0), y, step(x))

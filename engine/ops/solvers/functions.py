@@ -43,11 +43,10 @@ def _plain(x: Any) -> tuple[Any, tuple[int, ...]]:
 
 @composed(
     "root",
-    "f; x0",
     derivative="by what f uses: the implicit function theorem",
     example="root(cos, 1) ~= pi/2",
 )
-def _root(f: Any, x0: Any) -> Any:
+def _root(f: Any, /, x0: Any) -> Any:
     """A zero of a function, from a starting point, or between two: root(f, 0..2). Of a function of a vector with as
     many results, the solution of that system.
     """
@@ -73,14 +72,13 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
 
 @composed(
     "argmin",
-    "x; axis=None, keepdims=False",
     family=OPS["argmin"].family,
     alone=place_of_least,
     doc=f"{OPS['argmin'].doc} Of a function, where it has a minimum, from a starting point: argmin(f, x0).",
     derivative="none; of a function, by what it uses: the implicit function theorem, of its gradient",
     example=OPS["argmin"].example,
 )
-def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
+def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if not callable(x):
         return place_of_least(x, axis=axis, keepdims=keepdims)
 
@@ -94,11 +92,10 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
 
 @composed(
     "integral",
-    "f, a, b",
     derivative="Leibniz' rule, by a, b and what f uses",
     example="integral(exp, -inf, 0) ~= 1",
 )
-def _integral(f: Any, a: Any, b: Any) -> Any:
+def _integral(f: Any, a: Any, b: Any, /) -> Any:
     """The integral of a function of one number from a to b, which may be infinite. The function may have an array as
     its result.
     """
@@ -119,11 +116,10 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
 
 @composed(
     "ode",
-    "f, y0, ts; stiff=False",
     derivative="the variational equations, by y0, ts and what f uses",
     example="ode(f, 1, [0, 1])[1] ~= exp(-1)   # with def f(t, y) = -y",
 )
-def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
+def _ode(f: Any, y0: Any, ts: Any, /, stiff: Any = False) -> Any:
     """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes
     an implicit method.
     """
@@ -143,11 +139,10 @@ def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
 
 @composed(
     "taylor",
-    "f, x0; n",
     derivative="results can be differentiated again",
     example="taylor(exp, 0, 3) ~= [1, 1, 1/2, 1/6]",
 )
-def _taylor(f: Any, x0: Any, n: Any) -> Any:
+def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
     """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …"""
     order = small("taylor", "the degree", n)
     if not 0 <= order <= 12:
