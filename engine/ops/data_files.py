@@ -272,9 +272,8 @@ def _chunks_of_array(chunks: Chunks) -> Iterator[Array]:
     if not array.ndim:
         raise AgradError("file", f"chunks: {chunks.path} holds one number, not rows")
     if chunks.columns is not None:
-        raise AgradError(
-            "file", f"chunks: {chunks.path} is not a CSV file", fixes=[Hint("piece[:, columns] of each piece")]
-        )
+        fixes = [Hint("piece[:, columns] of each piece")]
+        raise AgradError("file", f"chunks: {chunks.path} is not a CSV file", fixes=fixes)
     for start in range(0, len(array), chunks.rows):
         yield array[start : start + chunks.rows]
 

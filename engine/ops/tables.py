@@ -321,10 +321,8 @@ def text(table: Table, precision: int | None, width: int = 80) -> str:
     widths = [max(map(display_width, cells)) for cells in zip(heads, *rows, strict=True)]
     fitting = _fitting(widths, width)
     right = {place for place in range(fitting) if isinstance(table._columns[place], Tensor)}
-    left, some = (
-        len(table._names) - fitting,
-        ", ".join([*heads[fitting:], *map(_short, table._names[width : 2 * width])]),
-    )
+    left = len(table._names) - fitting
+    some = ", ".join([*heads[fitting:], *map(_short, table._names[width : 2 * width])])
     more = [truncate(f"{left} more column{'s' * (left > 1)}: {some}", width)] if left else []
     return "\n".join([*align([row[:fitting] for row in [heads, *rows]], right), *more, _count(len(table))])
 

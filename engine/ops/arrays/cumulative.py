@@ -124,12 +124,11 @@ def _running(call: Function, what: str, **words: Any) -> Function:
 
     @composed(
         call.__name__,
-        "x; axis=None",
         total=True,
         doc=f"The running {what}, of all entries, flattened, or along an axis.",
         **words,
     )
-    def running(x: Any, axis: Any) -> Any:
+    def running(x: Any, /, axis: Any = None) -> Any:
         if axis is not None:
             return call(x, axis)
         return call(x if len(shape_of_any(x)) == 1 else reshape(x, (-1,)), 0)

@@ -215,13 +215,12 @@ def _triangle(name: str, keeps: Function, side: str, other: str, k: int, value: 
 
     @composed(
         name,
-        "x; k=0",
         samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": k})),
         doc=f"The matrix with 0 {other} its k-th diagonal.",
         derivative=f"1 on and {side} the diagonal, exactly 0 {other}",
         example=f"{name}([[1, 2], [3, 4]]) == {value}",
     )
-    def triangle(x: Any, k: Any) -> Any:
+    def triangle(x: Any, /, k: Any = 0) -> Any:
         shape = shape_of_any(x)
         check_matrix(name, shape, square=False)
         rows, columns = shape[-2:]

@@ -124,23 +124,17 @@ def topk(x: Any, /, k: Any, axis: Any = -1, largest: Any = True) -> tuple[Any, A
 # The median
 
 
-def _middles(x: Any, axis: Shape) -> tuple[Any, Any]:
-    """The entry, or the two entries, in the middle: with axes kept."""
-    shape = np.shape(x)
-    left = tuple(one for one in range(len(shape)) if one not in axis)
-    count = count_of(shape, axis)
-    flat = np.transpose(x, (*left, *axis)).reshape(*(shape[one] for one in left), count)
-    ordered = np.sort(flat, axis=-1)
-    ends = (ordered[..., (count - 1) // 2], ordered[..., count // 2])
-    return tuple(np.reshape(end, kept(shape, axis)) for end in ends)  # type: ignore[return-value]
-
-
 def _middle(which: int) -> Function:
+    def array(x: Any, axis: Shape) -> Any:
+        shape, count = np.shape(x), count_of(np.shape(x), axis)
+        rows = np.moveaxis(x, axis, range(-len(axis), 0)).reshape(-1, count)
+        return np.sort(rows)[:, (count - 1 + which) // 2].reshape(kept(shape, axis))
+
     return row(
         ("lower_middle", "upper_middle")[which],
         "x; axis",
         scalar=lambda x, axis: x,
-        array=lambda x, axis: _middles(x, axis)[which],
+        array=array,
         unrolled=expansions.middle(which),
         samples=(([1.0, 3.0, 2.0, 4.0], {"axis": (0,)}),),
         doc="One of the two entries in the middle, with the axes kept.",

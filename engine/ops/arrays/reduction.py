@@ -275,12 +275,9 @@ centre: Function = row(
 )
 
 
-def _varying(name: str) -> Function:
-    def prepare(x: Any, axis: Any, keepdims: Any, ddof: Any) -> dict[str, Any]:
-        attrs, less = reducing(name)(x, axis, keepdims), number_of(name, "ddof", ddof)
-        return {**attrs, "ddof": less, "n": float(count_of(shape_of(x), attrs["axis"])) - less}
-
-    return prepare
+def _varying(name: str, prepare: Function, x: Any, axis: Any, keepdims: Any, ddof: Any) -> dict[str, Any]:
+    attrs, less = prepare(x, axis, keepdims), number_of(name, "ddof", ddof)
+    return {**attrs, "ddof": less, "n": float(count_of(shape_of(x), attrs["axis"])) - less}
 
 
 def scaled_root(apart: Any, axis: Shape, keepdims: bool) -> Any:
@@ -291,7 +288,7 @@ def scaled_root(apart: Any, axis: Shape, keepdims: bool) -> Any:
     scale = np.max(np.abs(apart), axis=axis, keepdims=True)
     scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
     scaled = np.sqrt(summed((apart / scale) ** 2, axis, True)) * scale
-    return scaled if keepdims else scaled.reshape(squares.shape)
+    return scaled if keepdims else np.squeeze(scaled, axis)
 
 
 def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
@@ -327,7 +324,7 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
         scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
         array=array,
         rules={"x": (reads, rule)},
-        prepare=_varying(name),
+        prepare=functools.partial(_varying, name, reducing(name)),
         reach="mixed",
         samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
         kinks=(EQUAL_ENTRIES,),

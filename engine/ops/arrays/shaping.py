@@ -146,9 +146,8 @@ def _permuted(x: Any, axes: Any) -> dict[str, Any]:
     shape, given = shape_of(x), wholes_of("permute", "an axis", axes)
     order = tuple(axis_of("permute", shape, axis) for axis in given)
     if sorted(order) != list(range(len(shape))):
-        raise AgradError(
-            "shape", f"permute: {format_shape(given)} does not name each axis of shape {format_shape(shape)} once"
-        )
+        have = format_shape(shape)
+        raise AgradError("shape", f"permute: {format_shape(given)} does not name each axis of shape {have} once")
     return {"axes": order}
 
 

@@ -84,7 +84,6 @@ def _between(ordered: Any, below: Any, above: Any, share: Any) -> Any:
 def _quantile(name: str, whole: float, **words: Any) -> Function:
     @composed(
         name,
-        "x; q, axis=None, keepdims=False",
         samples=(
             ([1.0, 3.0, 2.0, 7.0], {"q": 0.3 * whole}),
             ([[1.0, 2.0], [4.0, 3.0]], {"q": (0.25 * whole, whole), "axis": 0}),
@@ -93,7 +92,7 @@ def _quantile(name: str, whole: float, **words: Any) -> Function:
         derivative="the shares of the two entries around the place, exactly 0 for the others",
         **words,
     )
-    def call(x: Any, q: Any, axis: Any, keepdims: Any) -> Any:
+    def call(x: Any, /, q: Any, axis: Any = None, keepdims: Any = False) -> Any:
         return quantiles(name, whole, False, x, q, axis, keepdims)
 
     return call

@@ -252,25 +252,14 @@ def _r_rule(g: Any, out: Any, x: Any) -> Any:
 
 _TALL = ([[2.0, 1.0], [0.5, 3.0]],), ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],)
 
-qr_q: Function = row(
-    "qr_q",
-    "x",
-    array=lambda x: np.linalg.qr(x)[0],
-    rules={"x": ("out x", _q_rule)},
-    prepare=_tall,
-    samples=_TALL,
-    doc="The orthonormal columns of a QR decomposition.",
-)
 
-qr_r: Function = row(
-    "qr_r",
-    "x",
-    array=lambda x: np.linalg.qr(x)[1],
-    rules={"x": ("out x", _r_rule)},
-    prepare=_tall,
-    samples=_TALL,
-    doc="The upper triangle of a QR decomposition.",
-)
+def _qr(which: int, name: str, rule: tuple[str, Function], doc: str) -> Function:
+    facts = {"prepare": _tall, "samples": _TALL, "doc": doc}
+    return row(name, "x", array=lambda x: np.linalg.qr(x)[which], rules={"x": rule}, **facts)
+
+
+qr_q: Function = _qr(0, "qr_q", ("out x", _q_rule), "The orthonormal columns of a QR decomposition.")
+qr_r: Function = _qr(1, "qr_r", ("out x", _r_rule), "The upper triangle of a QR decomposition.")
 
 
 @composed(

@@ -151,10 +151,8 @@ def solve_banded(l_and_u: Any, x: Any, y: Any, /) -> Any:
     x, y = operand(x), operand(y)
     a, b = shape_of(x), shape_of(y)
     if len(a) != 2 or len(b) not in (1, 2) or a != (sum(counts) + 1, b[0]):
-        wanted = f"a row for each of {sum(counts) + 1} diagonals, and a column for each row of y"
-        raise AgradError(
-            "shape", f"solve_banded needs {wanted}; the shapes are {format_shape(a)} and {format_shape(b)}"
-        )
+        message = f"solve_banded needs a row for each of {sum(counts) + 1} diagonals, and a column for each row of y"
+        raise AgradError("shape", f"{message}; the shapes are {format_shape(a)} and {format_shape(b)}")
     return banded_solution(x, y, lower=counts[0], upper=counts[1])
 
 

@@ -80,9 +80,8 @@ def _fitting(x: Any, y: Any) -> dict[str, Any]:
 def _fitted(a: Shape, b: Shape) -> tuple[dict[str, Any], Shape, int]:
     """What a product of these shapes is prepared for, and the shape and size of the result."""
     if not a or not b:
-        raise AgradError(
-            "shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is not a matrix; use *"
-        )
+        shapes = f"{format_shape(a)} and {format_shape(b)}"
+        raise AgradError("shape", f"@ of shapes {shapes}: a scalar is not a matrix; use *")
     _check_inner("@", a, b)
     result = broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:]
     return {"shapes": (a, b)}, result, size_of(result)

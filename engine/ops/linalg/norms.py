@@ -39,7 +39,7 @@ def _scaled_power(x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) ->
     scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
     scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
     value = np.add.reduce((size / scale) ** p, axis=axis, keepdims=True) ** (1.0 / p) * scale
-    return value if keepdims else value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
+    return value if keepdims else np.squeeze(value, axis)
 
 
 def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:

@@ -233,14 +233,11 @@ def _masked_wholly(x: Any, *others: Any) -> tuple[str, str] | None:
     return "of -inf alone is 0/0", "-1e9 in place of -inf keeps a row that is masked wholly finite"
 
 
-def _along(name: str) -> Function:
-    def prepare(x: Any, axis: Any) -> dict[str, Any]:
-        shape = shape_of(x)
-        if isinstance(axis, tuple):
-            return {"axis": axes_of(name, shape, axis)}
-        return {"axis": (axis_of(name, shape, axis),) if shape else ()}
-
-    return prepare
+def _along(name: str, x: Any, axis: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    if isinstance(axis, tuple):
+        return {"axis": axes_of(name, shape, axis)}
+    return {"axis": (axis_of(name, shape, axis),) if shape else ()}
 
 
 softmax: Function = row(
@@ -249,7 +246,7 @@ softmax: Function = row(
     scalar=lambda x, axis: 1.0 if x == x else x,
     array=_softmax,
     rules={"x": ("out", lambda g, out, x, axis: out * (g - total(g * out, axis, True)))},
-    prepare=_along("softmax"),
+    prepare=partial(_along, "softmax"),
     reach="mixed",
     unrolled=expansions.along(expansions.shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
@@ -266,7 +263,7 @@ log_softmax: Function = row(
     scalar=lambda x, axis: 0.0 if x == x else x,
     array=_log_softmax,
     rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
-    prepare=_along("log_softmax"),
+    prepare=partial(_along, "log_softmax"),
     reach="mixed",
     unrolled=expansions.along(expansions.log_shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
@@ -282,12 +279,7 @@ def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
         return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     top, apart = _peak(x, axis)
     value = np.where(np.isfinite(top), top + np.log(np.sum(np.exp(apart), axis=axis, keepdims=True)), top)
-    return value if keepdims else _without(value, x, axis)
-
-
-def _without(value: Any, x: Any, axis: Shape) -> Any:
-    """A result whose reduced axes were kept, without them."""
-    return value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
+    return value if keepdims else np.squeeze(value, axis)
 
 
 _LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
@@ -310,7 +302,7 @@ def _weighted(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
     top = np.where(np.isfinite(top), top, 0.0)
     terms = np.where(b == 0.0, 0.0, b * np.exp(x - top))
     value = np.log(np.sum(terms, axis=axis, keepdims=True)) + top
-    return value if keepdims else _without(value, x, axis)
+    return value if keepdims else np.squeeze(value, axis)
 
 
 def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:

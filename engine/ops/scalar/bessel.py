@@ -18,7 +18,7 @@ row, composed = in_family("special")
 
 
 def _any_order(
-    name: str, before: float, after: float, row_doc: str, factor: Function | None = None, **words: Any
+    name: str, before: float, after: float, doc: str, factor: Function | None = None, **words: Any
 ) -> Function:
     """A row whose derivative is `before` times the order below, plus `after` times the order above, and its function.
 
@@ -42,9 +42,8 @@ def _any_order(
         array=array,
         rules={"x": ("x" if factor is None else "out x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
-        doc=f"The {row_doc} of order v.",
+        doc=f"{doc}.",
     )
-    doc = words.pop("doc", f"The {row_doc}, of order v")
 
     @composed(name, "v, x", doc=f"{doc}. No derivative is taken by v.", **words)
     def function(v: Any, x: Any) -> Any:
@@ -57,7 +56,7 @@ _any_order(
     "jv",
     0.5,
     -0.5,
-    "Bessel function of the first kind",
+    "The Bessel function of the first kind, of order v",
     derivative="(jv(v - 1, x) - jv(v + 1, x))/2",
     example="jv(2, 0) == 0",
 )
@@ -65,8 +64,7 @@ bessel_yv: Function = _any_order(
     "yv",
     0.5,
     -0.5,
-    "Bessel function of the second kind",
-    doc="The Bessel function of the second kind, of order v; -inf at 0",
+    "The Bessel function of the second kind, of order v; -inf at 0",
     derivative="(yv(v - 1, x) - yv(v + 1, x))/2",
     example="yv(0.5, pi) ~= sqrt(2)/pi",
 )
@@ -74,7 +72,7 @@ _any_order(
     "iv",
     0.5,
     0.5,
-    "modified Bessel function of the first kind",
+    "The modified Bessel function of the first kind, of order v",
     derivative="(iv(v - 1, x) + iv(v + 1, x))/2",
     example="iv(2, 0) == 0",
 )
@@ -82,8 +80,7 @@ _any_order(
     "kv",
     -0.5,
     -0.5,
-    "modified Bessel function of the second kind",
-    doc="The modified Bessel function of the second kind, of order v; inf at 0",
+    "The modified Bessel function of the second kind, of order v; inf at 0",
     derivative="-(kv(v - 1, x) + kv(v + 1, x))/2",
     example="kv(0.5, 1) ~= sqrt(pi/2)*exp(-1)",
 )
@@ -91,10 +88,9 @@ _any_order(
     "ive",
     0.5,
     0.5,
-    "modified Bessel function of the first kind, times exp(-abs(x)),",
+    "iv(v, x)*exp(-abs(x)), which stays finite for large x",
     lambda x: -sign(x),
     kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", "grad(ive, 1)(0, 0) == 0; grad(ive, 1)(1, 0) == 0.5"),),
-    doc="iv(v, x)*exp(-abs(x)), which stays finite for large x",
     derivative="(ive(v - 1, x) + ive(v + 1, x))/2 - sign(x)*ive(v, x)",
     example="ive(2, 0) == 0",
 )
@@ -102,9 +98,8 @@ _any_order(
     "kve",
     -0.5,
     -0.5,
-    "modified Bessel function of the second kind, times exp(x),",
+    "kv(v, x)*exp(x), which is not 0 for large x; inf at 0",
     lambda x: 1.0,
-    doc="kv(v, x)*exp(x), which is not 0 for large x; inf at 0",
     derivative="kve(v, x) - (kve(v - 1, x) + kve(v + 1, x))/2",
     example="kve(0.5, 1) ~= sqrt(pi/2)",
 )

@@ -13,7 +13,6 @@ from agrad.engine.ops.scalar.elementary import (
     elementary,
     hypot,
     inverse_of_positive,
-    numpy_function,
     ratio,
     sqrt,
 )
@@ -123,7 +122,7 @@ atan2: Function = row(
     "atan2",
     "y, x",
     scalar=math.atan2,
-    array=numpy_function("arctan2"),
+    array=lambda y, x: np.arctan2(y, x),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
     kinks=(NORM_AT_ZERO,),
     doc="The angle in radians of the point (x, y), from -pi to pi.",

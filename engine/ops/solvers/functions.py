@@ -104,9 +104,8 @@ def _integral(f: Any, a: Any, b: Any, /) -> Any:
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
     inside = ends[np.isfinite(ends)]
-    body, same, shape = solvers.function.function_of(
-        "integral", f, [()], np.array([inside.mean() if inside.size else 0.0])
-    )
+    start = np.array([inside.mean() if inside.size else 0.0])
+    body, same, shape = solvers.function.function_of("integral", f, [()], start)
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
     return reshape(solved(z, problem=solvers.integration.Integrand(body, np.isfinite(ends), is_told=True)), shape)
 

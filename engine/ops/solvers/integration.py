@@ -86,16 +86,13 @@ class Integrand:
 
 
 def _integral(quad: Any, f: Any, low: float, high: float) -> tuple[float, float]:
-    value, error, details, *problem = quad(
-        f, low, high, epsabs=1e-300, epsrel=1e-11, limit=_INTERVALS, full_output=True
-    )
+    given = {"a": low, "b": high, "epsabs": 1e-300, "limit": _INTERVALS, "full_output": True}
+    value, error, details, *problem = quad(f, epsrel=1e-11, **given)
     if isfinite(value) and max(error, abs(_sum(details) - value)) <= 1e-9 * abs(value):
         return value, error
     # QUADPACK extrapolates the sums over smaller and smaller intervals, also those that diverge: of 1/x**2 from 0 to 1
     # to -1. The sums of a positive function grow towards its integral, and are not above it.
-    size, _, of_size, *_ = quad(
-        lambda x: abs(f(x)), low, high, epsabs=1e-300, epsrel=1e-3, limit=_INTERVALS, full_output=True
-    )
+    size, _, of_size, *_ = quad(lambda x: abs(f(x)), epsrel=1e-3, **given)
     if isfinite(value) and (not problem or error <= _CLOSE * size) and _sum(of_size) <= 1.01 * size:
         return value, error
     where = f"{format_number(low)}..{format_number(high)}"
