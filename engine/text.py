@@ -21,6 +21,11 @@ def same_beginning(one: str, other: str) -> int:
     return low
 
 
+def counted(number: int, what: str) -> str:
+    """So many of something, in words."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def printable(text: str) -> str:
     """A text without what changes a terminal: escape codes, other control characters, changes of direction.
 

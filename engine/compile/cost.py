@@ -11,6 +11,7 @@ import math
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.program.ir import Program, Step
+from agrad.engine.text import counted
 from agrad.engine.values import format_shape, size_of
 
 _STEP = 60.0  # of Python, on floats
@@ -145,11 +146,6 @@ def of_stage(schedule: Schedule, stage: stages.Stage) -> tuple[float, str]:
             what = f"{counted(len(stage.steps), 'operation')}{sums}"
             return cost, f"a loop over {format_shape(stage.space)}, with {what}"
     return 0.0, ""
-
-
-def counted(number: int, what: str) -> str:
-    """So many of something, in words."""
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _by_itself(step: Step) -> str:

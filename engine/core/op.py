@@ -267,7 +267,6 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     # may round otherwise, and of larger arrays. None where there is no such expansion.
     unrolled: Function | None = None
     python: str = ""  # the operation on floats as an expression of Python
-    python_raises: bool = False  # whether that expression raises where IEEE 754 has an answer
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None
     python_arrays: Callable[..., str | None] | None = None
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
@@ -283,6 +282,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
     fails: Failure = Failure()
     variadic: bool = computed()
+    python_raises: bool = computed()  # whether that expression raises where IEEE 754 has an answer: divided by 0
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far
     rules_of_scalars: tuple[Any, Any] | None = computed()  # both, if it is one of two floats; of one, the other is None
@@ -291,7 +291,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic
         operands = self.signature.operands
-        self.known = {}
+        self.known, self.python_raises = {}, "/" in self.python or "%" in self.python
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
         self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic

@@ -241,7 +241,8 @@ class Module(Object):
             notes += [f"missing: {name}" for name in own if name not in state_dict]
             notes += [f"not known: {name}" for name in state_dict if name not in own]
         for name, value in own.items():
-            given = _shape_of(state_dict.get(name, value))
+            given = state_dict.get(name, value)
+            given = (given if isinstance(given, Tensor) else parameter(given)).shape
             if given != value.shape:
                 notes.append(f"{name} has shape {format_shape(value.shape)}, and is given {format_shape(given)}")
         if notes:
@@ -301,10 +302,6 @@ def _indented(text: str) -> str:
 
 def _joined(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
-
-
-def _shape_of(value: Any) -> Any:
-    return value.shape if isinstance(value, Tensor) else parameter(value).shape
 
 
 def _drop(entries: dict[str, Any], name: str) -> None:

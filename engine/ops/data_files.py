@@ -15,6 +15,7 @@ from agrad.engine.core.graph import collecting_later, leaf
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile, OtherForm
 from agrad.engine.ops import tables
+from agrad.engine.text import counted
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
@@ -145,9 +146,8 @@ def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
     places = [table.names.index(one) if isinstance(one, str) else one for one in columns or range(width)]
     for place in places:
         if not -width <= place < width:
-            count = "1 column" if width == 1 else f"{width} columns"
-            valid = f"valid are {-width} to {width - 1}"
-            raise AgradError("name", f"{name}: {table.path} has {count}: there is no column {place}", notes=[valid])
+            there = f"{table.path} has {counted(width, 'column')}: there is no column {place}"
+            raise AgradError("name", f"{name}: {there}", notes=[f"valid are {-width} to {width - 1}"])
     if not by_name:
         table.require_sure()
     return [place % width for place in places]

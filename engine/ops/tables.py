@@ -15,7 +15,7 @@ from agrad.engine.core.graph import leaf
 from agrad.engine.core.op import OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint, UnknownColumn
-from agrad.engine.text import align, display_width, printable, truncate
+from agrad.engine.text import align, counted, display_width, printable, truncate
 from agrad.engine.values import describe, format_number, mask_type, np, whole
 
 _EDGE = 5  # rows at each end of a long table that are shown
@@ -218,8 +218,8 @@ def _number(table: Table, index: Any) -> int:
     """A number of a column, from 0. Raises AgradError of kind `shape`."""
     count, place = len(table._columns), whole(index, "the number of a column")
     if not -count <= place < count:
-        columns = "1 column" if count == 1 else f"{count} columns"
-        message = f"one index of a table is a column, and {table._source} has {columns}: there is no column {place}"
+        columns = f"{table._source} has {counted(count, 'column')}: there is no column {place}"
+        message = f"one index of a table is a column, and {columns}"
         fixes = [Hint(f"t[{place}, :]   for a row")] if -len(table) <= place < len(table) else []
         raise AgradError("shape", message, fixes=fixes)
     return place % count
@@ -236,7 +236,7 @@ def chosen(table: Table, several: Iterable[Any]) -> Table:
 def _rows(table: Table, rows: Any) -> Table:
     """Some rows, of all columns."""
     if _is_mask(rows) and len(rows) != len(table):
-        raise AgradError("shape", f"the mask has {len(rows)} entries, and {table._source} {_count(len(table))}")
+        raise AgradError("shape", f"the mask has {len(rows)} entries, and {table._source} {counted(len(table), 'row')}")
     return Table(table._names, [one[rows] for one in table._columns], table._source)
 
 
@@ -323,8 +323,8 @@ def text(table: Table, precision: int | None, width: int = 80) -> str:
     right = {place for place in range(fitting) if isinstance(table._columns[place], Tensor)}
     left = len(table._names) - fitting
     some = ", ".join([*heads[fitting:], *map(_short, table._names[width : 2 * width])])
-    more = [truncate(f"{left} more column{'s' * (left > 1)}: {some}", width)] if left else []
-    return "\n".join([*align([row[:fitting] for row in [heads, *rows]], right), *more, _count(len(table))])
+    more = [truncate(f"{counted(left, 'more column')}: {some}", width)] if left else []
+    return "\n".join([*align([row[:fitting] for row in [heads, *rows]], right), *more, counted(len(table), "row")])
 
 
 def shown(table: Table, precision: int | None) -> tuple[list[str], list[list[str]]]:
@@ -367,11 +367,7 @@ def described(table: Table) -> str:
     """A table in a few words."""
     names = list(map(_short, table._names))
     some = ", ".join(names[:_SHORT]) + (", …" if len(names) > _SHORT else "")
-    return f"table of {_count(len(table))}: {some}"
-
-
-def _count(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows} rows"
+    return f"table of {counted(len(table), 'row')}: {some}"
 
 
 def _spelled(name: str) -> str:

@@ -414,13 +414,6 @@ put_at: Function = row(
 # Taking along an axis, by an operand instead of an attribute: a replay sorts anew.
 
 
-def _along(name: str) -> Function:
-    def prepare(x: Any, i: Any, axis: Any) -> dict[str, Any]:
-        return {"axis": axis_of(name, shape_of(x), axis), "shape": shape_of(x)}
-
-    return prepare
-
-
 def _put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
     buffer = np.zeros(shape)
     np.put_along_axis(buffer, i.astype(np.intp), g, axis)
@@ -432,7 +425,7 @@ take_along: Function = row(
     "x, i; axis",
     array=lambda x, i, axis, shape: np.take_along_axis(x, i.astype(np.intp), axis),
     rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
-    prepare=_along("take_along"),
+    prepare=lambda x, i, axis: {"axis": axis_of("take_along", shape_of(x), axis), "shape": shape_of(x)},
     reach="part",
     unrolled=expansions.taken_along,
     samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),

@@ -24,7 +24,7 @@ SORTED_TIES = Kink(
 )
 
 
-def _one_axis(name: str) -> Function:
+def _place_of(name: str, size: str) -> Function:
     def prepare(x: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
         shape = shape_of(x)
         place = None if axis is None else axis_of(name, shape, axis)
@@ -32,16 +32,12 @@ def _one_axis(name: str) -> Function:
             raise AgradError("shape", f"{name} of shape {format_shape(shape)}: there is no entry")
         return {"axis": place, "keepdims": truth_of(name, "keepdims", keepdims)}
 
-    return prepare
-
-
-def _place_of(name: str, size: str) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False",
         scalar=lambda x, axis, keepdims: 0.0,
         array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
-        prepare=_one_axis(name),
+        prepare=prepare,
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
         doc=f"The index of the {size} entry, the first of several; of all entries, flattened, or along an axis.",
         example=f"{name}([1, 5, 3]) == {int(name == 'argmax')}",

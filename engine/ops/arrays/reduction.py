@@ -85,13 +85,16 @@ def itself(x: float, **_: Any) -> float:
     return x
 
 
+_SAMPLES = ([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})
+
+
 def over_axes(name: str, *, what: str = "", more: str = "", needs_entries: bool = False, **facts: Any) -> Function:
     """A row for a function of the entries along some axes; one number is its own result, unless `scalar` is stated.
 
     `what`: the name in messages, if it is that of a function. `more`: attributes behind `axis` and `keepdims`.
     """
     alone = {"scalar": itself, "keeps_numbers": True} if "scalar" not in facts else {}
-    facts = {"prepare": reducing(what or name, needs_entries), **alone, **facts}
+    facts = {"prepare": reducing(what or name, needs_entries), "samples": _SAMPLES, **alone, **facts}
     return row(name, f"x; axis=None, keepdims=False{more}", **facts)
 
 
@@ -114,7 +117,6 @@ total: Function = over_axes(
     fails=Failure(undefined=opposed.added),
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
-    samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
     moves_entries=True,
     sums=lambda shape, attrs: (attrs["axis"], 1.0),
     batched=_sum_each,
@@ -151,7 +153,6 @@ mean: Function = over_axes(
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
     prepare=_averaging,
-    samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
     moves_entries=True,
     sums=lambda shape, attrs: (attrs["axis"], float(attrs["n"])),
     python_arrays=_python_sum,
@@ -178,7 +179,6 @@ def _extreme(name: str, title: str, size: str) -> Function:
         rules={"x": ("out x", _share)},
         reach="part",
         unrolled=expansions.reduced(expansions.largest if name == "amax" else expansions.smallest),
-        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
         doc=f"The {size} entry, or along an axis.",
     )
 

@@ -15,7 +15,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import swap, unsqueeze
 from agrad.engine.ops.linalg.expansions import lower_triangle
-from agrad.engine.ops.linalg.matrices import matmul, matrices, of_matrix, solve
+from agrad.engine.ops.linalg.matrices import A, matmul, matrices, of_matrix, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
@@ -43,13 +43,9 @@ def _scaled(x: Any, values: Any) -> Any:
 # Cholesky
 
 
-def _halved(size: int) -> Any:
-    return np.tri(size) - 0.5 * np.eye(size)
-
-
 def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
-    inner = matmul(swap(out), g) * _halved(shape_of(out)[-1])
-    left = solve(swap(out), inner)
+    size = shape_of(out)[-1]
+    left = solve(swap(out), matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size)))
     return _symmetric(swap(solve(swap(out), swap(left))))
 
 
@@ -166,11 +162,8 @@ def _right_rule(g: Any, out: Any, x: Any) -> Any:
     return matmul(left, turned)
 
 
-_OBLONG = (
-    ([[2.0, 1.0], [0.5, 3.0]],),
-    ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],),
-    ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],),
-)
+_TALL = (A,), ([*A, [1.0, -1.0]],)
+_OBLONG = (*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],))
 
 svd_values: Function = of_matrix(
     "svd_values",
@@ -250,9 +243,6 @@ def _r_rule(g: Any, out: Any, x: Any) -> Any:
     return _divided(matmul(q, _mirrored(matmul(out, swap(g)))), out)
 
 
-_TALL = ([[2.0, 1.0], [0.5, 3.0]],), ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],)
-
-
 def _qr(which: int, name: str, rule: tuple[str, Function], doc: str) -> Function:
     facts = {"prepare": _tall, "samples": _TALL, "doc": doc}
     return row(name, "x", array=lambda x: np.linalg.qr(x)[which], rules={"x": rule}, **facts)
@@ -263,7 +253,7 @@ qr_r: Function = _qr(1, "qr_r", ("out x", _r_rule), "The upper triangle of a QR 
 
 
 @composed(
-    samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
+    samples=_OBLONG,
     derivative="as of the solution of d(q @ r) = dx; x must have full rank",
     example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",
 )

@@ -13,7 +13,7 @@ from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import check_matrix, swap, unsqueeze
-from agrad.engine.ops.linalg.matrices import matmul, of_matrix, solve
+from agrad.engine.ops.linalg.matrices import A, matmul, of_matrix, solve
 from agrad.engine.ops.scalar.arithmetic import add, mul
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import format_shape, np, shape_of
@@ -66,7 +66,7 @@ solve_sylvester: Function = row(
     },
     prepare=_check_sylvester,
     samples=(
-        ([[2.0, 1.0], [0.5, 3.0]], [[1.0]], [[1.0], [2.0]]),
+        (A, [[1.0]], [[1.0], [2.0]]),
         ([[2.0, 1.0], [-1.5, 3.0]], [[1.0, 0.5], [-2.0, 1.5]], [[1.0, 2.0], [0.5, -1.0]]),
     ),
     domain=Domain(
@@ -159,11 +159,6 @@ def solve_banded(l_and_u: Any, x: Any, y: Any, /) -> Any:
 # The matrix exponential, and solutions with matrices that are already factorised.
 
 
-def _exponential(x: Any) -> Any:
-    """SciPy's, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009)."""
-    return extra("scipy.linalg", "expm", "SciPy", "science").expm(x)
-
-
 def _exponential_rule(g: Any, out: Any, x: Any) -> Any:
     """A block of the exponential of [[x.T, g], [0, x.T]]: the adjoint of the Fréchet derivative.
 
@@ -178,7 +173,8 @@ def _exponential_rule(g: Any, out: Any, x: Any) -> Any:
 expm: Function = of_matrix(
     "expm",
     ("x", _exponential_rule),
-    array=_exponential,
+    # By scaling and squaring with Padé approximants: Al-Mohy and Higham, 2009.
+    array=lambda x: extra("scipy.linalg", "expm", "SciPy", "science").expm(x),
     samples=(([[0.2, 1.0], [0.5, -0.3]],), ([[[0.2, 1.0], [0.5, 0.3]], [[0.0, 1.0], [0.0, 0.0]]],)),
     doc="The exponential of a square matrix: the sum of x**k/k! in matrix products.",
     derivative="a block of the exponential of [[x.T, g], [0, x.T]]",
@@ -186,16 +182,8 @@ expm: Function = of_matrix(
 )
 
 
-def _with_unit_diagonal(x: Any, lower: bool) -> Any:
-    strict = tril(x, k=-1) if lower else triu(x, k=1)
-    return add(strict, np.eye(shape_of_any(x)[-1]))
-
-
 @composed(
-    samples=(
-        ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
-        ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [0.5, -1.0]], {"lower": True}),
-    ),
+    samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0], [0.5, -1.0]], {"lower": True})),
     derivative="that of solve, in the triangle",
     example="solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]",
 )
@@ -204,7 +192,8 @@ def solve_triangular(x: Any, y: Any, /, lower: Any = False, unit_diagonal: Any =
     check_matrix("solve_triangular", shape_of_any(x))
     below = truth_of("solve_triangular", "lower", lower)
     if truth_of("solve_triangular", "unit_diagonal", unit_diagonal):
-        return solve(_with_unit_diagonal(x, below), y)
+        strict = tril(x, k=-1) if below else triu(x, k=1)
+        return solve(add(strict, np.eye(shape_of_any(x)[-1])), y)
     return solve(tril(x) if below else triu(x), y)
 
 

@@ -43,7 +43,7 @@ def solved(x: Array, y: Array) -> Array | None:
     if factors is None:
         return None
     if factors.rows is None and y.ndim == 2:  # transposed, so that LAPACK's order of entries is numpy's
-        return _blas().dtrsm(1.0, factors.lu, y.T, side=1, trans_a=is_turned).T  # type: ignore[no-any-return]
+        return linear_algebra("_fblas").dtrsm(1.0, factors.lu, y.T, side=1, trans_a=is_turned).T  # type: ignore[no-any-return]
     if factors.rows is None:
         found, failed = lapack.dtrtrs(factors.lu, y, trans=not is_turned)
     else:
@@ -57,10 +57,6 @@ def _lapack() -> Any:
         return linear_algebra("_flapack")
     except AgradError:
         return None
-
-
-def _blas() -> Any:
-    return linear_algebra("_fblas")
 
 
 def _factors(lapack: Any, matrix: Array) -> _Factors | None:

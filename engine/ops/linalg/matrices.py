@@ -36,6 +36,8 @@ def refused():
 """,
 )
 
+A = [[2.0, 1.0], [0.5, 3.0]]  # a regular matrix, for samples
+
 SQUARE = Domain("square matrices", "det([[1, 2], [3, 4]])", "det([[1, 2]])")
 
 REGULAR = Domain("square matrices that are not singular", "inv([[2]])[0, 0]", "inv([[1, 2], [2, 4]])")
@@ -211,7 +213,7 @@ inv: Function = of_matrix(
     entries=expansions.inverse,
     unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     by_factors=lambda factors, turned: factors.inverse(turned),
-    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
+    samples=((A,), ([[[2.0]], [[4.0]]],)),
     kinks=(SINGULAR,),
     domain=REGULAR,
     doc="The inverse of a square matrix. A singular matrix is an error.",
@@ -266,11 +268,7 @@ solve: Function = row(
     prepare=_solvable,
     entries=expansions.solution,
     unrolled=partial(expansions.solution, most=expansions.UNROLLED),
-    samples=(
-        ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
-        ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
-        ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, 0.0], [0.5, 2.0]]], [1.0, 2.0]),
-    ),
+    samples=((A, [1.0, 2.0]), (A, [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), ([A, [[1.0, 0.0], [0.5, 2.0]]], [1.0, 2.0])),
     kinks=(SINGULAR,),
     domain=REGULAR,
     doc="The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.",
@@ -293,7 +291,7 @@ det: Function = of_matrix(
     entries=expansions.determinant,
     unrolled=expansions.unrolled_determinant,
     by_factors=lambda factors, turned: factors.determinant,
-    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
+    samples=((A,), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
     kinks=(
         Kink(
             "det of a singular matrix",
@@ -327,7 +325,7 @@ inverse_if_any: Function = of_matrix(
     unrolled=partial(expansions.inverse, most=expansions.UNROLLED),
     what="inv",
     by_factors=lambda factors, turned: factors.inverse(turned),
-    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    samples=((A,),),
     doc="The inverse of a square matrix; infinite, where it is singular.",
 )
 
@@ -338,7 +336,7 @@ slogdet_sign: Function = of_matrix(
     unrolled=expansions.sign_of_determinant,
     what="slogdet",
     by_factors=lambda factors, turned: factors.sign,
-    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    samples=((A,),),
     doc="The sign of the determinant.",
 )
 
@@ -349,13 +347,13 @@ slogdet_log: Function = of_matrix(
     unrolled=expansions.log_of_determinant,
     what="slogdet",
     by_factors=lambda factors, turned: factors.log,
-    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[-3.0]]],)),
+    samples=((A,), ([[[2.0]], [[-3.0]]],)),
     doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
 )
 
 
 @composed(
-    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    samples=((A,),),
     kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", "slogdet([[1, 2], [2, 4]]) == (0, -inf)"),),
     domain=SQUARE,
     derivative="of the sign 0; of the logarithm inv(x).T",
@@ -367,7 +365,7 @@ def slogdet(x: Any, /) -> tuple[Any, Any]:
 
 
 @composed(
-    samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
+    samples=((A, {"n": 3}), (A, {"n": -2})),
     domain=Domain(
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
     ),

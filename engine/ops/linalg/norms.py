@@ -29,7 +29,6 @@ euclidean: Function = over_axes(
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
     reach="mixed",
     unrolled=expansions.reduced(expansions.length),
-    samples=(([3.0, 4.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     doc="The root of the sum of the squares, without overflow on the way.",
 )
 

@@ -109,7 +109,6 @@ inverse_of_positive: Function = elementary(
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
     samples=((0.5,), ([0.3, 2.1],)),
     python="1.0/{0} if {0} >= 0.0 else nan",
-    python_raises=True,
     formula=lambda x: 1.0 / x,
     doc="1/x, nan for negative x.",
 )
@@ -226,7 +225,6 @@ reciprocal: Function = elementary(
     kinks=(QUOTIENT_BY_ZERO,),
     domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
     python="1.0/{0}",
-    python_raises=True,
     formula=lambda x: 1.0 / x,
     fails=Failure(NOT_ZERO),
     doc="One over x; inf at 0.",
@@ -244,7 +242,6 @@ ratio: Function = row(
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
     python="0.0 if {0} == 0.0 == {1} else {0}/{1}",
-    python_raises=True,
     formula=lambda x, y: x / y,
     doc="x / y, and 0 at 0/0.",
 )

@@ -62,16 +62,13 @@ erfcinv: Function = special(
 )
 
 
-def _hazard_of_number(x: float) -> float:
-    reciprocal = float(from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5)))
-    return math.sqrt(2.0 / math.pi) / reciprocal  # raises for very negative x, where the array function returns inf
-
-
+_erfcx = from_scipy("log_ndtr", "erfcx")
 normal_hazard: Function = elementary(
     "normal_hazard",
     ("out x", lambda g, out, x: -g * (out * (x + out))),
-    scalar=_hazard_of_number,
-    array=lambda x: math.sqrt(2.0 / math.pi) / from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5)),
+    # Of a number, this raises where the array function returns inf, for a very negative one.
+    scalar=lambda x: math.sqrt(2.0 / math.pi) / float(_erfcx(x * -math.sqrt(0.5))),
+    array=lambda x: math.sqrt(2.0 / math.pi) / _erfcx(x * -math.sqrt(0.5)),
     doc="The density of the standard normal distribution divided by ndtr, without cancellation.",
 )
 

@@ -199,15 +199,12 @@ digamma: Function = special(
 )
 
 
-def _digamma_derivative(x: Any, n: int) -> Any:
-    return from_scipy("digamma", "polygamma")(n, x)
-
-
+_polygamma = from_scipy("digamma", "polygamma")
 digamma_derivative: Function = row(
     "digamma_derivative",
     "x; n",
-    scalar=lambda x, n: float(_digamma_derivative(x, n)),
-    array=_digamma_derivative,
+    scalar=lambda x, n: float(_polygamma(n, x)),
+    array=lambda x, n: _polygamma(n, x),
     rules={"x": ("x", lambda g, out, x, n: g * digamma_derivative(x, n + 1))},
     samples=((2.5, {"n": 1}), ([0.7, 3.2], {"n": 2})),
     doc="The n-th derivative of digamma.",

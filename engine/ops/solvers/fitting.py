@@ -26,7 +26,7 @@ from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import as_graph, extract, inlined, trace
-from agrad.engine.text import align
+from agrad.engine.text import align, counted
 from agrad.engine.values import Array, format_number, format_shape, format_uncertain, np, shape_of
 
 # For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
@@ -320,8 +320,7 @@ class Fit(NamedTuple):
         if self.is_weighted:
             quality = f"chi2/dof = {format_number(self.chi2 / self.dof, 4)}"
         r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
-        dof = "1 degree" if self.dof == 1 else f"{self.dof} degrees"
-        return "\n".join([*lines, "", f"{quality}{r2}, {dof} of freedom"])
+        return "\n".join([*lines, "", f"{quality}{r2}, {counted(self.dof, 'degree')} of freedom"])
 
     def failure(self, fix: str) -> AgradError:
         """The error of a search that has not converged."""
