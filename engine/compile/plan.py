@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.arguments import flat
-from agrad.engine.compile.cost import counted, interpreted, least_of_numbers, of_loops, of_numbers, of_stage
+from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.schedule import Schedule
@@ -23,6 +23,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
 from agrad.engine.struct import Struct
+from agrad.engine.text import counted
 from agrad.engine.values import Array, Shape, Value, format_shape, mask_type, np, size_of
 
 _MOST = 10_000  # instructions of a value

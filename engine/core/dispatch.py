@@ -725,7 +725,7 @@ _SAMPLES = {
 
 def row(
     name: str,
-    signature: str,
+    signature: str = "",
     *,
     rules: Mapping[str, tuple[str, Function]] = {},
     selects: Mapping[str, Function] = {},
@@ -733,12 +733,13 @@ def row(
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
-    Without an example it is for rules only: of the family `internal`. An operation is pure. `total` says whether it
-    never raises for values of given shapes; by default, that is true if it only moves and adds entries, as a whole, or
-    is computed on floats as in IEEE 754, and it is computed entry by entry then, by the same function on arrays.
-    Without a rule it has no derivative.
+    Without a signature, its operands are those that have rules. Without an example it is for rules only: of the family
+    `internal`. An operation is pure. `total` says whether it never raises for values of given shapes; by default, that
+    is true if it only moves and adds entries, as a whole, or is computed on floats as in IEEE 754, and it is computed
+    entry by entry then, by the same function on arrays. Without a rule it has no derivative.
     """
-    called, scalar, moves = Signature(name, signature), facts.get("scalar"), "moves_entries" in facts
+    called = Signature(name, signature or ", ".join(rules))
+    scalar, moves = facts.get("scalar"), "moves_entries" in facts
     of_numbers = len(called.operands) if rules and scalar is not None and not called.attributes else 0
     stated = {
         "pure": True,

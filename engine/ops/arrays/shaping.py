@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import (
@@ -173,7 +174,6 @@ permute: Function = row(
 # The last two axes exchanged: what the rules of linear algebra call the transpose.
 swap: Function = row(
     "swap",
-    "x",
     array=lambda x: np.swapaxes(x, -1, -2),
     rules={"x": ("", lambda g, out, x: swap(g))},
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
@@ -220,10 +220,11 @@ def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
         raise AgradError("shape", text, facts=NoMatrix())
 
 
-@composed(
+_reshaping = partial(composed, shares=True, derivative="the gradient in the old shape")
+
+
+@_reshaping(
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
-    shares=True,
-    derivative="the gradient in the old shape",
     example="flatten([[1, 2], [3, 4]]) == [1, 2, 3, 4]",
 )
 def flatten(x: Any, /) -> Any:
@@ -231,10 +232,8 @@ def flatten(x: Any, /) -> Any:
     return reshape(x, (size_of(shape_of_any(x)),))
 
 
-@composed(
+@_reshaping(
     samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
-    shares=True,
-    derivative="the gradient in the old shape",
     example="squeeze([[1, 2]]) == [1, 2]",
 )
 def squeeze(x: Any, /, axis: Any = None) -> Any:
@@ -248,10 +247,8 @@ def squeeze(x: Any, /, axis: Any = None) -> Any:
     return reshape(x, tuple(size for one, size in enumerate(shape) if one not in axes or size != 1))
 
 
-@composed(
+@_reshaping(
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
-    shares=True,
-    derivative="the gradient in the old shape",
     example="unsqueeze([1, 2], 1) == [[1], [2]]",
 )
 def unsqueeze(x: Any, /, axis: Any) -> Any:

@@ -7,6 +7,7 @@ matrix derivative results for forward and reverse mode algorithmic differentiati
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family, shape_of_any
@@ -89,23 +90,19 @@ def _values_rule(g: Any, out: Any, x: Any, upper: bool) -> Any:
 _SYMMETRIC = ([[2.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)
 _EITHER_TRIANGLE = *_SYMMETRIC, (*_SYMMETRIC[0], {"upper": True})
 
-eigh_values: Function = row(
+_eigh = partial(row, signature="x; upper=False", prepare=matrices("eigh"), samples=_EITHER_TRIANGLE)
+
+eigh_values: Function = _eigh(
     "eigh_values",
-    "x; upper=False",
     array=lambda x, upper: np.linalg.eigvalsh(_symmetric(x), _triangle(upper)),
     rules={"x": ("x", _values_rule)},
-    prepare=matrices("eigh"),
-    samples=_EITHER_TRIANGLE,
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
 )
 
-eigh_vectors: Function = row(
+eigh_vectors: Function = _eigh(
     "eigh_vectors",
-    "x; upper=False",
     array=lambda x, upper: np.linalg.eigh(_symmetric(x), _triangle(upper))[1],
     rules={"x": ("out x", _vectors_rule)},
-    prepare=matrices("eigh"),
-    samples=_EITHER_TRIANGLE,
     fails=Failure(no_derivative="the vectors of equal eigenvalues have none"),
     doc="The eigenvectors of a symmetric matrix, in columns.",
 )
@@ -165,35 +162,29 @@ def _right_rule(g: Any, out: Any, x: Any) -> Any:
 _TALL = (A,), ([*A, [1.0, -1.0]],)
 _OBLONG = (*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],))
 
-svd_values: Function = of_matrix(
+_svd_row = partial(of_matrix, what="svd", square=False, samples=_OBLONG)
+_VECTORS = Failure(no_derivative="the vectors of equal singular values have none")
+
+svd_values: Function = _svd_row(
     "svd_values",
     ("x", lambda g, out, x: matmul(_scaled(svd_left(x), g), svd_right(x))),
     array=lambda x: np.linalg.svd(x, compute_uv=False),
-    what="svd",
-    square=False,
-    samples=_OBLONG,
     doc="The singular values of a matrix, in descending order.",
 )
 
-svd_left: Function = of_matrix(
+svd_left: Function = _svd_row(
     "svd_left",
     ("out x", _left_rule),
     array=lambda x: _svd(x, 0),
-    what="svd",
-    square=False,
-    samples=_OBLONG,
-    fails=Failure(no_derivative="the vectors of equal singular values have none"),
+    fails=_VECTORS,
     doc="The left singular vectors of a matrix, in columns.",
 )
 
-svd_right: Function = of_matrix(
+svd_right: Function = _svd_row(
     "svd_right",
     ("out x", _right_rule),
     array=lambda x: _svd(x, 2),
-    what="svd",
-    square=False,
-    samples=_OBLONG,
-    fails=Failure(no_derivative="the vectors of equal singular values have none"),
+    fails=_VECTORS,
     doc="The right singular vectors of a matrix, in rows.",
 )
 
@@ -243,13 +234,21 @@ def _r_rule(g: Any, out: Any, x: Any) -> Any:
     return _divided(matmul(q, _mirrored(matmul(out, swap(g)))), out)
 
 
-def _qr(which: int, name: str, rule: tuple[str, Function], doc: str) -> Function:
-    facts = {"prepare": _tall, "samples": _TALL, "doc": doc}
-    return row(name, "x", array=lambda x: np.linalg.qr(x)[which], rules={"x": rule}, **facts)
+_qr = partial(row, prepare=_tall, samples=_TALL)
 
+qr_q: Function = _qr(
+    "qr_q",
+    array=lambda x: np.linalg.qr(x)[0],
+    rules={"x": ("out x", _q_rule)},
+    doc="The orthonormal columns of a QR decomposition.",
+)
 
-qr_q: Function = _qr(0, "qr_q", ("out x", _q_rule), "The orthonormal columns of a QR decomposition.")
-qr_r: Function = _qr(1, "qr_r", ("out x", _r_rule), "The upper triangle of a QR decomposition.")
+qr_r: Function = _qr(
+    "qr_r",
+    array=lambda x: np.linalg.qr(x)[1],
+    rules={"x": ("out x", _r_rule)},
+    doc="The upper triangle of a QR decomposition.",
+)
 
 
 @composed(
@@ -318,7 +317,6 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
 
 lstsq: Function = row(
     "lstsq",
-    "x, y",
     array=lambda x, y, right: np.linalg.lstsq(x, y, rcond=None)[0],
     rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,

@@ -57,7 +57,6 @@ def _adjoint(g: Any, a: Any, b: Any) -> Any:
 
 solve_sylvester: Function = row(
     "solve_sylvester",
-    "a, b, q",
     array=_solve_sylvester,
     rules={
         "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),

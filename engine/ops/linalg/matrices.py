@@ -127,7 +127,6 @@ def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
 
 matmul: Function = row(
     "matmul",
-    "x, y",
     array=lambda x, y, shapes: np.matmul(x, y),
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
@@ -262,7 +261,6 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]
 
 solve: Function = row(
     "solve",
-    "x, y",
     array=_solved,
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
@@ -329,25 +327,23 @@ inverse_if_any: Function = of_matrix(
     doc="The inverse of a square matrix; infinite, where it is singular.",
 )
 
-slogdet_sign: Function = of_matrix(
+_slogdet = partial(of_matrix, what="slogdet", samples=((A,), ([[[2.0]], [[-3.0]]],)))
+
+slogdet_sign: Function = _slogdet(
     "slogdet_sign",
     ("", flat),
     array=lambda x: np.linalg.slogdet(x)[0],
     unrolled=expansions.sign_of_determinant,
-    what="slogdet",
     by_factors=lambda factors, turned: factors.sign,
-    samples=((A,),),
     doc="The sign of the determinant.",
 )
 
-slogdet_log: Function = of_matrix(
+slogdet_log: Function = _slogdet(
     "slogdet_log",
     ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x))),
     array=lambda x: np.linalg.slogdet(x)[1],
     unrolled=expansions.log_of_determinant,
-    what="slogdet",
     by_factors=lambda factors, turned: factors.log,
-    samples=((A,), ([[[2.0]], [[-3.0]]],)),
     doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
 )
 

@@ -37,7 +37,6 @@ FAR_OUT = Kink(
 
 relu: Function = row(
     "relu",
-    "x",
     scalar=lambda x: 0.0 if x <= 0.0 else x,
     array=lambda x: np.maximum(x, 0.0),
     rules={"x": ("x", lambda g, out, x: g)},
@@ -84,7 +83,6 @@ _SCALE = 1.0507009873554804934193349852946
 
 selu: Function = row(
     "selu",
-    "x",
     scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
     array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
     rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
@@ -187,7 +185,6 @@ def _lower_logaddexp(x: Any, y: Any) -> Any:
 
 logaddexp: Function = row(
     "logaddexp",
-    "x, y",
     scalar=lambda x, y: x + LN2 if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
     array=lambda x, y: np.logaddexp(x, y),
     rules={
@@ -240,16 +237,20 @@ def _along(name: str, x: Any, axis: Any) -> dict[str, Any]:
     return {"axis": (axis_of(name, shape, axis),) if shape else ()}
 
 
-softmax: Function = row(
+_sharing = partial(
+    row,
+    signature="x; axis=-1",
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
+)
+
+softmax: Function = _sharing(
     "softmax",
-    "x; axis=-1",
     scalar=lambda x, axis: 1.0 if x == x else x,
     array=_softmax,
     rules={"x": ("out", lambda g, out, x, axis: out * (g - total(g * out, axis, True)))},
     prepare=partial(_along, "softmax"),
-    reach="mixed",
     unrolled=expansions.along(expansions.shares),
-    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     kinks=(FAR_OUT,),
     fails=Failure(logarithm="log_softmax", undefined=_masked_wholly),
     doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
@@ -257,16 +258,13 @@ softmax: Function = row(
     example="softmax([0, 0]) == [0.5, 0.5]",
 )
 
-log_softmax: Function = row(
+log_softmax: Function = _sharing(
     "log_softmax",
-    "x; axis=-1",
     scalar=lambda x, axis: 0.0 if x == x else x,
     array=_log_softmax,
     rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
     prepare=partial(_along, "log_softmax"),
-    reach="mixed",
     unrolled=expansions.along(expansions.log_shares),
-    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     fails=Failure(undefined=_masked_wholly),
     doc="The logarithm of softmax, without underflow.",
     derivative="g - softmax(x)*sum(g)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
@@ -28,7 +29,6 @@ DIVISOR = Domain("y not 0", "1/1e-300", "1 % 0")
 
 add: Function = row(
     "add",
-    "x, y",
     scalar=operator.add,
     rules={"x": ("", onward), "y": ("", onward)},
     operator=Operator("+", 1, "add"),
@@ -42,7 +42,6 @@ add: Function = row(
 
 sub: Function = row(
     "sub",
-    "x, y",
     scalar=operator.sub,
     rules={"x": ("", onward), "y": ("", lambda g, out, x, y: -g)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (2.0, [3.0, 4.0])),
@@ -56,7 +55,6 @@ sub: Function = row(
 
 mul: Function = row(
     "mul",
-    "x, y",
     scalar=operator.mul,
     rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)},
     operator=Operator("*", 2, "mul"),
@@ -70,7 +68,6 @@ mul: Function = row(
 
 div: Function = row(
     "div",
-    "x, y",
     scalar=operator.truediv,
     # By y it reads x, not the quotient, which may be written to.
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("x y", lambda g, out, x, y: -g * (x / y / y))},
@@ -87,7 +84,6 @@ div: Function = row(
 
 neg: Function = row(
     "neg",
-    "x",
     scalar=operator.neg,
     rules={"x": ("", lambda g, out, x: -g)},
     operator=Operator("-", 3, "neg"),
@@ -131,14 +127,13 @@ def _lower_remainder(x: Any, y: Any) -> Any:
     return (rest != 0.0).choose(_is_on_other_side(rest, y).choose(rest + y, rest), _signed_zero(y))
 
 
-floor_divide: Function = row(
+division = partial(row, samples=((7.3, 2.0), ([7.3, -5.2], 2.0)), domain=DIVISOR)
+
+floor_divide: Function = division(
     "floor_divide",
-    "x, y",
     scalar=operator.floordiv,
     rules={"x": ("", flat), "y": ("", flat)},
-    samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(JUMPS,),
-    domain=DIVISOR,
     operator=Operator("//", 2, "floordiv"),
     python="{0}//{1}",
     lower=_lower_floor_divide,
@@ -147,12 +142,10 @@ floor_divide: Function = row(
     example="7 // 2 == 3",
 )
 
-remainder: Function = row(
+remainder: Function = division(
     "remainder",
-    "x, y",
     scalar=operator.mod,
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
-    samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
         Kink(
             "x % y, also where it jumps",
@@ -161,7 +154,6 @@ remainder: Function = row(
             "grad(remainder, (0, 1))(6, 3) == (1, -2)",
         ),
     ),
-    domain=DIVISOR,
     operator=Operator("%", 2, "mod"),
     python="{0} % {1}",
     lower=_lower_remainder,
@@ -206,7 +198,6 @@ def _power(x: Any, y: Any) -> Any:
 
 power: Function = row(
     "pow",
-    "x, y",
     scalar=math.pow,
     array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},

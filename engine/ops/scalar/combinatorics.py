@@ -76,7 +76,6 @@ def _counting(name: str, exact: Callable[[int, int], int], is_ordered: bool, **w
     count = _count(exact, is_ordered)
     return row(
         name,
-        "n, k",
         scalar=count,
         array=flagging(lambda n, k: np.vectorize(lambda a, b: count(float(a), float(b)), otypes=[float])(n, k)),
         rules={"n": ("n k out", _rule("n", is_ordered)), "k": ("n k out", _rule("k", is_ordered))},

@@ -100,7 +100,6 @@ def _extreme(
 ) -> Function:
     return row(
         name,
-        "x, y",
         scalar=scalar,
         array=lambda x, y: getattr(np, name)(x, y),
         rules={"x": ("x y", _share), "y": ("x y", _share)},
@@ -135,7 +134,6 @@ minimum: Function = _extreme(
 )
 limit: Function = row(
     "clip",
-    "x, lo, hi",
     scalar=lambda x, lo, hi: hi if x > hi or lo > hi else lo if x < lo else x,
     array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},

@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, onward
-from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, div, flat
+from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division, flat
 from agrad.engine.values import np
 
 FAMILY = "elementary"
@@ -236,7 +236,6 @@ reciprocal: Function = elementary(
 # a second derivative there is nan. An exact 0 instead would hide that the Hessian of norm(x)**2 is not 0.
 ratio: Function = row(
     "ratio",
-    "x, y",
     scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
     array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
@@ -248,7 +247,6 @@ ratio: Function = row(
 
 hypot: Function = row(
     "hypot",
-    "x, y",
     scalar=math.hypot,
     array=numpy_function("hypot"),
     rules={
@@ -321,13 +319,12 @@ rounded: Function = row(
     example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
 )
 
-fmod: Function = row(
+fmod: Function = division(
     "fmod",
-    "x, y",
+    family=FAMILY,
     scalar=math.fmod,
     array=numpy_function("fmod"),
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * trunc(x / y))},
-    samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
         Kink(
             "fmod(x, y), also where it jumps",
@@ -336,7 +333,6 @@ fmod: Function = row(
             "grad(fmod, (0, 1))(-7, 3) == (1, 2)",
         ),
     ),
-    domain=DIVISOR,
     doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
     derivative="wrt x: 1; wrt y: -trunc(x/y)",
     example="fmod(-7, 3) == -1",

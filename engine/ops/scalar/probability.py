@@ -195,7 +195,6 @@ def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
     array = from_scipy(name, name)
     return row(
         name,
-        "a, x",
         scalar=lambda a, x: float(array(a, x)),
         array=array,
         rules={
@@ -322,7 +321,6 @@ beta_moment: Function = row(
 
 betainc: Function = row(
     "betainc",
-    "a, b, x",
     scalar=lambda a, b, x: float(from_scipy("betainc", "betainc")(a, b, x)),
     array=from_scipy("betainc", "betainc"),
     rules={

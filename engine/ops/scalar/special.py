@@ -26,6 +26,7 @@ row, composed = in_family(FAMILY)
 of_number: Callable[..., Function] = partial(elementary, family=FAMILY)
 
 NOT_A_POLE = Domain("all but 0, -1, -2, …", "gamma(-0.5)", "gamma(0)")
+_BESIDE_POLES: dict[str, Any] = {"samples": ((2.5,), ([0.7, 3.2, -1.5],)), "domain": NOT_A_POLE}
 
 BOTH_POSITIVE = Domain("x > 0 and y > 0", "beta(0.1, 3)", "beta(0, 3)")
 
@@ -170,8 +171,7 @@ gamma: Function = of_number(
     "gamma",
     ("x out", lambda g, out, x: g * (out * digamma(x))),
     array=_gamma_array,
-    samples=((2.5,), ([0.7, 3.2, -1.5],)),
-    domain=NOT_A_POLE,
+    **_BESIDE_POLES,
     doc="The gamma function: (n - 1)! for a whole n.",
     derivative="gamma(x)*digamma(x)",
     example="gamma(5) == 24",
@@ -181,8 +181,7 @@ lgamma: Function = of_number(
     "lgamma",
     ("x", lambda g, out, x: g * digamma(x)),
     array=from_math("gammaln", math.lgamma, lambda x: math.inf),
-    samples=((2.5,), ([0.7, 3.2, -1.5],)),
-    domain=NOT_A_POLE,
+    **_BESIDE_POLES,
     doc="The logarithm of the absolute value of the gamma function.",
     derivative="digamma(x)",
     example="lgamma(1) == 0",
@@ -191,8 +190,7 @@ lgamma: Function = of_number(
 digamma: Function = special(
     "digamma",
     ("x", lambda g, out, x: g * digamma_derivative(x, 1)),
-    samples=((2.5,), ([0.7, 3.2, -1.5],)),
-    domain=NOT_A_POLE,
+    **_BESIDE_POLES,
     doc="The derivative of lgamma.",
     derivative="the trigamma function",
     example="digamma(1) ~= -0.5772156649015329",
@@ -225,7 +223,6 @@ def _beta(name: str, scipy: str, reads: str, slope: Function, **words: Any) -> F
     array = from_scipy(name, scipy)
     return row(
         name,
-        "x, y",
         scalar=lambda x, y: float(array(x, y)),
         array=array,
         rules={
@@ -327,7 +324,6 @@ def _vanishes(x: Any, y: Any) -> Any:
 
 xlogy: Function = row(
     "xlogy",
-    "x, y",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
@@ -351,7 +347,6 @@ xlogy: Function = row(
 
 xlog1py: Function = row(
     "xlog1py",
-    "x, y",
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={

@@ -16,7 +16,6 @@ row, composed = in_family("elementary", total=True)
 
 sign_bit: Function = row(
     "sign_bit",
-    "x",
     scalar=lambda x: math.copysign(1.0, x),
     array=lambda x: np.copysign(1.0, x),
     rules={"x": ("", flat)},
@@ -25,7 +24,6 @@ sign_bit: Function = row(
 
 step: Function = row(
     "step",
-    "x",
     scalar=lambda x: math.nan if x != x else float(x > 0.0),
     array=lambda x: np.heaviside(x, 0.0),
     rules={"x": ("", flat)},

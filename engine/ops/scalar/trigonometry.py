@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
@@ -71,27 +72,23 @@ one_less_square: Function = elementary(
     doc="1 - x**2.",
 )
 
-asin: Function = elementary(
+_arc = partial(elementary, samples=((0.5,), ([-0.3, 0.8],)), domain=WITHIN_ONES, fails=Failure(INSIDE_ONES))
+
+asin: Function = _arc(
     "asin",
     ("x", lambda g, out, x: g / sqrt(one_less_square(x))),
     array="arcsin",
-    samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(ARC_ENDS, OUTSIDE),
-    domain=WITHIN_ONES,
-    fails=Failure(INSIDE_ONES),
     doc="The angle in radians whose sine is x; nan outside -1 to 1.",
     derivative="1/sqrt(1 - x**2); inf at -1 and 1",
     example="asin(1) == pi/2",
 )
 
-acos: Function = elementary(
+acos: Function = _arc(
     "acos",
     ("x", lambda g, out, x: -g / sqrt(one_less_square(x))),
     array="arccos",
-    samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(Kink("acos at -1, 1", "", "-inf", "grad(acos)(1) == -inf; grad(acos)(-1) == -inf"), OUTSIDE),
-    domain=WITHIN_ONES,
-    fails=Failure(INSIDE_ONES),
     doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
     derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
     example="acos(1) == 0",
@@ -120,7 +117,6 @@ def _atan2_rule(first: bool) -> Any:
 
 atan2: Function = row(
     "atan2",
-    "y, x",
     scalar=math.atan2,
     array=lambda y, x: np.arctan2(y, x),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
