@@ -12,12 +12,12 @@ from agrad.engine.core.dispatch import in_family, shape_of_any
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem, scatter
-from agrad.engine.ops.arrays.shaping import check_matrix, expand, permute, reshape
+from agrad.engine.ops.arrays.shaping import check_matrix, expand, moving, permute, reshape
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import format_shape, np, put_together, shape_of, size_of
 
-row, composed = in_family("shapes", total=True)
+_, composed = in_family("shapes", total=True)
 
 
 def at(axis: int, part: Any) -> tuple[Any, ...]:
@@ -39,7 +39,7 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
     return {"axis": place, "ends": (0, *accumulate(shape[place] for shape in shapes))}
 
 
-concat: Function = row(
+concat: Function = moving(
     "concat",
     "*xs; axis=0",
     array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
@@ -47,7 +47,6 @@ concat: Function = row(
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
     samples=(([1.0, 2.0], [3.0]), ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]], {"axis": 1})),
-    moves_entries=True,
     doc="Arrays joined along an axis that they have.",
     derivative="the part of the gradient that belongs to each",
     example="concat(([1, 2], [3])) == [1, 2, 3]",
@@ -79,7 +78,7 @@ def _stack(*xs: Any, axis: int) -> Any:
     return put_together(np.stack(xs, axis), *xs)
 
 
-stack: Function = row(
+stack: Function = moving(
     "stack",
     "*xs; axis=0",
     array=_stack,
@@ -87,7 +86,6 @@ stack: Function = row(
     parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
     prepare=_stacked,
     samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
-    moves_entries=True,
     doc="Values of one shape joined along a new axis.",
     derivative="the part of the gradient that belongs to each",
     example="stack([[1, 2], [3, 4]], axis=1) == [[1, 3], [2, 4]]",

@@ -24,6 +24,7 @@ from agrad.engine.errors import AgradError, NoMatrix
 from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of, spread, sum_to
 
 row, composed = in_family("shapes", total=True)
+moving = partial(row, moves_entries=True)
 
 
 def _expanded(x: Any, shape: Any) -> dict[str, Any]:
@@ -43,14 +44,13 @@ def _expand_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return expand(reshape(x, (count, *(1,) * (len(shape) - len(have)), *have)), (count, *shape))
 
 
-expand: Function = row(
+expand: Function = moving(
     "expand",
     "x; *shape",
     array=lambda x, shape, old: put_together(np.array(spread(x, shape)), x),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
     prepare=_expanded,
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
-    moves_entries=True,
     batched=_expand_each,
     shares=True,
     doc="x broadcast to a larger shape; -1 keeps a length.",
@@ -81,14 +81,13 @@ def _collapse_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return reshape(kept, (count, *shape))
 
 
-collapse: Function = row(
+collapse: Function = moving(
     "sum_to",
     "x; shape",
     array=lambda x, shape, old: np.array(sum_to(x, shape)),
     rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
-    moves_entries=True,
     sums=_collapsed,
     batched=_collapse_each,
     python_arrays=_python_collapse,
@@ -127,14 +126,13 @@ def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
     return {"shape": sizes, "old": have}
 
 
-reshape: Function = row(
+reshape: Function = moving(
     "reshape",
     "x; *shape",
     array=lambda x, shape, old: np.reshape(x, shape),
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
     prepare=_reshaped,
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
-    moves_entries=True,
     batched=lambda operands, attrs, count: reshape(operands[0][0], (count, *attrs["shape"])),
     shares=True,
     doc="The same entries, row by row, in another shape; one length may be -1.",
@@ -157,14 +155,13 @@ def _back(axes: Shape) -> Shape:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 
-permute: Function = row(
+permute: Function = moving(
     "permute",
     "x; *axes",
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
     prepare=_permuted,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
-    moves_entries=True,
     shares=True,
     doc="The axes of x in another order.",
     derivative="the gradient with its axes back in the old order",
@@ -172,13 +169,12 @@ permute: Function = row(
 )
 
 # The last two axes exchanged: what the rules of linear algebra call the transpose.
-swap: Function = row(
+swap: Function = moving(
     "swap",
     array=lambda x: np.swapaxes(x, -1, -2),
     rules={"x": ("", lambda g, out, x: swap(g))},
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
     role="view",
-    moves_entries=True,
     doc="The last two axes exchanged.",
 )
 
@@ -196,7 +192,7 @@ def _transposed(x: Any, axes: Any) -> dict[str, Any]:
     return {"axes": tuple(order)}
 
 
-transpose: Function = row(
+transpose: Function = moving(
     "transpose",
     "x; *axes=()",
     scalar=lambda x, axes: x,
@@ -204,7 +200,6 @@ transpose: Function = row(
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
     prepare=_transposed,
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
-    moves_entries=True,
     shares=True,
     doc="x with its axes reversed; with two axes given, these exchanged; with all given, or a tuple, in that order.",
     derivative="the gradient transposed back",
@@ -258,14 +253,13 @@ def unsqueeze(x: Any, /, axis: Any) -> Any:
     return reshape(x, (*shape[:place], 1, *shape[place:]))
 
 
-flip: Function = row(
+flip: Function = moving(
     "flip",
     "x; axis=None",
     array=lambda x, axis: np.flip(x, axis),
     rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
     prepare=lambda x, axis: {"axis": axes_of("flip", shape_of(x), axis)},
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
-    moves_entries=True,
     doc="The entries in reverse order, along one axis, several, or all.",
     derivative="the gradient in reverse order",
     example="flip([1, 2, 3]) == [3, 2, 1]",
@@ -290,14 +284,13 @@ def _unroll(g: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
     return roll(g, tuple(-one for one in shift) if axis is not None else -shift, axis)
 
 
-roll: Function = row(
+roll: Function = moving(
     "roll",
     "x; shift, axis=None",
     array=lambda x, shift, axis: np.roll(x, shift, axis),
     rules={"x": ("", _unroll)},
     prepare=_rolled,
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
-    moves_entries=True,
     doc="The entries shifted along an axis; those shifted past the end come back at the front.",
     derivative="the gradient shifted back",
     example="roll([1, 2, 3], 1) == [3, 1, 2]",

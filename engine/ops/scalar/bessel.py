@@ -12,7 +12,7 @@ from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
 from agrad.engine.ops.scalar.elementary import sign
-from agrad.engine.ops.scalar.special import from_scipy
+from agrad.engine.ops.scalar.special import from_scipy, on_both
 
 row, composed = in_family("special")
 
@@ -38,8 +38,7 @@ def _any_order(
     call: Function = row(
         f"bessel_{name}",
         "x; v",
-        scalar=lambda x, v: float(array(x, v)),
-        array=array,
+        **on_both(array),
         rules={"x": ("x" if factor is None else "out x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
         doc=f"{doc}.",

@@ -29,6 +29,7 @@ from agrad.engine.ops.scalar.special import (
     from_scipy,
     lbeta,
     lgamma,
+    on_both,
     scipy_special,
     special,
     xlog1py,
@@ -179,8 +180,7 @@ def _gamma_by_a(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
 gamma_moment: Function = row(
     "gamma_moment",
     "a, x; k",
-    scalar=lambda a, x, k: float(_entry_by_entry(_gamma_moment)(a, x, k=k)),
-    array=_entry_by_entry(_gamma_moment),
+    **on_both(_entry_by_entry(_gamma_moment)),
     rules={
         "a": ("a x", _gamma_by_a),
         "x": ("a x", lambda g, out, a, x, k: g * ((log(x) - digamma(a)) ** k * _gamma_density(a, x))),
@@ -192,11 +192,9 @@ gamma_moment: Function = row(
 
 def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
     """`sign`: of its derivatives, where those of the lower incomplete gamma function have +."""
-    array = from_scipy(name, name)
     return row(
         name,
-        scalar=lambda a, x: float(array(a, x)),
-        array=array,
+        **on_both(from_scipy(name, name)),
         rules={
             "a": ("a x", lambda g, out, a, x: sign(g) * gamma_moment(a, x, k=1)),
             "x": ("a x", lambda g, out, a, x: sign(g) * _gamma_density(a, x)),
@@ -312,8 +310,7 @@ def _beta_by_x(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
 beta_moment: Function = row(
     "beta_moment",
     "a, b, x; j, k",
-    scalar=lambda a, b, x, j, k: float(_entry_by_entry(_beta_moment)(a, b, x, j=j, k=k)),
-    array=_entry_by_entry(_beta_moment),
+    **on_both(_entry_by_entry(_beta_moment)),
     rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
     samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
     doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density.",
@@ -321,8 +318,7 @@ beta_moment: Function = row(
 
 betainc: Function = row(
     "betainc",
-    scalar=lambda a, b, x: float(from_scipy("betainc", "betainc")(a, b, x)),
-    array=from_scipy("betainc", "betainc"),
+    **on_both(from_scipy("betainc", "betainc")),
     rules={
         "a": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=1, k=0)),
         "b": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=0, k=1)),

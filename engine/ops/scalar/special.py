@@ -89,10 +89,14 @@ def from_math(name: str, scalar: Function, at_pole: Function) -> Function:
     return call
 
 
+def on_both(function: Function) -> dict[str, Any]:
+    """The functions of a row on floats and on arrays, if one computes both."""
+    return {"array": function, "scalar": lambda *operands, **attrs: float(function(*operands, **attrs))}
+
+
 def special(name: str, rule: tuple[str, Function], **words: Any) -> Function:
     """A row for a special function of one number, which SciPy has by that name."""
-    on_arrays = from_scipy(name, name)
-    return of_number(name, rule, scalar=lambda x: float(on_arrays(x)), array=on_arrays, **words)
+    return of_number(name, rule, **on_both(from_scipy(name, name)), **words)
 
 
 # Of the normal distribution
@@ -201,8 +205,7 @@ _polygamma = from_scipy("digamma", "polygamma")
 digamma_derivative: Function = row(
     "digamma_derivative",
     "x; n",
-    scalar=lambda x, n: float(_polygamma(n, x)),
-    array=lambda x, n: _polygamma(n, x),
+    **on_both(lambda x, n: _polygamma(n, x)),
     rules={"x": ("x", lambda g, out, x, n: g * digamma_derivative(x, n + 1))},
     samples=((2.5, {"n": 1}), ([0.7, 3.2], {"n": 2})),
     doc="The n-th derivative of digamma.",
@@ -220,11 +223,9 @@ def polygamma(n: Any, x: Any, /) -> Any:
 
 def _beta(name: str, scipy: str, reads: str, slope: Function, **words: Any) -> Function:
     """`slope`: of the derivative of the logarithm of the beta function, and the result, that of the row."""
-    array = from_scipy(name, scipy)
     return row(
         name,
-        scalar=lambda x, y: float(array(x, y)),
-        array=array,
+        **on_both(from_scipy(name, scipy)),
         rules={
             "x": (reads, lambda g, out, x, y: g * slope(out, digamma(x) - digamma(x + y))),
             "y": (reads, lambda g, out, x, y: g * slope(out, digamma(y) - digamma(x + y))),
@@ -270,8 +271,7 @@ def _bessel(letter: str, family_name: str, sign: float) -> Function:
     call: Function = row(
         f"bessel_{letter}",
         "x; n",
-        scalar=lambda x, n: float(array(x, n)),
-        array=array,
+        **on_both(array),
         rules={"x": ("x", lambda g, out, x, n: g * (0.5 * (order(x, n - 1) + sign * order(x, n + 1))))},
         samples=((1.5, {"n": 0}), ([-0.5, 0.0, 2.0], {"n": 2})),
         doc=f"The {family_name} of order n.",
