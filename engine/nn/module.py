@@ -102,15 +102,14 @@ class Module(Object):
         if not kind and known:
             self._check_replacement(known, name, value)
             kind = known
-        for entries in (own[store] for store in _STORES if store != kind):
-            _drop(entries, name)
-        if not kind:
-            Object.__setattr__(self, name, value)
-            return
-        _drop(own, name)
-        remember(own[kind], name)
-        own[kind][name] = value
-        name_parameters(name, value)
+        target = own[kind] if kind else own
+        for entries in (own, *(own[store] for store in _STORES)):
+            if entries is not target:
+                _drop(entries, name)
+        remember(target, name)
+        target[name] = value
+        if kind:
+            name_parameters(name, value)
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__

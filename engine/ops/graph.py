@@ -12,27 +12,26 @@ from agrad.engine.values import coerce
 row, composed = in_family("graph")
 
 
-def _copy(name: str, doc: str, derivative: str, **facts: Any) -> Function:
+def _copy(name: str, doc: str, **facts: Any) -> Function:
     copied = {"scalar": float, "array": lambda x: x.copy(), "role": "copy", **facts}
-    return row(name, "x", doc=doc, derivative=derivative, **copied)
+    return row(name, "x", doc=doc, **copied)
 
 
 _ONWARD = {"x": ("", onward)}
 clone: Function = _copy(
     "clone",
     "A copy; the gradient passes through it.",
-    "1",
     rules=_ONWARD,
+    derivative="1",
     example="clone(3) == 3",
 )
 own: Function = _copy(
     "own",
     "A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
-    "1",
     rules=_ONWARD,
     title="Gradient",
 )
-stop: Function = _copy("stop", "x itself, recorded, with no derivative by what it was computed from.", "none")
+stop: Function = _copy("stop", "x itself, recorded, with no derivative by what it was computed from.")
 depends: Function = row(
     "depends",
     "x; on",

@@ -69,10 +69,7 @@ def _reflected(name: str) -> Function:
 
 # Methods that read their arguments in another way than the function of the same name
 
-METHOD_FORMS = {  # the arguments after the value itself
-    "max": "axis=None, keepdims=False",
-    "min": "axis=None, keepdims=False",
-}
+METHOD_FORMS = dict.fromkeys(("max", "min"), "axis=None, keepdims=False")  # the arguments after the value itself
 
 
 def extreme(name: str) -> Function:

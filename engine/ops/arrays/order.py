@@ -14,7 +14,7 @@ from agrad.engine.ops.arrays.reduction import TIES, count_of, over_axes, total, 
 from agrad.engine.ops.scalar.comparison import equal, maximum, where
 from agrad.engine.values import Shape, format_shape, np, shape_of, whole
 
-row, composed = in_family("selection")
+row, composed = in_family("selection", total=True)
 
 SORTED_TIES = Kink(
     "sort, topk with ties",
@@ -60,7 +60,6 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 argsort: Function = row(
     "argsort",
     "x; axis=-1, descending=False",
-    total=True,
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
     reach="pointwise",
@@ -72,7 +71,6 @@ argsort: Function = row(
 
 
 @composed(
-    total=True,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     kinks=(SORTED_TIES,),
     derivative="1 for each entry, in its new place",
@@ -95,6 +93,7 @@ def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
 topk_places: Function = row(
     "topk_places",
     "x; k, axis, largest",
+    total=False,
     array=lambda x, k, axis, largest: np.take(_order(x, axis, largest), range(k), axis=axis),
     prepare=_topmost,
     reach="pointwise",
@@ -105,7 +104,6 @@ topk_places: Function = row(
 
 
 @composed(
-    total=True,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
     derivative="1 for each entry taken, exactly 0 for the others",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
@@ -112,15 +112,19 @@ def _sum_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
     return total(x, axis=moved, keepdims=attrs["keepdims"]) if moved else x
 
 
-total: Function = over_axes(
-    "sum",
+_adding = partial(
+    over_axes,
     fails=Failure(undefined=opposed.added),
+    moves_entries=True,
+    sums=lambda shape, attrs: (attrs["axis"], float(attrs.get("n", 1.0))),
+    python_arrays=_python_sum,
+)
+
+total: Function = _adding(
+    "sum",
     array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
-    moves_entries=True,
-    sums=lambda shape, attrs: (attrs["axis"], 1.0),
     batched=_sum_each,
-    python_arrays=_python_sum,
     doc="The sum of all entries, or along an axis (or a tuple of axes).",
     derivative="1 for each entry",
     example="sum([[1, 2], [3, 4]], axis=0) == [4, 6]",
@@ -147,15 +151,11 @@ def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
     return whole / n if n else whole * math.nan
 
 
-mean: Function = over_axes(
+mean: Function = _adding(
     "mean",
-    fails=Failure(undefined=opposed.added),
     array=_mean,
     rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
     prepare=_averaging,
-    moves_entries=True,
-    sums=lambda shape, attrs: (attrs["axis"], float(attrs["n"])),
-    python_arrays=_python_sum,
     doc="The mean of all entries, or along an axis; nan where there are none.",
     derivative="1/n for each of n entries",
     example="mean([1, 2, 6]) == 3",
@@ -324,7 +324,7 @@ def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any
         scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
         array=array,
         rules={"x": (reads, rule)},
-        prepare=functools.partial(_varying, name, reducing(name)),
+        prepare=partial(_varying, name, reducing(name)),
         reach="mixed",
         samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
         kinks=(EQUAL_ENTRIES,),

@@ -46,7 +46,8 @@ def _scaled(x: Any, values: Any) -> Any:
 
 def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
     size = shape_of(out)[-1]
-    left = solve(swap(out), matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size)))
+    inner = matmul(swap(out), g) * (np.tri(size) - 0.5 * np.eye(size))
+    left = solve(swap(out), inner)
     return _symmetric(swap(solve(swap(out), swap(left))))
 
 

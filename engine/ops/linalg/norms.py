@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
@@ -20,14 +21,12 @@ from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
 _, composed = in_family("reductions", pure=True)
 
-euclidean: Function = over_axes(
+_norm = partial(over_axes, what="norm", title="Norm", scalar=lambda x, **_: abs(x), reach="mixed")
+
+euclidean: Function = _norm(
     "euclidean",
-    what="norm",
-    title="Norm",
-    scalar=lambda x, **_: abs(x),
     array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
-    reach="mixed",
     unrolled=expansions.reduced(expansions.length),
     doc="The root of the sum of the squares, without overflow on the way.",
 )
@@ -47,15 +46,11 @@ def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, 
     return where(equal(x, 0.0), 0.0, widened(g, wide) * (sign(x) * share))
 
 
-p_norm: Function = over_axes(
+p_norm: Function = _norm(
     "p_norm",
-    what="norm",
     more=", p=2.0",
-    title="Norm",
-    scalar=lambda x, **_: abs(x),
     array=_scaled_power,
     rules={"x": ("out x", _p_rule)},
-    reach="mixed",
     unrolled=expansions.reduced(expansions.power_sum),
     samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
     doc="The p-th root of the sum of the p-th powers of the absolute values.",
