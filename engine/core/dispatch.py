@@ -711,7 +711,13 @@ def _forget(key: int, source: object) -> None:
 
 # The table
 
-_SHARED_FACTS = ("samples", "kinks", "domain", "derivative")  # of an operation, and of a function that is this alone
+_SHARED_FACTS = (
+    "samples",
+    "kinks",
+    "domain",
+    "derivative",
+    "example",
+)  # of an operation, and of a function that is this alone
 
 # By the number of operands, those of functions that all numbers have, and of those that not all have.
 _SAMPLES = {

@@ -147,34 +147,22 @@ def _from_products(gram: Array) -> Array | None:
     return factor
 
 
-class Tree:
-    """The sums of parts, joined as they come: few of them are kept, one for each level of the tree."""
-
-    def __init__(self) -> None:
-        self.nodes: list[tuple[int, Sums]] = []  # with the number of parts in each, from left to right
-
-    def add(self, sums: Sums) -> None:
-        """Add those of the next part, or of as many parts as those before."""
-        count = 1
-        while self.nodes and self.nodes[-1][0] == count:
-            sums = self.nodes.pop()[1].joined(sums)
-            count *= 2
-        self.nodes.append((count, sums))
-
-    def total(self) -> Sums:
-        """All of them joined. There must be one."""
-        _, found = self.nodes.pop()
-        while self.nodes:
-            found = self.nodes.pop()[1].joined(found)
-        return found
-
-
 def joined(several: Iterable[Sums]) -> Sums:
-    """The sums of parts that follow each other: of all, or of a group as `GROUP` says."""
-    tree = Tree()
+    """The sums of parts that follow each other: of all, or of a group as `GROUP` says. There must be one.
+
+    They are joined as they come: few are kept, one for each level of the tree.
+    """
+    nodes: list[tuple[int, Sums]] = []  # with the number of parts in each, from left to right
     for sums in several:
-        tree.add(sums)
-    return tree.total()
+        found, count = sums, 1
+        while nodes and nodes[-1][0] == count:
+            found = nodes.pop()[1].joined(found)
+            count *= 2
+        nodes.append((count, found))
+    _, found = nodes.pop()
+    while nodes:
+        found = nodes.pop()[1].joined(found)
+    return found
 
 
 def summed(ask: Ask, pieces: Iterable[tuple[Array, Array, Any]]) -> Sums:

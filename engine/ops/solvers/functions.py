@@ -76,7 +76,6 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     alone=place_of_least,
     doc=f"{OPS['argmin'].doc} Of a function, where it has a minimum, from a starting point: argmin(f, x0).",
     derivative="none; of a function, by what it uses: the implicit function theorem, of its gradient",
-    example=OPS["argmin"].example,
 )
 def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     if not callable(x):
