@@ -711,14 +711,6 @@ def _forget(key: int, source: object) -> None:
 
 # The table
 
-_SHARED_FACTS = (
-    "samples",
-    "kinks",
-    "domain",
-    "derivative",
-    "example",
-)  # of an operation, and of a function that is this alone
-
 # By the number of operands, those of functions that all numbers have, and of those that not all have.
 _SAMPLES = {
     1: (((0.5,), ([-1.3, 2.1],)), ((0.5,), ([0.3, 0.8],))),
@@ -799,7 +791,8 @@ def composed(
     makes the same of the same and has no side effect; `total` says that no value makes it raise, and that it is pure.
     """
     if alone is not None:
-        facts = {fact: getattr(OPS[alone.__name__], fact) for fact in _SHARED_FACTS} | facts
+        shared = ("samples", "kinks", "domain", "derivative", "example")
+        facts = {fact: getattr(OPS[alone.__name__], fact) for fact in shared} | facts
     facts = {"pure": facts.get("total", False), **facts}
 
     def register(function: Function) -> Function:

@@ -28,6 +28,7 @@ Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
 
 _, composed = in_family("files")
 NONE = "none: the result is a leaf"
+_FORM = "delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, encoding=None"
 _SMALL, _LEAST = 2**14, 2**16  # bytes to read at once: at least, and for pyarrow
 _BYTES_OF_ROW = 16  # about as many as a short row has
 
@@ -292,12 +293,7 @@ def _is_npy(path: Path) -> bool:
         return False  # the reader of its rows raises the error
 
 
-@composed(
-    "load_csv",
-    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, encoding=None",
-    derivative=NONE,
-    example="",
-)
+@composed(signature=f"path; columns=None, {_FORM}", derivative=NONE, example="")
 def load_csv(path: Any, columns: Any, **form_of: Any) -> tables.Table:
     """The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and t[0] is
     not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; t.columns are the
@@ -397,13 +393,7 @@ def load_npy(path: Any, /) -> Tensor:
     return tensor(array)
 
 
-@composed(
-    "chunks",
-    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, "
-    "encoding=None",
-    derivative="none: the arrays are leaves",
-    example="",
-)
+@composed(signature=f"path; rows, columns=None, {_FORM}", derivative="none: the arrays are leaves", example="")
 def chunks(path: Any, rows: Any, columns: Any, **form_of: Any) -> Chunks:
     """The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in
     memory. The last array may have fewer rows. The others: as for load_csv.

@@ -122,8 +122,7 @@ def _convolution_axes(x: Shape, y: Shape, axes: Any) -> Shape:
 
 
 @composed(
-    "convolve",
-    "x, y; mode='full', axes=None",
+    signature="x, y; mode='full', axes=None",
     pure=True,
     samples=(
         ([1.0, 2.0, 3.0], [0.5, -1.0]),
@@ -161,8 +160,7 @@ def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
 
 
 @composed(
-    "correlate",
-    "x, y; mode='valid'",
+    signature="x, y; mode='valid'",
     pure=True,
     samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "full"})),
     derivative="that of convolve, with y in reverse order",

@@ -140,8 +140,7 @@ def repeat(x: Any, /, n: Any, axis: Any = None) -> Any:
 
 
 @composed(
-    "tile",
-    "x; *n",
+    signature="x; *n",
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
     derivative="the sum over the copies of each entry",
     example="tile([1, 2], 2) == [1, 2, 1, 2]",

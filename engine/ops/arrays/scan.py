@@ -38,15 +38,13 @@ scanned: Function = row(
 
 
 @composed(
-    "scan",
-    "f, start; rows=None, count=None",
     data=("rows",),
     family="reductions",
     samples=(),
     derivative="that of the loop, which runs backward",
     example="scan(f, 1, [2, 3])[0] == 6   # with def f(s, x) = (s*x, s)",
 )
-def scan(f: Any, start: Any, rows: Any = None, count: Any = None) -> Any:
+def scan(f: Any, start: Any, /, rows: Any = None, count: Any = None) -> Any:
     """Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the last
     state and all results. f is called once, to find out what an iteration computes. The derivative keeps one state
     an iteration.

@@ -116,8 +116,7 @@ sum_of_products: Function = row(
 
 
 @composed(
-    "einsum",
-    "subscripts; *operands",
+    signature="subscripts; *operands",
     total=True,
     samples=(
         ("ij,jk->ik", [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]]),

@@ -113,7 +113,7 @@ def _solve_banded(x: Any, y: Any, lower: int, upper: int) -> Any:
 
 def _by_diagonals(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
     rows, inside = _rows_of_entries(shape_of(x)[1], lower, upper)
-    u = banded_solution(_transposed(x, lower, upper), g, lower=upper, upper=lower)
+    u = _by_right_side(g, out, x, y, lower, upper)
     products = mul(getitem(u, (rows,)), unsqueeze(out, 0))
     return where(inside * 1.0, -products if len(shape_of(out)) == 1 else -total(products, -1), 0.0)
 

@@ -58,8 +58,7 @@ def dropout(x: Any, /, p: Any = 0.5, training: Any = True) -> Any:
 
 
 @composed(
-    "layer_norm",
-    "x; normalized_shape, weight=None, bias=None, eps=1e-5",
+    signature="x; normalized_shape, weight=None, bias=None, eps=1e-5",
     data=("weight", "bias"),
     pure=True,
     samples=(([[1.0, 2.0, 4.0]], {"normalized_shape": 3}),),
