@@ -1,8 +1,7 @@
 """`Op`, the row: one operation, and everything that is derived from it; and `OPS`, the table of rows.
 
-    @row("mul", "x, y", family="arithmetic",
-         scalar=operator.mul, array=operator.mul,
-         rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)}, …)
+    mul = row("mul", family="arithmetic", scalar=operator.mul,
+              rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)}, …)
 
 A rule is the vector-Jacobian product for one operand, `(g, out, x, y, …, **attributes)`: the incoming gradient, the
 result, the operands. It is written in terms of operations, so that on plain values it computes, and on Tensors it

@@ -10,20 +10,6 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, format_shape, np
 
-__all__ = [
-    "calculate_gain",
-    "constant_",
-    "eye_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
-
 
 def _written(tensor: Any, value: Any) -> Tensor:
     if not isinstance(tensor, Tensor):
@@ -59,20 +45,19 @@ def ones_(tensor: Tensor) -> Tensor:
 
 def eye_(tensor: Tensor) -> Tensor:
     """The unit matrix."""
-    rows, columns = _matrix("eye_", tensor)
-    return _written(tensor, np.eye(rows, columns))
+    return _written(tensor, np.eye(*_matrix("eye_", tensor)))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     """Uniform, with the variance 2*gain**2 / (inputs + outputs)."""
-    inputs, outputs = fans(tensor)
+    inputs, outputs = _fans(tensor)
     bound = float(gain) * math.sqrt(6.0 / (inputs + outputs))
     return uniform_(tensor, -bound, bound)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     """Normal, with the variance 2*gain**2 / (inputs + outputs)."""
-    inputs, outputs = fans(tensor)
+    inputs, outputs = _fans(tensor)
     return normal_(tensor, 0.0, float(gain) * math.sqrt(2.0 / (inputs + outputs)))
 
 
@@ -90,7 +75,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlin
 def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise AgradError("type", f'mode is "fan_in" or "fan_out", not {describe(mode)}')
-    return calculate_gain(nonlinearity, a) / math.sqrt(fans(tensor)[mode == "fan_out"])
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[mode == "fan_out"])
 
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3.0, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -107,7 +92,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def fans(tensor: Tensor) -> tuple[int, int]:
+def _fans(tensor: Tensor) -> tuple[int, int]:
     """The numbers of inputs and outputs that the weights of a layer belong to."""
     outputs, inputs = _matrix("the number of inputs", tensor)
     return inputs, outputs
