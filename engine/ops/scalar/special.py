@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 from agrad.engine.core.arguments import small
@@ -46,6 +46,7 @@ def flagging(function: Function) -> Function:
     SciPy and Python do not set it; by it, numpy says in a session where a nan began.
     """
 
+    @wraps(function)
     def call(*operands: Any, **attrs: Any) -> Any:
         out = function(*operands, **attrs)
         if current().undefined is not None and isinstance(out, np.ndarray):
@@ -90,8 +91,9 @@ def from_math(name: str, scalar: Function, at_pole: Function) -> Function:
 
 
 def on_both(function: Function) -> dict[str, Any]:
-    """The functions of a row on floats and on arrays, if one computes both."""
-    return {"array": function, "scalar": lambda *operands, **attrs: float(function(*operands, **attrs))}
+    """The functions of a row on floats and on arrays, if one computes both; on floats nothing is flagged."""
+    plain = getattr(function, "__wrapped__", function)
+    return {"array": function, "scalar": lambda *operands, **attrs: float(plain(*operands, **attrs))}
 
 
 def special(name: str, rule: tuple[str, Function], **words: Any) -> Function:
