@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from functools import partial, reduce
@@ -13,7 +14,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.convolution import inverse_cosine_transform
-from agrad.engine.values import broadcast, format_shape, np, shape_of, whole
+from agrad.engine.values import broadcast, format_shape, np, shape_of, size_of, whole
 
 
 class _Calls:
@@ -54,11 +55,8 @@ def transpose(a: Any, axes: Any = None) -> Any:
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """Two axes exchanged."""
     shape = shape_of(a)
-    return _exchanged(a, axis_of("swapaxes", shape, axis1), axis_of("swapaxes", shape, axis2))
-
-
-def _exchanged(a: Any, first: int, second: int) -> Any:
-    order = list(range(len(shape_of(a))))
+    first, second = axis_of("swapaxes", shape, axis1), axis_of("swapaxes", shape, axis2)
+    order = list(range(len(shape)))
     order[first], order[second] = order[second], order[first]
     return ag.permute(a, order)
 
@@ -132,26 +130,6 @@ def column_stack(tup: Any) -> Any:
     """A vector is a column."""
     parts = [operand(x) for x in tup]
     return ag.concat([x if len(shape_of(x)) > 1 else ag.reshape(x, (-1, 1)) for x in parts], 1)
-
-
-def block(arrays: Any) -> Any:
-    """The innermost lists are joined along the last axis, those around them along the one before."""
-
-    def depth(x: Any) -> int:
-        return 1 + depth(x[0]) if type(x) is list else 0
-
-    def axes(x: Any) -> int:
-        return max(axes(one) for one in x) if type(x) is list else len(shape_of(operand(x)))
-
-    width = max(depth(arrays), axes(arrays))
-
-    def joined(x: Any, level: int) -> Any:
-        if type(x) is list:
-            return ag.concat([joined(one, level - 1) for one in x], -level)
-        shape = shape_of(operand(x))
-        return ag.reshape(x, (1,) * (width - len(shape)) + shape)
-
-    return joined(arrays, depth(arrays))
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
@@ -269,94 +247,67 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     return ag.concat([ends[0], inner, ends[1]], place)
 
 
-# Rows and columns put in, and taken out
+# Entries put in, taken out and moved: NumPy moves the places of all entries, and one index takes them from there
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0.0) -> Any:
-    """More entries at the ends: a constant, or those of the array again, as NumPy places them."""
-    array, given = operand(array), np.asarray(pad_width)
-    if given.dtype.kind not in "iu" or (given.size and given.min() < 0):
-        raise AgradError("type", "np.pad: pad_width must be whole numbers, and not negative")
-    shape = shape_of(array)
-    widths = np.broadcast_to(given, (len(shape), 2)).tolist()
-    if mode == "constant":
-        pairs = ag.expand(operand(constant_values), (len(shape), 2))
-        for place, ends in enumerate(widths):
-            have, values = shape_of(array), pairs[place]
-            before, behind = (
-                [ag.expand(values[end], (*have[:place], width, *have[place + 1 :]))] if width else []
-                for end, width in enumerate(ends)
-            )
-            array = ag.concat([*before, array, *behind], place) if any(ends) else array
-        return array
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        fixes = [Hint(f'mode="{one}"') for one in ("constant", "edge", "reflect", "symmetric", "wrap")]
-        raise AgradError("type", f"np.pad with mode={mode!r} has no counterpart in agrad", fixes=fixes)
-    for place, pair in enumerate(widths):
-        if any(pair):
-            array = array[at(place, np.pad(np.arange(shape[place]), pair, mode))]
-    return array
+def _moving(function: Function, arguments: str) -> Function:
+    """A function of NumPy that only moves the entries of these of its arguments, which may be lists of values.
+
+    Raises AgradError of kind `shape`.
+    """
+
+    def call(**given: Any) -> Any:
+        parts: list[Any] = []
+
+        def places(x: Any) -> Any:
+            if type(x) in (list, tuple):
+                return type(x)(map(places, x))
+            x, start = operand(x), sum(shape_of(part)[0] for part in parts)
+            shape = shape_of(x)
+            parts.append(ag.reshape(x, (-1,)))
+            return np.arange(start, start + size_of(shape)).reshape(shape)
+
+        moved = {name: places(x) if name in arguments.split() else _indices(x) for name, x in given.items()}
+        try:
+            found = function(**moved)
+        except (ValueError, IndexError) as error:
+            raise AgradError("shape", f"{function.__name__}: {error}") from None
+        return (ag.concat(parts) if len(parts) > 1 else parts[0])[found]
+
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return call
 
 
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """Without some places along an axis, or of all entries."""
-    arr = operand(arr)
-    if axis is None:
-        arr, axis = ag.flatten(arr), 0
-    place = axis_of("delete", shape_of(arr), axis)
-    return arr[at(place, np.delete(np.arange(shape_of(arr)[place]), _places(obj)))]
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """With values before some places along an axis, or of all entries."""
-    arr, values = operand(arr), operand(values)
-    if axis is None:
-        arr, axis = ag.flatten(arr), 0
-    shape = shape_of(arr)
-    place, where = axis_of("insert", shape, axis), _places(obj)
-    missing = len(shape) - len(shape_of(values))
-    if missing > 0:
-        values = ag.reshape(values, (1,) * missing + shape_of(values))
-    if not isinstance(where, slice) and not np.shape(where):
-        values = moveaxis(values, 0, place)  # as NumPy has it for one place
-        new = shape_of(values)[place]
-        order = np.insert(np.arange(shape[place]), np.full(new, where), shape[place] + np.arange(new))
-    else:
-        new = len(np.arange(shape[place] + 1)[where]) if isinstance(where, slice) else np.size(where)
-        order = np.insert(np.arange(shape[place]), where, shape[place] + np.arange(new))
-    values = ag.expand(values, (*shape[:place], new, *shape[place + 1 :]))
-    return ag.concat([arr, values], place)[at(place, order)]
-
-
-def _places(obj: Any) -> Any:
-    """Places as NumPy takes them; those of a Tensor as whole numbers."""
-    if isinstance(obj, slice) or not hasattr(obj, "value"):
+def _indices(obj: Any) -> Any:
+    """Indices as NumPy takes them; those of a Tensor as whole numbers."""
+    if not hasattr(obj, "value"):
         return obj
     entries = np.asarray(obj.numpy())
     return entries.astype(bool) if type(obj.value).__name__ == "Mask" else entries.astype(int)
 
 
-# Turned, and spread
+MOVING: dict[str, Function] = {
+    "block": _moving(np.block, "arrays"),
+    "delete": _moving(np.delete, "arr"),
+    "insert": _moving(np.insert, "arr values"),
+    "rollaxis": _moving(np.rollaxis, "a"),
+    "rot90": _moving(np.rot90, "m"),
+    "fft.fftshift": _moving(np.fft.fftshift, "x"),
+    "fft.ifftshift": _moving(np.fft.ifftshift, "x"),
+}
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """One axis moved to stand before another."""
-    count = len(shape_of(a))
-    place, before = axis_of("rollaxis", shape_of(a), axis), start + count if start < 0 else start
-    return moveaxis(a, place, before - 1 if place < before else before)
-
-
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """Turned by quarters, from the first of two axes to the second."""
-    first, second = sizes_of("rot90", axes)
-    turns = k % 4
-    if turns == 2:
-        return ag.flip(ag.flip(m, first), second)
-    if not turns:
-        return ag.clone(m)
-    return (
-        _exchanged(ag.flip(m, second), first, second) if turns == 1 else ag.flip(_exchanged(m, first, second), second)
-    )
+def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0.0) -> Any:
+    """More entries at the ends: a constant, or those of the array again, as NumPy places them."""
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or (given.size and given.min() < 0):
+        raise AgradError("type", "np.pad: pad_width must be whole numbers, and not negative")
+    modes = ("constant", "edge", "reflect", "symmetric", "wrap")
+    if mode not in modes:
+        fixes = [Hint(f'mode="{one}"') for one in modes]
+        raise AgradError("type", f"np.pad with mode={mode!r} has no counterpart in agrad", fixes=fixes)
+    values = {"constant_values": constant_values} if mode == "constant" else {}
+    return _moving(np.pad, "array constant_values")(array=array, pad_width=given, mode=mode, **values)
 
 
 def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
@@ -407,11 +358,10 @@ def _letters(indices: Any) -> str:
 
 def _fitted(x: Any, place: int, length: int) -> Any:
     """Cut to a length, or with zeros behind."""
-    have = shape_of(x)[place]
-    if have > length:
-        return x[at(place, slice(0, length))]
-    widths = [(0, length - have if one == place else 0) for one in range(len(shape_of(x)))]
-    return pad(x, widths) if have < length else x
+    shape = shape_of(x)
+    if shape[place] < length:
+        return ag.concat([x, ag.zeros((*shape[:place], length - shape[place], *shape[place + 1 :]))], place)
+    return x[at(place, slice(0, length))] if shape[place] > length else x
 
 
 def _from_half(name: str, powers: dict[str, float], a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
@@ -428,22 +378,7 @@ def _from_half(name: str, powers: dict[str, float], a: Any, n: Any = None, axis:
     return ag.mul(y, math.pow(count, power)) if power else y
 
 
-def _shifted(towards: int) -> Function:
-    """np.fft.fftshift, which moves the frequency 0 to the middle, and its inverse."""
-
-    def function(x: Any, axes: Any = None) -> Any:
-        x = operand(x)
-        for place in axes_of("fftshift", shape_of(x), axes):
-            half = shape_of(x)[place] // 2
-            x = ag.roll(x, towards * half, place)
-        return x
-
-    return function
-
-
 TRANSFORMS: dict[str, Function] = {
     "fft.irfft": partial(_from_half, "irfft", {"backward": 0.0, "ortho": 0.5, "forward": 1.0}),
     "fft.hfft": partial(_from_half, "hfft", {"backward": 1.0, "ortho": 0.5, "forward": 0.0}),
-    "fft.fftshift": _shifted(1),
-    "fft.ifftshift": _shifted(-1),
 }

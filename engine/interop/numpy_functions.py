@@ -21,7 +21,7 @@ from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import numpy_arrays as arrays
-from agrad.engine.interop.numpy_arrays import TRANSFORMS, ag, at, moveaxis
+from agrad.engine.interop.numpy_arrays import MOVING, TRANSFORMS, ag, at, moveaxis
 from agrad.engine.ops.arrays.indexing import positions, scatter
 from agrad.engine.ops.arrays.statistics import quantiles
 from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd_values
@@ -299,14 +299,14 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
 
 # Those of `numpy_arrays` that have NumPy's names.
 _OF_ARRAYS = """
-    array_split block broadcast_arrays column_stack concatenate cross delete diff einsum expand_dims gradient hstack
-    inner insert meshgrid moveaxis pad ravel reshape rollaxis rot90 swapaxes take take_along_axis tensordot
-    transpose
+    array_split broadcast_arrays column_stack concatenate cross diff einsum expand_dims gradient hstack inner meshgrid
+    moveaxis pad ravel reshape swapaxes take take_along_axis tensordot transpose
 """.split()
 MADE: dict[str, Function] = {
     **_LOGIC,
     **{name: getattr(arrays, name) for name in _OF_ARRAYS},
     **REDUCTIONS,
+    **MOVING,
     **TRANSFORMS,
     "bitwise_and": _of_truths("logical_and"),
     "bitwise_or": _of_truths("logical_or"),
