@@ -17,7 +17,7 @@ from agrad.engine.data.tables import (
     pyarrow,
     require_pyarrow,
 )
-from agrad.engine.data.text_tables import Ahead
+from agrad.engine.data.text_tables import ahead
 from agrad.engine.errors import AgradError, BadEntry, Hint
 from agrad.engine.values import np
 
@@ -204,7 +204,7 @@ class ArrowStream(BatchTable):
         super().__init__(path)
         pa = require_pyarrow(f"reading {path}")
         first = stream.read(8)  # a file has the same stream inside: after a mark of 8 bytes, and before its index
-        rest = stream if first == b"ARROW1\0\0" else Ahead(first, stream)
+        rest = stream if first == b"ARROW1\0\0" else ahead(first, stream)
         try:
             self.batches = pyarrow("ipc").open_stream(pa.PythonFile(rest, mode="r"))
         except (pa.ArrowException, OSError, ValueError):

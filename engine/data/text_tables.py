@@ -12,8 +12,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from io import BufferedReader, RawIOBase
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 from agrad.engine.data.tables import BYTES, Table, Wanted, require_pyarrow, unreadable
 from agrad.engine.errors import AgradError, Hint, Source, Span
@@ -32,6 +33,7 @@ _OTHERS = {
     b"\x89HDF": ("an HDF5 file", "export a table of it as CSV"),
 }
 OFTEN = "cp1252"  # the encoding of most texts that are not UTF-8: Windows' in the west of Europe, close to Latin-1
+_PIECE = 2**16  # bytes of a stream, at once
 _ENDINGS = (".gz", ".zst", ".zstd", ".bz2", ".xz")  # of names of compressed files
 
 
@@ -41,34 +43,32 @@ def ending_of(path: str) -> str:
     return os.path.splitext(stem)[1] if ending in _ENDINGS else ending
 
 
-class Ahead:
-    """A stream whose first bytes have been read, and are given again; who opened the stream closes it."""
+class _Stream(RawIOBase):
+    """A stream of some pieces of bytes; who opened what they come from closes it."""
 
-    closed = False
-
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
-        self.first, self.rest = first, rest
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.pieces, self.left = pieces, b""
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
-    def read(self, size: int = -1) -> bytes:
-        """See `io.RawIOBase`; as many bytes as asked for, up to the end."""
-        if not self.first:
-            return self.rest.read(size)
-        if size < 0:
-            data, self.first = self.first + self.rest.read(), b""
-            return data
-        data, self.first = self.first[:size], self.first[size:]
-        return data + self.rest.read(size - len(data)) if len(data) < size and not self.first else data
+    def readinto(self, buffer: Any) -> int:
+        """See `io.RawIOBase`."""
+        while not self.left and (piece := next(self.pieces, None)) is not None:
+            self.left = piece
+        size = min(len(self.left), len(buffer))
+        buffer[:size], self.left = self.left[:size], self.left[size:]
+        return size
 
-    def seekable(self) -> bool:
-        """No."""
-        return False
 
-    def close(self) -> None:
-        """Nothing is held here."""
+def _streamed(pieces: Iterator[bytes]) -> BinaryIO:
+    return BufferedReader(_Stream(pieces))
+
+
+def ahead(first: bytes, rest: Any) -> BinaryIO:
+    """A stream whose first bytes have been read, and are given again."""
+    return _streamed(chain([first], iter(lambda: rest.read1(_PIECE), b"")))
 
 
 def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[BinaryIO, bool]:
@@ -81,83 +81,45 @@ def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[Binar
     for mark, (what, advice) in _OTHERS.items():
         if first.startswith(mark):
             raise AgradError("file", f"{path} is {what}, not text", fixes=[Hint(advice)])
-    ahead = cast("BinaryIO", Ahead(first, stream))
+    whole = ahead(first, stream)
     if kind := next((kind for mark, kind in _COMPRESSED.items() if first.startswith(mark)), ""):
-        inner, _ = opened(path, cast("BinaryIO", _Checked(path, kind, _decompressed(path, ahead, kind))), given)
-        return inner, False
+        return opened(path, _streamed(_decompressed(path, whole, kind)), given)[0], False
     if encoding := next((name for mark, name in _UTF16.items() if first.startswith(mark)), given or ""):
-        return cast("BinaryIO", _Recoded(path, ahead, encoding)), False
+        return _streamed(_recoded(path, whole, encoding)), False
     if at is None:
-        return ahead, True
+        return whole, True
     stream.seek(at)
     return stream, True
 
 
-def _decompressed(path: str, stream: BinaryIO, kind: str) -> Any:
+def _decompressed(path: str, stream: BinaryIO, kind: str) -> Iterator[bytes]:
+    """What is uncompressed. Raises AgradError of kind `file` for damage."""
+    done = 0
     if kind == "zstd":
         pa = require_pyarrow(f"reading {path}")
-        return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), kind)
-    return import_module(_MODULES.get(kind, kind)).open(stream)  # here, since few files are compressed
-
-
-class _Checked:
-    """A stream of what is uncompressed. Damage raises AgradError of kind `file`."""
-
-    def __init__(self, path: str, kind: str, stream: Any) -> None:
-        self.path, self.kind, self.stream = path, kind, stream
-        self.done = 0
-
-    def seekable(self) -> bool:
-        """No."""
-        return False
-
-    def read(self, size: int = -1) -> bytes:
-        """See `io.RawIOBase`; as many bytes as asked for, up to the end."""
-        parts, left = [], size
-        try:
-            while left and (data := self.stream.read(left)):
-                parts.append(bytes(data))
-                left -= len(data)
-        except (OSError, EOFError, ValueError, zlib.error, ImportError) as problem:
-            raise self._damaged(problem) from None
-        except Exception as problem:  # LZMAError is known by its name: a Python may be built without lzma
-            if type(problem).__name__ != "LZMAError":
-                raise
-            raise self._damaged(problem) from None
-        found = b"".join(parts)
-        self.done += len(found)
-        return found
-
-    def _damaged(self, problem: Exception) -> AgradError:
+        plain = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), kind)
+    else:
+        plain = import_module(_MODULES.get(kind, kind)).open(stream)  # here, since few files are compressed
+    try:
+        while data := plain.read(_PIECE):
+            yield bytes(data)
+            done += len(data)
+    except Exception as problem:  # LZMAError is known by its name: a Python may be built without lzma
+        damages = (OSError, EOFError, ValueError, zlib.error, ImportError)
+        if not isinstance(problem, damages) and type(problem).__name__ != "LZMAError":
+            raise
         reason = (str(problem) or type(problem).__name__).splitlines()[0].rstrip(".")
-        message = f"{self.path} is damaged or incomplete after {self.done} bytes uncompressed by {self.kind}"
-        return AgradError("file", f"{message}: {reason}")
+        message = f"{path} is damaged or incomplete after {done} bytes uncompressed by {kind}"
+        raise AgradError("file", f"{message}: {reason}") from None
 
 
-class _Recoded:
+def _recoded(path: str, stream: BinaryIO, encoding: str) -> Iterator[bytes]:
     """Text in another encoding, as UTF-8. Raises AgradError of kind `file` where it is not in that encoding."""
-
-    def __init__(self, path: str, stream: BinaryIO, encoding: str) -> None:
-        self.path, self.stream, self.encoding = path, stream, encoding
-        self.decoder = codecs.getincrementaldecoder(encoding)()
-        self.left = b""
-
-    def read(self, size: int = -1) -> bytes:
-        """See `io.RawIOBase`."""
-        data = self.left
-        while size < 0 or len(data) < size:
-            coded = self.stream.read(2**16)
-            try:
-                data += self.decoder.decode(coded, not coded).encode()
-            except UnicodeError as problem:
-                raise AgradError("file", f"{self.path} is not {self.encoding.upper()} text: {problem}") from None
-            if not coded:
-                break
-        if size < 0:
-            self.left = b""
-            return data
-        self.left = data[size:]
-        return data[:size]
+    try:
+        for text in codecs.iterdecode(iter(lambda: stream.read(_PIECE), b""), encoding):
+            yield text.encode()
+    except UnicodeError as problem:
+        raise AgradError("file", f"{path} is not {encoding.upper()} text: {problem}") from None
 
 
 # Blocks of whole rows
