@@ -146,10 +146,6 @@ class Dialect:
             return ""  # in quotes: "1,000" is a thousand
         return mark if pattern.fullmatch(text.strip()) else ""
 
-    def has_thousands(self, text: str) -> bool:
-        """Whether an entry is a number with signs between thousands: `1,000` or `1.000.000,5`."""
-        return not self.other(text) and _WITH_THOUSANDS.fullmatch(text) is not None
-
     def plain(self, data: bytes) -> bytes | None:
         """Lines with one sign between entries and no comments, as pyarrow reads them; None where it cannot be so."""
         if self.comments and b"#" in data:
@@ -183,31 +179,24 @@ class Dialect:
 
     def rows(self, text: str) -> Iterator[tuple[int, list[str], int]]:
         """The line each row begins at, from 0, its entries, and the line after it. Raises csv.Error."""
-        lines = io.StringIO(text, newline="")
-        if not (self.comments and "#" in text) and self.delimiter != BLANKS:
-            reader, line = csv.reader(lines, delimiter=self.delimiter), 0
+        if not (self.comments and "#" in text) and self.delimiter != BLANKS:  # faster
+            reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter), 0
             for entries in reader:
                 yield line, entries, reader.line_num
                 line = reader.line_num
             return
-        yield from self._without_comments(lines)
+        taken: list[int] = []  # the lines that are no comments
+        done = 0  # those of whole rows
 
-    def _without_comments(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str], int]]:
-        taken, begun, inside = 0, 0, False
+        def lines() -> Iterator[str]:
+            for number, line in enumerate(io.StringIO(text, newline="")):
+                if done < len(taken) or not (self.comments and line.lstrip(" \t").startswith("#")):
+                    taken.append(number)
+                    yield line
 
-        def rest() -> Iterator[str]:
-            nonlocal taken, begun, inside
-            for line in lines:
-                taken += 1
-                if not inside:
-                    if self.comments and line.lstrip(" \t").startswith("#"):
-                        continue
-                    begun, inside = taken - 1, True
-                yield line
-
-        for entries in self._entries(rest()):
-            yield begun, entries, taken
-            inside = False
+        for entries in self._entries(lines()):
+            yield taken[done], entries, taken[-1] + 1
+            done = len(taken)
 
     def _entries(self, lines: Iterable[str]) -> Iterator[list[str]]:
         if self.delimiter != BLANKS:
@@ -216,15 +205,9 @@ class Dialect:
 
     def extents(self, text: str) -> list[tuple[int, int]]:
         """Where each entry of a line begins and ends."""
-        if self.delimiter == BLANKS:
-            return [found.span() for found in _WORD.finditer(text)] or [(0, len(text))]
-        starts, quoted = [0], False
-        for place, character in enumerate(text):
-            if character == '"':
-                quoted = not quoted
-            elif character == self.delimiter and not quoted:
-                starts.append(place + 1)
-        return [(start, end - 1) for start, end in zip(starts, [*starts[1:], len(text) + 1], strict=True)]
+        sign = re.escape(self.delimiter)
+        entry = _WORD if self.delimiter == BLANKS else re.compile(rf'(?:\A|(?<={sign}))(?:"[^"]*(?:"|\Z)|[^"{sign}])*')
+        return [found.span() for found in entry.finditer(text)] or [(0, len(text))]
 
 
 _PLAIN = Dialect()
@@ -368,10 +351,7 @@ class CsvTable(TextTable):
             self.names, self.nameless = column_names(self.path, self.width, given), not given
             return
         self.names = [entry.strip() for entry in entries]
-        data = first.data
-        for _ in range(lines):
-            data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
-        self.first = Block(data, first.line + lines, first.done)
+        self.first = Block(b"".join(first.data.split(b"\n", lines)[lines:]), first.line + lines, first.done)
 
     def _cut(self, data: bytes) -> int:
         """See TextTable: after the last line break outside quotes."""
@@ -390,7 +370,7 @@ class CsvTable(TextTable):
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
         self._require_comments(part)
-        return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
+        return super().piece(part, wanted)
 
     def _require_comments(self, block: Block) -> None:
         """Refuse a line that begins with #, and may be a row, since the first column has texts. Raises AgradError."""
@@ -436,44 +416,32 @@ class CsvTable(TextTable):
             return np.frombuffer(numbers).reshape(-1, self.width)
         return None
 
-    def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
-        """The columns that pyarrow reads; None if it is not installed, or finds an entry that is not a number."""
-        try:
-            pa, fast = pyarrow(), pyarrow("csv")
-        except ImportError:
-            return None
+    def _table_of_arrow(self, pa: Any, block: Block, wanted: Wanted) -> Any:
+        """See TextTable."""
         if (b"(" in block.data and _PAYLOAD.search(block.data)) or block.data.startswith(b"\xef\xbb\xbf"):
             return None  # pyarrow would drop such a mark from the first entry of each block
         places = self._places(wanted)
         data = self.dialect.plain(block.data) if len(places) <= WIDE else None
         if data is None:
             return None
+        fast = pyarrow("csv")
         kinds = {str(place): wanted.is_text(name) for name, place in places.items()} or {"0": True}
-        try:
-            table = fast.read_csv(
-                pa.BufferReader(data),
-                fast.ReadOptions(
-                    use_threads=False, block_size=len(data) + 1, column_names=list(map(str, range(self.width)))
-                ),
-                fast.ParseOptions(delimiter=self.dialect.sign, newlines_in_values=b'"' in data),
-                fast.ConvertOptions(
-                    include_columns=list(kinds),
-                    column_types={place: pa.string() if text else pa.float64() for place, text in kinds.items()},
-                    null_values=list(self.dialect.na),
-                    decimal_point=self.dialect.decimal,
-                ),
-            )
-        except pa.ArrowException:
-            return None
-        piece = Piece({}, table.num_rows, block.done, lambda row: self._place(block, row))
-        for name, place in places.items():
-            column = table[str(place)]
-            piece.columns[name] = column if wanted.is_text(name) else column.to_numpy()
-            piece.missing += column.null_count
-        return piece
+        return fast.read_csv(
+            pa.BufferReader(data),
+            fast.ReadOptions(
+                use_threads=False, block_size=len(data) + 1, column_names=list(map(str, range(self.width)))
+            ),
+            fast.ParseOptions(delimiter=self.dialect.sign, newlines_in_values=b'"' in data),
+            fast.ConvertOptions(
+                include_columns=list(kinds),
+                column_types={place: pa.string() if text else pa.float64() for place, text in kinds.items()},
+                null_values=list(self.dialect.na),
+                decimal_point=self.dialect.decimal,
+            ),
+        )
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
-        """The same, one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
+        """See TextTable: one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
         if self.width > WIDE and not self.dialect.na and (numbers := self._all_numbers(block, wanted)) is not None:
             columns = dict(zip(self.names, np.ascontiguousarray(numbers.T), strict=True))
             return Piece(columns, len(numbers), block.done, lambda row: self._place(block, row))
@@ -523,7 +491,7 @@ class CsvTable(TextTable):
         reason = f'"{truncate(text, _SHOWN)}" is not a number'
         if self.dialect.other(text):
             reason += f": the decimal mark is a {'comma' if self.dialect.decimal == ',' else 'point'}"
-        elif self.dialect.has_thousands(text):
+        elif _WITH_THOUSANDS.fullmatch(text):  # 1,000 or 1.000.000,5
             reason += ": signs between thousands are not read"
         return reason
 

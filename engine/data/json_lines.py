@@ -58,47 +58,35 @@ class JsonLinesTable(TextTable):
             first = {name: entry for name, entry in row.items() if entry is not None} | first
         return {name for name in self.names if not isinstance(first.get(name), float | int)}
 
-    def piece(self, part: Block, wanted: Wanted) -> Piece:
-        """See Table."""
-        return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
-
-    def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
-        """Columns of numbers, by pyarrow; None if it is not installed, or finds something else."""
+    def _table_of_arrow(self, pa: Any, block: Block, wanted: Wanted) -> Any:
+        """See TextTable: columns of numbers."""
         names = wanted.names
         if not names or any(map(wanted.is_text, names)) or not self.nested.isdisjoint(names):
             return None
-        try:
-            pa, fast = pyarrow(), pyarrow("json")
-        except ImportError:
-            return None
-        schema = pa.schema([(name, pa.float64()) for name in names])
-        try:
-            table = fast.read_json(
-                pa.BufferReader(block.data),
-                fast.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
-                fast.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-            )
-        except pa.ArrowException:
-            return None
-        missing = sum(table[name].null_count for name in names)
-        if missing and "" not in self.na:
-            return None
-        columns = {name: table[name].to_numpy() for name in names}
-        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row), missing=missing)
+        fast = pyarrow("json")
+        table = fast.read_json(
+            pa.BufferReader(block.data),
+            fast.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+            fast.ParseOptions(
+                explicit_schema=pa.schema([(name, pa.float64()) for name in names]), unexpected_field_behavior="ignore"
+            ),
+        )
+        has_nulls = any(column.null_count for column in table.columns)
+        return None if has_nulls and "" not in self.na else table.select(names)
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
-        """The same, one entry at a time. Raises AgradError of kind `file`, with the place."""
+        """See TextTable: one entry at a time. Raises AgradError of kind `file`, with the place."""
         rows = list(self._rows(block))
         columns: dict[str, Column] = {}
         piece = Piece(columns, len(rows), block.done, lambda row: self._place(block, row))
         faults: list[tuple[int, str, str]] = []
         for name in wanted.names:
             entries = [row.get(name) for _, row in rows]
-            columns[name] = [_text(entry) for entry in entries]
-            if not wanted.is_text(name):
-                columns[name] = np.fromiter(map(_number, entries), np.float64, len(entries))
-                bad = np.flatnonzero(np.isnan(columns[name])).tolist()
-                bad = [row for row in bad if _bad(entries[row])]
+            if wanted.is_text(name):
+                columns[name] = [_text(entry) for entry in entries]
+            else:
+                bad = [row for row, entry in enumerate(entries) if _bad(entry)]
+                columns[name] = np.array([np.nan if _bad(entry) else entry for entry in entries], dtype=np.float64)
                 faults += [(row, name, _reason(entries[row])) for row in bad if not self._stands_for_none(entries[row])]
                 piece.missing += sum(self._stands_for_none(entries[row]) for row in bad)
         if faults:
@@ -146,11 +134,6 @@ def _flattened(row: dict[str, Any], above: str = "") -> dict[str, Any]:
     for name, entry in row.items():
         found |= _flattened(entry, f"{above}{name}.") if isinstance(entry, dict) else {f"{above}{name}": entry}
     return found
-
-
-def _number(entry: Any) -> float:
-    """A number or a boolean as a number; nan for anything else."""
-    return float(entry) if isinstance(entry, float | int) and not _bad(entry) else np.nan
 
 
 def _bad(entry: Any) -> bool:

@@ -16,7 +16,7 @@ from io import BufferedReader, RawIOBase
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
-from agrad.engine.data.tables import BYTES, Table, Wanted, require_pyarrow, unreadable
+from agrad.engine.data.tables import BYTES, Piece, Table, Wanted, pyarrow, require_pyarrow, unreadable
 from agrad.engine.errors import AgradError, Hint, Source, Span
 from agrad.engine.values import np
 
@@ -141,6 +141,7 @@ class TextTable(Table):
     """A file of text, or a stream that is called `path`. `block`: bytes to read at once."""
 
     what = "CSV"
+    fast: bool  # whether pyarrow may read it
     first: Block | None  # which `_begin` has read
 
     def __init__(self, path: str, stream: BinaryIO | None, block: int, encoding: str | None = None) -> None:
@@ -175,6 +176,39 @@ class TextTable(Table):
         """See Table."""
         yield from chain([self.first] if self.first is not None else [], self.blocks)
 
+    def piece(self, part: Block, wanted: Wanted) -> Piece:
+        """See Table."""
+        return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
+
+    def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
+        """What pyarrow reads; None if it is not installed, or finds something else than is wanted."""
+        try:
+            pa = pyarrow()
+            table = self._table_of_arrow(pa, block, wanted)
+        except ImportError:
+            return None
+        except pa.ArrowException:
+            return None
+        if table is None:
+            return None
+        piece = Piece({}, table.num_rows, block.done, lambda row: self._place(block, row))
+        for name, column in zip(wanted.names, table.columns, strict=False):
+            piece.columns[name] = column if wanted.is_text(name) else column.to_numpy()
+            piece.missing += column.null_count
+        return piece
+
+    def _table_of_arrow(self, pa: Any, block: Block, wanted: Wanted) -> Any:
+        """The wanted columns as a table of pyarrow, or None."""
+        raise NotImplementedError
+
+    def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
+        """The same, by Python. Raises AgradError of kind `file`, with the place."""
+        raise NotImplementedError
+
+    def _place(self, block: Block, row: int) -> dict[str, Any]:
+        """Where a row is, for an error about it: found only then, since few rows fail."""
+        raise NotImplementedError
+
     def _begin(self) -> None:
         """Find the names of the columns. Raises AgradError of kind `file`."""
         raise NotImplementedError
@@ -185,11 +219,11 @@ class TextTable(Table):
 
     def _skip(self, count: int) -> None:
         """Skip lines of the head. Raises AgradError of kind `file` if it has fewer."""
-        for _ in range(count):
-            cut = self.head.find(b"\n") + 1
-            if not cut:
-                raise AgradError("file", f"{self.path}: {count} lines cannot be skipped: the head has {self.line}")
-            self.head, self.line, self.mark = self.head[cut:], self.line + 1, self.mark + cut
+        parts = self.head.split(b"\n", count)
+        if len(parts) <= count:
+            raise AgradError("file", f"{self.path}: {count} lines cannot be skipped: the head has {len(parts)}")
+        self.line, self.mark = self.line + count, self.mark + len(self.head) - len(parts[-1])
+        self.head = parts[-1]
 
     def close(self) -> None:
         """See Table."""
