@@ -28,7 +28,7 @@ class Asked(Options):
 
     words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
     form: str | None = option(
-        "--as", [*graphs.forms(), *graphs.PICTURES], "The form; the default is text, or the form of the file in -o."
+        "--as", [*graphs.FORMS, *graphs.PICTURES], "The form; the default is text, or the form of the file in -o."
     )
     file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=file_or_stdout)
     depth: int | None = count("--depth", "N", "Show only the last N operations on each path.", 0)

@@ -9,17 +9,18 @@ constants: what is far behind it may differ.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any
 
-from agrad.engine.core.graph import Node, by_seq, collect
+from agrad.engine.core.graph import Node, by_seq
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump import Dump, page_of
 from agrad.engine.inspect.nodes import listed, operands, selected, through
-from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, RowBuilder
+from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, ends_of, plural
 from agrad.engine.text import one_line
 from agrad.engine.values import np
 
@@ -245,23 +246,18 @@ class Comparison(Dump):
         roots = list(dict.fromkeys([*ends[0], *ends[1]]))
         ordered = listed(*roots)
         kept = selected(roots, ordered, depth, since)
-        builder = RowBuilder([*first, *second], ordered, ordered, out_of_date(collect(roots)))
-        super().__init__([*names[0], *names[1]], roots, ordered, ordered, builder)
+        super().__init__([*names[0], *names[1]], [*first, *second], ordered, ordered)
         self.found = found = matched(listed(*ends[0]), listed(*ends[1]), zip(*ends, strict=False))
         self.sides = tuple(", ".join(side) for side in names)
         self.name = " vs ".join(self.sides)
         self.typed = " vs ".join(" ".join(map(one_line, side)) for side in names)
         self.merged = _merged(found)
-        self.numbers: dict[int, int] = {}  # by those of the builder
-        for number, some in enumerate(self.merged, 1):
-            self.numbers |= {builder.numbers[node.seq]: number for node in some}
-        self.roots = list(dict.fromkeys(self.numbers[number] for number in self.roots))
+        self.numbers = {node.seq: number for number, some in enumerate(self.merged, 1) for node in some}
+        self.roots = list(dict.fromkeys(self.numbers[node.seq] for node in roots))
         self.changes = [self._change(some) for some in self.merged]
         self.nodes = len(self.merged)
-        self.places = [
-            place for place, some in enumerate(self.merged) if kept is None or any(node.seq in kept for node in some)
-        ]
-        self.wanted = [self.merged[place][-1] for place in self.places]
+        self.kept = [some for some in self.merged if kept is None or any(node.seq in kept for node in some)]
+        self.wanted = [some[-1] for some in self.kept]
 
     def _change(self, some: Sequence[Node]) -> str:
         if len(some) == 2:
@@ -271,34 +267,21 @@ class Comparison(Dump):
         return "gone" if some[0].seq in self.found.inside[0] else "new"
 
     @property
-    def rows(self) -> Iterator[NodeRow]:
-        """A row for each node of either graph, operands first."""
-        return map(self._row, self.places)
-
-    @property
     def shown(self) -> tuple[NodeRow, ...]:
         """All of them, or, of too many, those that differ, and their operands."""
-        places = self.places
-        if len(places) > HEAD + TAIL:
-            near = {place for place in places if self.changes[place] != "same"}
-            behind = {number - 1 for place in near for number in self._row(place).behind}
-            places = [place for place in places if place in near or place in behind] or places
-            places = places if len(places) <= HEAD + TAIL else places[:HEAD] + places[-TAIL:]
-        return tuple(map(self._row, places))
+        wanted = self.wanted
+        if len(wanted) > HEAD + TAIL:
+            rows = [row for row in self.rows if row.change != "same"]
+            near = {number for row in rows for number in (row.number, *row.behind)}
+            wanted = [node for node in wanted if self.numbers[node.seq] in near] or wanted
+        return tuple(map(self.row, ends_of(wanted)))
 
-    def _row(self, place: int) -> NodeRow:
-        some = self.merged[place]
-        before = self._renumbered(self.builder.row(some[0])) if len(some) == 2 else None
-        return self._renumbered(self.builder.row(some[-1]))._replace(change=self.changes[place], before=before)
-
-    def _renumbered(self, row: NodeRow) -> NodeRow:
-        """A row with the numbers of the comparison, without what a comparison does not show."""
-        return row._replace(
-            number=self.numbers[row.number],
-            operands=tuple(self.numbers[x] if isinstance(x, int) else x for x in row.operands),
-            saves=(),
-            keeps_grad=False,
-        )
+    def row(self, node: Node) -> NodeRow:
+        """A row for a node of either graph, without what a comparison does not show."""
+        place = self.numbers[node.seq] - 1
+        some, change = self.merged[place], self.changes[place]
+        before = super().row(some[0]) if len(some) == 2 else None
+        return super().row(some[-1])._replace(change=change, before=before, saves=(), keeps_grad=False)
 
     @property
     def heading(self) -> str:
@@ -306,7 +289,7 @@ class Comparison(Dump):
         counts = {change: self.changes.count(change) for change in CHANGES}
         if counts["same"] == self.nodes:
             return f"graph of {one_line(self.name)}: all {self.nodes} nodes are the same"
-        said = [f"{counts['same']} {'node' if counts['same'] == 1 else 'nodes'} the same"]
+        said = [f"{plural(counts['same'], 'node')} the same"]
         said += [f"{counts['changed']} changed ({SIGNS['changed']})"] if counts["changed"] else []
         said += [
             f"{counts[change]} only in {one_line(side)} ({SIGNS[change]})"
@@ -317,9 +300,9 @@ class Comparison(Dump):
 
     def page(self, precision: int | None = 10) -> str:
         """A page of both graphs side by side, in which each node says whether the other has it, too."""
-        some = {node for place in self.places for node in self.merged[place]}
+        some = {node for both in self.kept for node in both}
         ordered = sorted({node for both in self.merged for node in both}, key=by_seq)
-        whole = GraphRows([self.name], self.ends, ordered, [node for node in ordered if node in some], self.builder)
+        whole = GraphRows([self.name], [*self.values.values()], ordered, [node for node in ordered if node in some])
         whole.change_of = {
             node: change for both, change in zip(self.merged, self.changes, strict=True) for node in both
         }
@@ -330,14 +313,6 @@ class Comparison(Dump):
         """Two computations are not one: raises AgradError of kind `name`."""
         fixes = [f"graph {self.typed}", f"graph {self.typed.partition(' vs ')[0]} as program"]
         raise AgradError("name", "a comparison of two graphs is not shown as program", fixes=fixes)
-
-    def left_out(self, shown: int) -> list[str]:
-        """The line with the number of nodes that are not shown."""
-        missing = self.nodes - shown
-        if not missing:
-            return []
-        more = f"; graph {self.typed} as json" if shown < len(self.places) else ""
-        return [f"… {missing} {'node' if missing == 1 else 'nodes'} left out{more}"]
 
 
 def _merged(found: Matching) -> list[tuple[Node, ...]]:
@@ -360,27 +335,23 @@ def _merged(found: Matching) -> list[tuple[Node, ...]]:
 def _in_order(groups: Sequence[tuple[Node, ...]], found: Matching) -> list[tuple[Node, ...]]:
     """The groups, each after those that it is computed from: as far as no circle keeps them from it."""
     place = {node.seq: number for number, group in enumerate(groups) for node in group}
-    behind = [
-        {place[x.seq] for node in group for x in operands(node) if x.seq in place} - {number}
+    behind = {
+        number: {place[x.seq] for node in group for x in operands(node) if x.seq in place} - {number}
         for number, group in enumerate(groups)
-    ]
-    users: dict[int, list[int]] = {}
-    for number, some in enumerate(behind):
-        for x in some:
-            users.setdefault(x, []).append(number)
-    ranks = _ranks(groups, place, found)
-    waiting = [len(some) for some in behind]
-    ready = [(ranks[number], number) for number, count in enumerate(waiting) if not count]
-    heapify(ready)
-    ordered = []
-    while ready:
+    }
+    ranks, sorter = _ranks(groups, place, found), TopologicalSorter(behind)
+    with suppress(CycleError):
+        sorter.prepare()
+    ready: list[tuple[tuple[int, int, int], int]] = []
+    ordered: list[tuple[Node, ...]] = []
+    while True:
+        for number in sorter.get_ready():
+            heappush(ready, (ranks[number], number))
+        if not ready:
+            return ordered
         _, number = heappop(ready)
         ordered.append(groups[number])
-        for user in users.get(number, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                heappush(ready, (ranks[user], user))
-    return ordered
+        sorter.done(number)
 
 
 def _ranks(groups: Sequence[tuple[Node, ...]], place: Mapping[int, int], found: Matching) -> list[tuple[int, int, int]]:

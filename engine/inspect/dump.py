@@ -5,17 +5,15 @@ A part of a graph that is used twice is listed once. One walk finds the nodes; t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agrad.engine import interop
-from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import out_of_date
 from agrad.engine.inspect.boxes import as_boxes
 from agrad.engine.inspect.forms import as_dot, as_json, as_mermaid, as_program, as_text, as_tree
 from agrad.engine.inspect.nodes import listed, selected
 from agrad.engine.inspect.pictures import as_file, as_svg, as_tikz
-from agrad.engine.inspect.rows import GraphRows, RowBuilder
+from agrad.engine.inspect.rows import GraphRows
 
 
 class Dump(GraphRows):
@@ -44,20 +42,6 @@ def page_of(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     return as_page(graph, precision, heading)
 
 
-FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
-    "text": Dump.text,
-    "tree": Dump.tree,
-    "boxes": Dump.boxes,
-    "dot": Dump.dot,
-    "mermaid": Dump.mermaid,
-    "program": lambda dump, precision: dump.program(precision),  # a comparison has its own, as of a page
-    "svg": Dump.svg,
-    "tikz": Dump.tikz,
-    "page": lambda dump, precision: dump.page(precision),
-    "json": lambda dump, precision: dump.json(),
-}
-
-
 def dump(
     root: Tensor | Sequence[Tensor],
     name: str | Sequence[str] | None = None,
@@ -76,5 +60,4 @@ def dump(
     ordered = listed(*roots)
     kept = selected(roots, ordered, depth, since)
     wanted = ordered if kept is None else [node for node in ordered if node.seq in kept]
-    builder = RowBuilder(values, ordered, wanted, out_of_date(collect(roots)))
-    return Dump(list(dict.fromkeys(names)), roots, ordered, wanted, builder)
+    return Dump(list(dict.fromkeys(names)), values, ordered, wanted)

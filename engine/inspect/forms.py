@@ -129,7 +129,7 @@ def as_program(graph: GraphRows, precision: int | None = 10) -> str:
 # JSON
 
 
-def as_json(graph: GraphRows) -> str:
+def as_json(graph: GraphRows, precision: int | None = None) -> str:
     """`{"schema": 1, "name": …, "roots": […], "state": …, "nodes": […]}`, a node on each line, in full precision.
 
     An operand is `{"node": 3}` or `{"value": 2.0}`. A value of more than a few entries is `{"shape": [100]}`, one that
@@ -142,7 +142,7 @@ def as_json(graph: GraphRows) -> str:
         "name": graph.name,
         "roots": graph.roots,
         "state": graph.state,
-        "stale": graph.stale,
+        "stale": bool(graph.stale),
         "count": graph.nodes,
         "leaves": graph.leaves,
         "guards": [{"text": guard.text, "parent": guard.parent} for guard in graph.guards],

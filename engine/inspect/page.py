@@ -321,7 +321,7 @@ class _Page:
 
     def __init__(self, graph: GraphRows, precision: int | None) -> None:
         self.graph, self.precision = graph, precision
-        self.known = graph.builder.numbers  # by `seq`
+        self.known = graph.numbers  # by `seq`
         self.shown = {node.seq for node in graph.wanted}
         self.walks = walks_from(graph.ends)
         self._begin(not graph.stale and not any(node.freed is not None for node in graph.wanted))
@@ -402,7 +402,7 @@ class _Page:
 
     def _value(self, node: Node) -> list[int] | None:
         """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""
-        root = self.graph.builder.values.get(node)
+        root = self.graph.values.get(node)
         value = node.value if node.value is not None or root is None else root.value
         if value is not None:
             return self.numbers.at(bare(node, value))

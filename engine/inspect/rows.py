@@ -8,12 +8,13 @@ the lines for guards, and the edges of a picture.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
 from agrad.engine.text import one_line, truncate
@@ -122,19 +123,67 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
 
 
-class RowBuilder:
-    """Makes the rows, all with the same numbers of nodes; these go by `seq`, which a freed constant keeps."""
+def _summary(value: Value) -> ValueSummary:
+    """A value with a copy of its entries, if they are few."""
+    shape = shape_of(value)
+    few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
+    return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
+
+
+def _in_words(by: Any) -> str:
+    """What caused a change: a statement by its place, or a phrase."""
+    return by if isinstance(by, str) else str(by.where)
+
+
+class Outline(NamedTuple):
+    """What a picture shows: `edges` from operand to result, each with its number, and the words above and below.
+
+    `behind` and `before`: the nodes with operands, or users, that are not shown. Every node leads to a root, so another
+    node without shown users has one that is left out.
+    """
+
+    nodes: tuple[NodeRow, ...]
+    edges: dict[tuple[int, int], int]
+    behind: list[int]
+    before: list[int]
+    caption: list[str]
+    left_out: list[str]
+
+
+class GraphRows:
+    """The graph behind some values, or the part of it that was asked for, as rows.
+
+    Rows are made when a form needs them, since most forms show few of a large graph: use them before it changes.
+    """
+
+    width = 80  # columns that a drawing may take
+    sides: tuple[str, ...] = ()  # the names of two graphs that are compared
 
     def __init__(
-        self, values: Sequence[Tensor], ordered: list[Node], wanted: list[Node], stale: Collection[Node]
+        self, names: Sequence[str], values: Sequence[Tensor], ordered: Sequence[Node], wanted: Sequence[Node]
     ) -> None:
+        computed = [node for node in ordered if node.op is not None]
+        freed = sum(node.freed is not None for node in computed)
         self.values = {value.node: value for value in values}  # of the roots, which need not be in their nodes
-        self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}
-        self.stale = stale
-        self.guards: dict[GuardRow, int] = {}  # of the wanted nodes, each with its place, oldest first
+        self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}  # a freed constant keeps its `seq`
+        self.stale = out_of_date(collect(self.values))
+        self.name = ", ".join(names)
+        self.typed = " ".join(map(one_line, names))  # as operands of a command
+        self.wanted = list(wanted)  # oldest first
+        self.ends = list(filter(set(wanted).__contains__, self.values))  # the values, as far as they were asked for
+        self.roots = [self.numbers[node.seq] for node in self.ends]
+        self.guards: dict[GuardRow, int] = {}  # on which the wanted nodes depend, each with its place, oldest first
         self.places: dict[int, int] = {}  # the same by the identity of the guard: several may be equal
         for node in wanted:
             self._list(node.guard)
+        self.nodes = len(ordered)  # in the whole graph, like all below
+        self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
+        self.state = "held" if not freed else "freed" if freed == len(computed) else "partly freed"
+        self.change_of: dict[Node, str] = {}  # of a comparison, for a page
+        # What a language above knows: all about a node, the function around a place, and the fixes of an error.
+        self.facts_of: Callable[[Node], Sequence[tuple[str, str]]] = lambda node: ()
+        self.function_of: Callable[[Origin], str | None] = lambda origin: None
+        self.explain: Callable[[AgradError], None] = lambda error: None
 
     def row(self, node: Node) -> NodeRow:
         """Everything about one node."""
@@ -193,83 +242,20 @@ class RowBuilder:
             if parent is not None:
                 self.places[id(guard)] = parent
 
-
-def _summary(value: Value) -> ValueSummary:
-    """A value with a copy of its entries, if they are few."""
-    shape = shape_of(value)
-    few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
-    return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
-
-
-def _in_words(by: Any) -> str:
-    """What caused a change: a statement by its place, or a phrase."""
-    return by if isinstance(by, str) else str(by.where)
-
-
-class Outline(NamedTuple):
-    """What a picture shows: `edges` from operand to result, each with its number, and the words above and below.
-
-    `behind` and `before`: the nodes with operands, or users, that are not shown. Every node leads to a root, so another
-    node without shown users has one that is left out.
-    """
-
-    nodes: tuple[NodeRow, ...]
-    edges: dict[tuple[int, int], int]
-    behind: list[int]
-    before: list[int]
-    caption: list[str]
-    left_out: list[str]
-
-
-class GraphRows:
-    """The graph behind some values, or the part of it that was asked for, as rows.
-
-    Rows are made when a form needs them, since most forms show few of a large graph: use them before it changes.
-    """
-
-    width = 80  # columns that a drawing may take
-
-    def __init__(
-        self, names: Sequence[str], roots: list[Node], ordered: list[Node], wanted: list[Node], builder: RowBuilder
-    ) -> None:
-        computed = [node for node in ordered if node.op is not None]
-        freed = sum(node.freed is not None for node in computed)
-        self.name = ", ".join(names)
-        self.typed = " ".join(map(one_line, names))  # as operands of a command
-        self.wanted = wanted  # oldest first
-        self.ends = list(filter(set(wanted).__contains__, roots))  # the values, as far as they were asked for
-        self.roots = [builder.numbers[node.seq] for node in self.ends]
-        self.builder = builder
-        self.nodes = len(ordered)  # in the whole graph, like all below
-        self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
-        self.state = "held" if not freed else "freed" if freed == len(computed) else "partly freed"
-        self.stale = bool(builder.stale)
-        self.change_of: dict[Node, str] = {}  # of a comparison, for a page
-        # What a language above knows: all about a node, the function around a place, and the fixes of an error.
-        self.facts_of: Callable[[Node], Sequence[tuple[str, str]]] = lambda node: ()
-        self.function_of: Callable[[Origin], str | None] = lambda origin: None
-        self.explain: Callable[[AgradError], None] = lambda error: None
-
     @property
     def rows(self) -> Iterator[NodeRow]:
         """A row for each node that was asked for, oldest first."""
-        return map(self.builder.row, self.wanted)
+        return map(self.row, self.wanted)
 
     @property
     def shown(self) -> tuple[NodeRow, ...]:
         """Those that a form shows: all, or, of too many, the oldest (the leaves, mostly) and the youngest."""
-        few = len(self.wanted) <= HEAD + TAIL
-        return tuple(map(self.builder.row, self.wanted if few else self.wanted[:HEAD] + self.wanted[-TAIL:]))
-
-    @property
-    def guards(self) -> list[GuardRow]:
-        """The guards on which the operations of the graph depend."""
-        return list(self.builder.guards)
+        return tuple(map(self.row, ends_of(self.wanted)))
 
     @property
     def heading(self) -> str:
         """`graph of d: 4 nodes, 1 leaf, held`."""
-        count = f"{_plural(self.nodes, 'node')}, {_plural(self.leaves, 'leaf', 'leaves')}"
+        count = f"{plural(self.nodes, 'node')}, {plural(self.leaves, 'leaf', 'leaves')}"
         return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
 
     def guard_lines(self) -> list[str]:
@@ -295,19 +281,25 @@ class GraphRows:
         if shown == self.nodes:
             return []
         name, remedies = self.typed, []
-        if len(self.wanted) == self.nodes:
+        if len(self.wanted) == self.nodes and not self.sides:
             named = (one_line(x.name) for x in self.wanted if x.op is None and x.requires_grad and x.name)
             remedies = [f"graph {name} depth 5", *(f"graph {name} from {leaf}" for leaf in islice(named, 1))]
         if shown < len(self.wanted):
             remedies.append(f"graph {name} as json")
-        said = f"… {_plural(self.nodes - shown, 'node')} left out"
+        said = f"… {plural(self.nodes - shown, 'node')} left out"
         if not remedies:
             return [said]
         *some, last = remedies
         return [f"{said}; {', '.join(some)}{',' * (len(some) > 1)}{' or ' * bool(some)}{last}"]
 
 
-def _plural(count: int, word: str, many: str | None = None) -> str:
+def ends_of(nodes: list[Node]) -> list[Node]:
+    """All of some nodes, or, of too many, the first and the last."""
+    return nodes if len(nodes) <= HEAD + TAIL else nodes[:HEAD] + nodes[-TAIL:]
+
+
+def plural(count: int, word: str, many: str | None = None) -> str:
+    """`1 node`, `2 nodes`."""
     return f"{count} {word if count == 1 else many or word + 's'}"
 
 

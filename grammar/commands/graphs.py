@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agrad.engine.inspect.dump import Dump
     from agrad.grammar.commands.host import Session
 
-# What each form of a graph is for.
+# The forms of a graph, which are methods of its dump, and what each is for.
 FORMS = {
     "text": "one line for each node, operands first",
     "tree": "the result at the root, operands indented below",
@@ -51,7 +51,7 @@ _LINES = frozenset({"text", "tree"})
 
 def _form(call: Call) -> str:
     """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
-    form, path, known = call.options.get("as"), call.options.get("to"), forms()
+    form, path, known = call.options.get("as"), call.options.get("to"), list(FORMS)
     if form in known or (form in PICTURES and path is not None):
         if path is not None and (told := told_otherwise(str(form), str(path))):
             raise _contradiction(call, told)
@@ -122,11 +122,6 @@ def _typed(call: Call) -> list[str]:
     return [operand.span.text for operand in call.node.operands]
 
 
-def forms() -> list[str]:
-    """The names of the forms that a graph can be drawn in."""
-    return list(inspect.dump.FORMATS)
-
-
 def drawn(
     root: Tensor | Sequence[Tensor],
     name: str | Sequence[str],
@@ -156,7 +151,8 @@ def drawn(
         commands.info.tell_of_nodes(made, session)
     if form in PICTURES:
         return made.picture(form, settings.precision)
-    return inspect.dump.FORMATS[form](made, settings.precision)
+    found: str = getattr(made, form)(settings.precision)
+    return found
 
 
 def write_graph(path: str, drawn: str | bytes) -> None:

@@ -9,7 +9,6 @@ from rows import each
 
 from agrad.cli.repl.editor import Words
 from agrad.engine.autodiff.optim import STEPS
-from agrad.engine.inspect.dump import FORMATS
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.graphs import FORMS
 from agrad.grammar.help import words as meanings
@@ -61,7 +60,7 @@ def test_names_functions_and_commands(tab):
         ("set echo ", ["on", "off"]),
         ("set echo on ", []),
         ("check ", ["f"]),
-        ("graph d as ", list(FORMATS)),
+        ("graph d as ", list(FORMS)),
         ("step ", list(STEPS)),
         ("step sgd ", ["w", "a", "lr=", "momentum=", "dampening=", "weight_decay=", "nesterov="]),
         ("step sgd w m", ["momentum="]),
@@ -221,7 +220,6 @@ def test_completion_in_a_large_session_is_quick():
 
 def test_every_small_word_has_a_meaning():
     for told, known in (
-        (FORMS, FORMATS),
         (meanings.ATTRIBUTES, ATTRIBUTES),
         (meanings.NODE_ATTRIBUTES, NODE_ATTRIBUTES),
         (meanings.METHODS, METHODS),

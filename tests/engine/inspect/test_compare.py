@@ -10,7 +10,8 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.inspect.compare import Comparison
-from agrad.engine.inspect.dump import FORMATS, dump
+from agrad.engine.inspect.dump import dump
+from agrad.grammar.commands.graphs import FORMS
 
 
 def compared(first, second, **options):
@@ -55,11 +56,11 @@ def test_crosswise_there_is_no_circle():
     assert all(number < row.number for row in rows for number in row.behind)
 
 
-@each("form", [form for form in FORMATS if form not in ("program", "page")])
+@each("form", [form for form in FORMS if form not in ("program", "page")])
 def test_every_form_shows_what_differs(form):
     if form in ("svg", "tikz"):
         pytest.importorskip("fast_sugiyama")
-    drawn = FORMATS[form](compared(*models()), 10).replace("{-}", "-").replace(r"\textasciitilde{}", "~")
+    drawn = getattr(compared(*models()), form)(10).replace("{-}", "-").replace(r"\textasciitilde{}", "~")
     drawn = drawn.replace("#126;", "~").replace("#37;", "%").replace("\\%", "%")
     if form == "json":
         return

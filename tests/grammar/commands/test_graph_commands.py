@@ -10,8 +10,7 @@ from answers import answers
 from rows import each
 
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump import FORMATS
-from agrad.grammar.commands.graphs import ENDINGS, PICTURES
+from agrad.grammar.commands.graphs import ENDINGS, FORMS, PICTURES
 from agrad.grammar.commands.registry import COMMANDS as REGISTERED
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted
@@ -186,8 +185,8 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
 
 
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
-    assert f"[as {' | '.join(FORMATS)}]" in REGISTERED["graph"].usage
-    assert {*ENDINGS.values()} <= {*FORMATS, *PICTURES}
+    assert f"[as {' | '.join(FORMS)}]" in REGISTERED["graph"].usage
+    assert {*ENDINGS.values()} <= {*FORMS, *PICTURES}
 
 
 def test_a_part_of_a_graph(drawn: Session) -> None:
