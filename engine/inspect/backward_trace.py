@@ -67,15 +67,18 @@ class Rule:
         """The selection mask: 1 where the operand was selected, else 0; 1.0 where all of it is."""
         return 1.0 if self.selects is None else self.selects(self.out, *self.values, **self.attrs)
 
-    def local(self) -> Value | None:
+    def local(self) -> Any:
         """The derivative, if it has no more entries than the node or the operand: the rule applied to 1."""
-        shape = self.node.shape
-        if not shape:
-            return spread(self(1.0), self.operand.shape)
-        if self.op.reach != "pointwise" or size_of(shape) > _SMALL:
+        shape, pointwise = self.node.shape, self.op.reach == "pointwise"
+        if self.rule is None or (shape and (not pointwise or size_of(shape) > FEW)):
             return None
-        local = spread(self(np.ones(shape)), shape)
-        return local if self.selects is None else np.where(spread(self.selection(), shape), local, 0.0)
+        local = spread_to(self(np.ones(shape) if shape else 1.0), shape or self.operand.shape)
+        if self.selects is None:
+            return local
+        chosen = self.selection()
+        if not pointwise and self.operand.shape:
+            chosen = OPS["any"].call(chosen)
+        return OPS["where"].call(chosen, local, 0.0)
 
 
 # A pass as a table
@@ -114,7 +117,7 @@ class BackwardTrace:
         operand, op = node.inputs[position], node.op
         assert isinstance(operand, Node)
         assert op is not None
-        g, c = (x.value if type(x) is Tensor else x for x in (g, c))  # of a pass that builds a graph
+        g, c = plain(g), plain(c)  # of a pass that builds a graph
         if self.root is None:
             self.root = node
             if node.keeps_grad:
@@ -136,7 +139,7 @@ class BackwardTrace:
         if shown:
             step = Rule(node, position)
             selected = bool(np.any(step.selection()))
-            local = step.local() if selected else None
+            local = plain(step.local()) if selected else None
             self.rows.append(_Row(node, operand, spread(g, node.shape), local, spread(c, operand.shape), selected))
 
     def text(self, precision: int | None = 10, width: int = 80) -> str:
@@ -286,8 +289,10 @@ def _walked(root: Node) -> Walk:
             made.visits[node] = Visit(node, _tensor(spread_to(g, node.shape)), [])
         if op.reach == "pointwise" and operand.shape != node.shape:
             c = OPS["sum_to"].call(_tensor(spread_to(c, node.shape)), operand.shape)
-        local = _local(Rule(node, position, graph=True))
-        made.visits[node].parts.append(Part(operand, local, _tensor(spread_to(c, operand.shape))))
+        is_small = size_of(node.shape or operand.shape) <= FEW
+        local = Rule(node, position, graph=True).local() if is_small else None
+        part = Part(operand, None if local is None else _tensor(local), _tensor(spread_to(c, operand.shape)))
+        made.visits[node].parts.append(part)
 
     try:
         if not root.requires_grad:
@@ -302,18 +307,9 @@ def _walked(root: Node) -> Walk:
     return made
 
 
-def _local(step: Rule) -> Tensor | None:
-    """The derivative of a node by an operand, as the table shows it, with its graph."""
-    node, operand = step.node, step.operand
-    shape = node.shape or operand.shape
-    if step.rule is None or size_of(shape) > FEW or (node.shape and step.op.reach != "pointwise"):
-        return None
-    local = step(np.ones(node.shape) if node.shape else 1.0)
-    if step.selects is not None:
-        chosen = step.selection()
-        whole = chosen if step.op.reach == "pointwise" or not operand.shape else OPS["any"].call(chosen)
-        local = OPS["where"].call(whole, local, 0.0)
-    return _tensor(spread_to(local, shape))
+def plain(x: Any) -> Any:
+    """The value of what may be a Tensor."""
+    return x.value if isinstance(x, Tensor) else x
 
 
 def _tensor(x: Any) -> Tensor:

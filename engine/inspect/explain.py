@@ -40,7 +40,7 @@ from agrad.engine.autodiff.reverse import Flight, contributions, spread_to
 from agrad.engine.core.graph import Node, by_seq, leading_to, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
-from agrad.engine.inspect.backward_trace import Rule, labelled, named, short, statement
+from agrad.engine.inspect.backward_trace import Rule, labelled, named, plain, short, statement
 from agrad.engine.inspect.nodes import numbered
 from agrad.engine.text import align, display_width, fit, truncate
 from agrad.engine.values import Value, format_number, np, size_of, spread
@@ -370,8 +370,8 @@ def _path(end: _PartialPath) -> Path:
 def _among_arrays(node: Node, operand: Node) -> Value | None:
     """The derivative of a step of a path among arrays; None for a matrix, and where the operand has several."""
     rules = [Rule(node, place) for place, x in enumerate(node.inputs) if x is operand]
-    found = [rule.local() for rule in rules if rule.rule is not None and np.any(rule.selection())]
-    first = found[0] if found else None
+    found = [plain(rule.local()) for rule in rules if rule.rule is not None and np.any(rule.selection())]
+    first: Value | None = found[0] if found else None
     if first is None or not all(other is not None and np.array_equal(first, other) for other in found):
         return None
     return first

@@ -72,11 +72,6 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
         return Code(numbers, guards, reason=problem.message)
 
 
-def held(outputs: Sequence[Tensor], reason: str) -> Code:
-    """Values that are all held, as they are, without code; with the reason."""
-    return Code(_entries([x.value for x in outputs]), [], reason=reason)
-
-
 def _entries(values: Sequence[Value | None]) -> list[float]:
     """All numbers in some values, row by row."""
     found: list[float] = []
@@ -176,20 +171,18 @@ class Folding:
 
     def _runs(self, ordered: Sequence[Node]) -> list[Fold | Node]:
         """Consecutive nodes of one function or statement together; leaves, which anything may use, by themselves."""
-        found: list[Fold | Node] = [node for node in ordered if node.op is None]
-        run: list[Node] = []
-        before: tuple[str, str] | None = None
+        runs: list[list[Node]] = []
+        before = None
         for node in ordered:
             if node.op is None:
                 continue
             key = self._key(node)
-            starts_again = run and key[0] == "function" and node.origin == run[0].origin and len(run) > 1
-            if run and (key != before or starts_again):
-                found.append(self._of_run(run, before))
-                run = []
-            run.append(node)
+            starts_again = key[0] == "function" and key == before and runs[-1][1:] and node.origin == runs[-1][0].origin
+            if key != before or starts_again:
+                runs.append([])
+            runs[-1].append(node)
             before = key
-        return [*found, self._of_run(run, before)] if run else found
+        return [*(node for node in ordered if node.op is None), *map(self._of_run, runs)]
 
     def _key(self, node: Node) -> tuple[str, str]:
         if node.origin is None:
@@ -197,12 +190,12 @@ class Folding:
         name = self.function_of(node.origin)
         return ("function", name) if name else ("statement", node.origin.where)
 
-    def _of_run(self, run: list[Node], key: tuple[str, str] | None) -> Fold | Node:
-        if len(run) == 1 or key is None:
+    def _of_run(self, run: list[Node]) -> Fold | Node:
+        if len(run) == 1:
             return run[0]
-        kind, label = key
+        kind, label = self._key(run[0])
+        named = [node for node in run if node.name]
         if kind == "statement":
-            named = [node for node in run if node.name]
             label = f"{label}: {named[-1].name} = …" if named else label or "without a source"
         return self._box(label, kind, self._in_parts(list(run)))
 
@@ -344,7 +337,7 @@ class _Page:
         except AgradError as problem:
             self._begin(False)
             nodes, walks = self._shown()
-            made = held(self.numbers.outputs, problem.message)
+            made = Code(_entries([x.value for x in self.numbers.outputs]), [], reason=problem.message)
         data = {
             "name": graph.name,
             "roots": graph.roots,
@@ -382,15 +375,7 @@ class _Page:
             "operands": [x if isinstance(x, int) else shown(x) for x in row.operands],
             "value": self._value(node),
             "grad": None if gradient is None else self.numbers.at(tensor(gradient)),
-            "leaf": row.leaf,
-            "requires": row.requires_grad,
-            "keeps": row.keeps_grad,
-            "saves": list(row.saves),
-            "version": row.version,
-            "written": row.written_by,
-            "freed": row.freed_by,
-            "stale": row.stale,
-            "guard": row.guard,
+            **row.states(),
             "change": self.graph.change_of.get(node),
             "info": [
                 self.facts.setdefault(fact, len(self.facts))
@@ -398,7 +383,7 @@ class _Page:
                 if fact[0] not in ("value", "grad")
             ],
         }
-        return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [])}
+        return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [], ())}
 
     def _value(self, node: Node) -> list[int] | None:
         """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""
