@@ -394,15 +394,6 @@ class CsvTable(TextTable):
                 break
         return found | set(left.values())
 
-    def matrix(self, block: Block, wanted: Wanted) -> Array:
-        """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
-        self._require_comments(block)
-        piece = self._by_arrow(block, wanted) if self.fast else None
-        if piece is None and (numbers := self._all_numbers(block, wanted)) is not None:
-            return numbers
-        piece = piece or self._by_hand(block, wanted)  # which finds the place of what is no number
-        return np.column_stack([piece.columns[name] for name in wanted.numbers])
-
     def _all_numbers(self, block: Block, wanted: Wanted) -> Array | None:
         """All columns as one matrix; None where others are wanted, or an entry is no number, or a row is too long."""
         if [*wanted.numbers] != self.names:
@@ -442,7 +433,7 @@ class CsvTable(TextTable):
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
         """See TextTable: one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
-        if self.width > WIDE and not self.dialect.na and (numbers := self._all_numbers(block, wanted)) is not None:
+        if not self.dialect.na and (numbers := self._all_numbers(block, wanted)) is not None:
             columns = dict(zip(self.names, np.ascontiguousarray(numbers.T), strict=True))
             return Piece(columns, len(numbers), block.done, lambda row: self._place(block, row))
         rows = list(self._filled(block))

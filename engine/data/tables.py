@@ -179,7 +179,7 @@ class Table:
     def matrix(self, part: Any, wanted: Wanted) -> Any:
         """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
         piece = self.piece(part, wanted)
-        return np.column_stack([piece.columns[name] for name in wanted.numbers])
+        return np.ascontiguousarray(np.array([piece.columns[name] for name in wanted.numbers]).T)
 
     def texts(self) -> set[str]:
         """The columns that hold texts, as far as the beginning of the file tells."""
