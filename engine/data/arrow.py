@@ -169,7 +169,9 @@ class ArrowTable(BatchTable):
             self.indexed = file.read(6) == b"ARROW1"
         try:
             with pa.memory_map(path) as source:
-                self._take_schema(self._opened(source).schema)
+                opened = self._opened(source)
+                self._take_schema(opened.schema)
+                self.count = opened.num_record_batches if self.indexed else None
         except (pa.ArrowException, OSError, ValueError):
             raise AgradError("file", f"{path} is not an Arrow file, or is incomplete") from None
 
@@ -179,18 +181,13 @@ class ArrowTable(BatchTable):
 
     def _batches(self) -> Iterator[Any]:
         pa = pyarrow()
-        if not self.indexed:
+        if self.count is None:
             with pa.OSFile(self.path) as source:
                 yield from self._opened(source)
             return
-        place, count = 0, 1
-        while place < count:
+        for place in range(self.count):
             with pa.memory_map(self.path) as source:
-                opened = self._opened(source)
-                count = opened.num_record_batches
-                if place < count:
-                    yield opened.get_batch(place)
-            place += 1
+                yield self._opened(source).get_batch(place)
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """The first row of each piece, and its rows as pyarrow arrays."""

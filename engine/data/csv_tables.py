@@ -368,17 +368,13 @@ class CsvTable(TextTable):
         return cut
 
     def piece(self, part: Block, wanted: Wanted) -> Piece:
-        """See Table."""
-        self._require_comments(part)
-        return super().piece(part, wanted)
-
-    def _require_comments(self, block: Block) -> None:
-        """Refuse a line that begins with #, and may be a row, since the first column has texts. Raises AgradError."""
-        at = self.dialect.doubtful(block.data, self.width)
+        """See Table. Refuses a line that begins with #, and may be a row, since the first column has texts."""
+        at = self.dialect.doubtful(part.data, self.width)
         if at is not None:
-            line = self._line(block, lines_of(block.data[:at]), block.data[at:].splitlines()[0])
+            line = self._line(part, lines_of(part.data[:at]), part.data[at:].splitlines()[0])
             message = "this line may be a comment, or a row whose first entry begins with #"
             raise AgradError("file", message, labels=[Label(line)], facts=OtherForm("comments", ("#", "none")))
+        return super().piece(part, wanted)
 
     def texts(self) -> set[str]:
         """See Table: those whose first entry that is not empty is no number."""

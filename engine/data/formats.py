@@ -149,7 +149,8 @@ class FolderTable(Table):
 
     def texts(self) -> set[str]:
         """See Table."""
-        fixed = {name for name, text in self.fixed.items() if name not in self.own and not _is_number(text)}
+        is_number = data.csv_tables.Dialect().is_number
+        fixed = {name for name, text in self.fixed.items() if name not in self.own and not is_number(text)}
         with closing(self.opened(self.first)) as first:
             return first.texts() | fixed
 
@@ -186,14 +187,6 @@ class FolderTable(Table):
             return np.full(rows, float(text))
         except ValueError:
             raise AgradError("file", f"{self.path}: the partition {name}={text} is not a number") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_folder(path: str) -> bool:

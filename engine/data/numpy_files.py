@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from zipfile import ZipFile
 
-from agrad.engine.data.tables import BYTES, ROWS, Numbers, Piece, Table, Wanted, column_names, names_given
+from agrad.engine.data.tables import BYTES, ROWS, Piece, Table, Wanted, column_names, names_given
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_shape, np
 
@@ -48,7 +48,7 @@ class NpyTable(Table):
     def __init__(self, path: str, given: Sequence[str]) -> None:
         super().__init__(path)
         array = load_array(path, mapped=True)
-        self.dtype, self.shape, self.offset = array.dtype, array.shape, int(array.offset)
+        self.dtype = array.dtype
         self.by_column = len(array.shape) == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
         if len(array.shape) not in (1, 2) or (self.dtype.names and len(array.shape) == 2):
             shape = format_shape(array.shape)
@@ -56,52 +56,33 @@ class NpyTable(Table):
         fields = list(self.dtype.names or ())
         if fields and given:
             raise names_given(path)
-        width = len(fields) or (1 if len(array.shape) == 1 else int(array.shape[1]))
-        self.names = fields or column_names(path, width, given)
+        self.width = 1 if len(array.shape) == 1 else int(array.shape[1])
+        self.names = fields or column_names(path, self.width, given)
         self.nameless = not fields and not given
-        self.places = {name: place for place, name in enumerate(self.names)}
-        self.total = int(array.shape[0])
+        self.total = self.rows = int(array.shape[0])
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, int]]:
         """The first row of each piece, and the one after its last."""
-        rows = len(self)
-        step = max(1, min(ROWS, BYTES // max(self.dtype.itemsize * (1 if self.by_column else self._width), 1)))
+        step = max(1, min(ROWS, BYTES // max(self.dtype.itemsize * (1 if self.by_column else self.width), 1)))
         for name in wanted.names:
             kind = self.dtype[name] if self.dtype.names else self.dtype
             if kind.kind not in "biuf" or kind.shape:
                 raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers")
-        for start in range(0, rows, step):
-            yield start, min(start + step, rows)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
-    @property
-    def _width(self) -> int:
-        return int(self.shape[1]) if len(self.shape) == 2 else 1
+        for start in range(0, self.rows, step):
+            yield start, min(start + step, self.rows)
 
     def piece(self, part: tuple[int, int], wanted: Wanted) -> Piece:
         """See Table. Each piece has its own memory map: the pages of a single map would all stay in memory."""
         start, stop = part
-        rows = stop - start
-        columns = {name: self._numbers(name, start, rows) for name in wanted.names}
-        return Piece(columns, rows, stop, lambda row: self.at_row(start + row + 1))
-
-    def _numbers(self, name: str, start: int, rows: int) -> Numbers:
-        place, width, size = self.places[name], self._width, self.dtype.itemsize
-        if self.by_column:
-            offset, shape = self.offset + (place * len(self) + start) * size, (rows,)
+        with _or_refused(f"{self.path} has become shorter while it was read"):
+            array = np.load(self.path, mmap_mode="r", allow_pickle=False)[start:stop]
+        if array.ndim == 2:
+            places = {name: place for place, name in enumerate(self.names)}
+            parts = {name: array[:, places[name]] for name in wanted.names}
         else:
-            offset, shape = self.offset + start * width * size, (rows, width)  # type: ignore[assignment]
-        try:
-            there: Any = np.memmap(self.path, self.dtype, "r", offset, shape)
-        except (OSError, ValueError):
-            raise AgradError("file", f"{self.path} has become shorter while it was read") from None
-        if self.dtype.names:
-            there = there[name][:, 0]
-        elif not self.by_column:
-            there = there[:, place]
-        return np.array(there, dtype=np.float64)
+            parts = {name: array[name] if array.dtype.names else array for name in wanted.names}
+        columns = {name: np.array(part, dtype=np.float64) for name, part in parts.items()}
+        return Piece(columns, stop - start, stop, lambda row: self.at_row(start + row + 1))
 
 
 class NpzTable(Table):

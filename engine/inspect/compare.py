@@ -9,6 +9,7 @@ constants: what is far behind it may differ.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
@@ -18,9 +19,9 @@ from typing import Any
 from agrad.engine.core.graph import Node, by_seq
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump import Dump, page_of
+from agrad.engine.inspect.dump import Dump
 from agrad.engine.inspect.nodes import listed, operands, selected, through
-from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, GraphRows, NodeRow, ends_of, plural
+from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, NodeRow, ends_of, plural
 from agrad.engine.text import one_line
 from agrad.engine.values import np
 
@@ -40,10 +41,6 @@ class Matching:
             return False
         self.pairs[one], self.found[other] = other, one
         return True
-
-    def split(self, one: Node) -> None:
-        """Take a pair apart."""
-        del self.found[self.pairs.pop(one)]
 
     def left(self) -> tuple[list[Node], list[Node]]:
         """The nodes without a partner."""
@@ -224,8 +221,6 @@ def _are_alike(one: Node, other: Node) -> bool:
 
 # The graph of both
 
-CHANGES = ("same", "changed", "gone", "new")
-
 
 class Comparison(Dump):
     """The graphs behind some values and behind some others as one, with its forms; `matched` says what is the same.
@@ -286,7 +281,7 @@ class Comparison(Dump):
     @property
     def heading(self) -> str:
         """`graph of quad vs lin: 4 nodes the same, 1 changed (~), 4 only in quad (-), 1 only in lin (+)`."""
-        counts = {change: self.changes.count(change) for change in CHANGES}
+        counts = Counter(self.changes)
         if counts["same"] == self.nodes:
             return f"graph of {one_line(self.name)}: all {self.nodes} nodes are the same"
         said = [f"{plural(counts['same'], 'node')} the same"]
@@ -298,16 +293,16 @@ class Comparison(Dump):
         ]
         return f"graph of {one_line(self.name)}: {', '.join(said)}"
 
-    def page(self, precision: int | None = 10) -> str:
+    def page(self, precision: int | None = 10, heading: str = "") -> str:
         """A page of both graphs side by side, in which each node says whether the other has it, too."""
         some = {node for both in self.kept for node in both}
         ordered = sorted({node for both in self.merged for node in both}, key=by_seq)
-        whole = GraphRows([self.name], [*self.values.values()], ordered, [node for node in ordered if node in some])
+        whole = Dump([self.name], [*self.values.values()], ordered, [node for node in ordered if node in some])
         whole.change_of = {
             node: change for both, change in zip(self.merged, self.changes, strict=True) for node in both
         }
         whole.facts_of, whole.function_of, whole.explain = self.facts_of, self.function_of, self.explain
-        return page_of(whole, precision, self.heading)
+        return whole.page(precision, self.heading)
 
     def program(self, precision: int | None = 10) -> str:
         """Two computations are not one: raises AgradError of kind `name`."""
@@ -329,7 +324,8 @@ def _merged(found: Matching) -> list[tuple[Node, ...]]:
             return ordered
         done = {node for group in ordered for node in group}
         stuck = [group[0] for group in groups if len(group) == 2 and group[0] not in done]
-        found.split(next((node for node in stuck if not found.is_unchanged(node)), stuck[0]))
+        apart = next((node for node in stuck if not found.is_unchanged(node)), stuck[0])
+        del found.found[found.pairs.pop(apart)]
 
 
 def _in_order(groups: Sequence[tuple[Node, ...]], found: Matching) -> list[tuple[Node, ...]]:

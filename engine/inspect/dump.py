@@ -22,9 +22,11 @@ class Dump(GraphRows):
     text, tree, boxes, json, program = as_text, as_tree, as_boxes, as_json, as_program
     dot, mermaid, svg, tikz, picture = as_dot, as_mermaid, as_svg, as_tikz, as_file
 
-    def page(self, precision: int | None = 10) -> str:
+    def page(self, precision: int | None = 10, heading: str = "") -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
-        return page_of(self, precision)
+        from agrad.engine.inspect.page import as_page  # here, since few graphs are shown as pages
+
+        return as_page(self, precision, heading)
 
     def __str__(self) -> str:
         return self.text()
@@ -33,13 +35,6 @@ class Dump(GraphRows):
         """For a notebook: the text and, where the extra `plot` is installed, the picture."""
         picture = interop.notebook.optional(self.svg)
         return {"text/plain": self.text()} | ({"image/svg+xml": picture} if picture is not None else {})
-
-
-def page_of(graph: GraphRows, precision: int | None, heading: str = "") -> str:
-    """The page of a graph: see `inspect.page`, which is imported here, since few graphs are shown as pages."""
-    from agrad.engine.inspect.page import as_page
-
-    return as_page(graph, precision, heading)
 
 
 def dump(

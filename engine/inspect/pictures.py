@@ -108,10 +108,8 @@ class Drawing(NamedTuple):
         self, text: Callable[[Text], _Out], box: Callable[[Box], _Out], line: Callable[[Line], _Out]
     ) -> list[_Out]:
         """What a writer makes of each item: it has a function for each kind."""
-        return [
-            text(item) if isinstance(item, Text) else box(item) if isinstance(item, Box) else line(item)
-            for item in self.items
-        ]
+        writers: dict[type, Callable[[Any], _Out]] = {Text: text, Box: box, Line: line}
+        return [writers[type(item)](item) for item in self.items]
 
 
 def drawing(graph: GraphRows, precision: int | None) -> Drawing:

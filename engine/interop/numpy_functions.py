@@ -413,12 +413,6 @@ def describing() -> Mapping[Any, bool]:
     return {function: decides for function, decides in found.items() if function is not None}
 
 
-def in_scipy(name: str) -> Function | None:
-    """agrad's function for one of scipy.special."""
-    entry = FUNCTIONS.get(IN_SCIPY.get(name, name))
-    return None if entry is None else entry.call
-
-
 def _in_numpy(path: str) -> Any:
     """The function of that name, or None where this NumPy has none."""
     room: Any = np

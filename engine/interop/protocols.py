@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
 from functools import cache
 from opcode import opmap
 from typing import Any
@@ -118,7 +117,7 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
     name = _name_of(ufunc)
     if keywords.pop("out", None) is not None:
         raise _writing(name)
-    function = _ufuncs().get(ufunc) or _from_scipy(ufunc)
+    function = _for_ufunc(ufunc)
     if function is None:
         raise _refusal(name)
     if method != "__call__":
@@ -154,23 +153,13 @@ def _known(kind: type) -> bool:
 
 
 @cache
-def _ufuncs() -> Mapping[Any, Function]:
-    """agrad's function for each of NumPy's ufuncs, looked up when the first is called, which loads the table."""
-    return {
-        function: target.call if isinstance(target, Entry) else target
-        for function, target in interop.numpy_functions.counterparts().items()
-        if isinstance(function, np.ufunc)
-    }
-
-
-def _from_scipy(ufunc: Any) -> Function | None:
-    """scipy.special's functions are ufuncs as well."""
-    name = str(ufunc.__name__)
-    return (
-        interop.numpy_functions.in_scipy(name)
-        if getattr(sys.modules.get("scipy.special"), name, None) is ufunc
-        else None
-    )
+def _for_ufunc(ufunc: Any) -> Function | None:
+    """agrad's function for one of NumPy's ufuncs, or of SciPy's, looked up when it is first called."""
+    numpy_functions = interop.numpy_functions
+    target, name = numpy_functions.counterparts().get(ufunc), str(ufunc.__name__)
+    if target is None and getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
+        target = FUNCTIONS.get(numpy_functions.IN_SCIPY.get(name, name))
+    return target.call if isinstance(target, Entry) else target
 
 
 # Other functions
