@@ -165,12 +165,9 @@ class TextTable(Table):
             self.head = self.head[self.mark :]
             self.blocks = self._blocks()
             self._begin()
-        except AgradError:
+        except (AgradError, OSError) as problem:
             self.close()
-            raise
-        except OSError as problem:
-            self.close()
-            raise unreadable(self.path, problem) from None
+            raise problem if isinstance(problem, AgradError) else unreadable(self.path, problem) from None
 
     def parts(self, wanted: Wanted) -> Iterator[Block]:
         """See Table."""

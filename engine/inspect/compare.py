@@ -133,9 +133,9 @@ def _leaf(node: Node, counts: dict[Hashable, int]) -> Hashable:
     """A leaf by its name, the how manyth of this name and shape it is; without a name, by its value."""
     if not node.name:
         return ("value", node.requires_grad, _constant(node.value))
-    key = ("leaf", node.name, node.shape, node.requires_grad)
+    key = _own(node)
     counts[key] = counts.get(key, 0) + 1
-    return (*key, counts[key])
+    return (key, counts[key])
 
 
 def _operand(operand: Any, keys: Mapping[int, int], numbers: dict[Hashable, int]) -> int:

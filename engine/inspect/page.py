@@ -285,30 +285,6 @@ def _file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
-class _Numbers:
-    """The values of a page, entry by entry in one list; `at` gives the place and the shape of one."""
-
-    def __init__(self) -> None:
-        self.outputs: list[Tensor] = []
-        self.count = 0
-        self.known: dict[object, list[int]] = {}
-
-    def at(self, value: Tensor | None) -> list[int] | None:
-        """Where the entries of a value begin, and its shape; -1 for more than a few entries."""
-        if value is None:
-            return None
-        shape, size = value.node.shape, size_of(value.node.shape)
-        if size > FEW or any(length > FEW for length in shape):
-            return [-1, *shape]
-        is_number = not value.node.recorded and isinstance(value.node.value, float)
-        key = repr(value.node.value) if is_number else value.node  # what is passed on unchanged is there once
-        if key not in self.known:
-            self.known[key] = [self.count, *shape]
-            self.count += size
-            self.outputs.append(value)
-        return self.known[key]
-
-
 class _Page:
     """The data of a page under construction."""
 
@@ -322,8 +298,25 @@ class _Page:
     def _begin(self, has_program: bool) -> None:
         """Begin the data; with a program, values that no node holds are shown, too."""
         self.has_program = has_program
-        self.numbers = _Numbers()
+        self.outputs: list[Tensor] = []  # the values that are shown, whose entries are in one list of numbers
+        self.count = 0  # of these numbers
+        self.places: dict[object, list[int]] = {}  # of each value: where its entries begin, and its shape
         self.facts: dict[tuple[str, str], int] = {}  # the texts of `info`, each once
+
+    def at(self, value: Tensor | None) -> list[int] | None:
+        """Where the entries of a value begin, and its shape; -1 for more than a few entries."""
+        if value is None:
+            return None
+        shape, size = value.node.shape, size_of(value.node.shape)
+        if size > FEW or any(length > FEW for length in shape):
+            return [-1, *shape]
+        is_number = not value.node.recorded and isinstance(value.node.value, float)
+        key = repr(value.node.value) if is_number else value.node  # what is passed on unchanged is there once
+        if key not in self.places:
+            self.places[key] = [self.count, *shape]
+            self.count += size
+            self.outputs.append(value)
+        return self.places[key]
 
     def parts(self) -> tuple[dict[str, Any], Code]:
         """The data, and the code that computes its numbers."""
@@ -333,11 +326,11 @@ class _Page:
         try:
             if graph.stale:
                 raise AgradError("stale", "the graph is stale: forward computes it again")
-            made = code(self.numbers.outputs, leaves)
+            made = code(self.outputs, leaves)
         except AgradError as problem:
             self._begin(False)
             nodes, walks = self._shown()
-            made = Code(_entries([x.value for x in self.numbers.outputs]), [], reason=problem.message)
+            made = Code(_entries([x.value for x in self.outputs]), [], reason=problem.message)
         data = {
             "name": graph.name,
             "roots": graph.roots,
@@ -374,7 +367,7 @@ class _Page:
             "shape": list(row.shape),
             "operands": [x if isinstance(x, int) else shown(x) for x in row.operands],
             "value": self._value(node),
-            "grad": None if gradient is None else self.numbers.at(tensor(gradient)),
+            "grad": None if gradient is None else self.at(tensor(gradient)),
             **row.states(),
             "change": self.graph.change_of.get(node),
             "info": [
@@ -390,11 +383,11 @@ class _Page:
         root = self.graph.values.get(node)
         value = node.value if node.value is not None or root is None else root.value
         if value is not None:
-            return self.numbers.at(bare(node, value))
-        return self.numbers.at(bare(node)) if self.has_program else None
+            return self.at(bare(node, value))
+        return self.at(bare(node)) if self.has_program else None
 
     def _walk(self, walk: Walk) -> dict[str, Any]:
-        at, known = self.numbers.at, self.known
+        at, known = self.at, self.known
         again = next((place for place, one in enumerate(self.walks) if one.visits is walk.visits), 0)
         found = {
             "root": known[walk.root.seq],

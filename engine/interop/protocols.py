@@ -112,8 +112,9 @@ def _number(convert: Function) -> Function:
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-    if not all(_known(type(x)) for x in inputs):
-        return NotImplemented
+    for kind in map(type, inputs):
+        if not issubclass(kind, Tensor | np.ndarray) and hasattr(kind, "__array_ufunc__"):
+            return NotImplemented
     name = _name_of(ufunc)
     if keywords.pop("out", None) is not None:
         raise _writing(name)
@@ -145,11 +146,6 @@ def _method_of_ufunc(name: str, ufunc: Any, method: str, function: Function) -> 
         return found(*inputs, **given)
 
     return call
-
-
-def _known(kind: type) -> bool:
-    """Whether it is a Tensor, an array, or a type without `__array_ufunc__`."""
-    return issubclass(kind, Tensor | np.ndarray) or not hasattr(kind, "__array_ufunc__")
 
 
 @cache
