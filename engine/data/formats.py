@@ -71,7 +71,7 @@ def _ending_found(stream: BinaryIO) -> str:
 def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None, form: TextForm | None) -> Table:
     """The table in a file, or a stream, whose extension gives its kind."""
     if ending in _JSON:
-        return data.json_lines.JsonLinesTable(path, stream, form=form)
+        return data.json_lines.JsonLinesTable(path, stream, form or data.csv_tables.TextForm())
     if ending in _PARQUET or ending in _ARROW:
         kind = data.arrow.ParquetTable if ending in _PARQUET else data.arrow.ArrowTable
         found = data.arrow.ArrowStream(path, stream) if stream is not None else kind(path)

@@ -25,18 +25,12 @@ class JsonLinesTable(TextTable):
 
     what = "JSON lines"
 
-    def __init__(
-        self,
-        path: str,
-        stream: BinaryIO | None = None,
-        *,
-        block: int = 0,
-        fast: bool = True,
-        form: TextForm | None = None,
-    ) -> None:
-        self.fast, self.na = fast, frozenset(form.na if form is not None else ())
+    fast = True
+
+    def __init__(self, path: str, stream: BinaryIO | None, form: TextForm) -> None:
+        self.na = frozenset(form.na)
         self.nested: set[str] = set()  # columns that are fields of objects in fields
-        super().__init__(path, stream, block, form.encoding if form is not None else None)
+        super().__init__(path, stream, 0, form.encoding)
 
     def _begin(self) -> None:
         """See TextTable."""
