@@ -109,17 +109,9 @@ def _among_numbers(order: list[Node], targets: Sequence[Node]) -> tuple[list[Nod
     """
     if all(not node.shape for node in order):
         return order, list(targets)
-    kept: set[Node] = set()
-    found = []
-    for target in targets:
-        behind = {target}
-        for node in reversed(order):
-            if any(type(operand) is Node and operand in behind for operand in node.inputs):
-                behind.add(node)
-        behind.intersection_update(order)
-        if target in behind and not any(node.shape for node in behind):
-            found.append(target)
-            kept |= behind
+    leading = {target: leading_to(order, [target]) for target in targets}
+    found = [one for one, nodes in leading.items() if nodes[-1:] == [one] and not any(node.shape for node in nodes)]
+    kept = {node for target in found for node in leading[target]}
     return [node for node in order if node in kept], found
 
 

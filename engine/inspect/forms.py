@@ -169,7 +169,16 @@ def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[s
         "operands": _operands(node, shown),
         "value": shown(node.value, "value"),
         "grad": shown(node.gradient, "grad"),
-        **node.states(),
+        "leaf": node.leaf,
+        "requires_grad": node.requires_grad,
+        "keeps_grad": node.keeps_grad,
+        "saves": node.saves,
+        "version": node.version,
+        "written_by": node.written_by,
+        "freed": node.freed_by is not None,
+        "freed_by": node.freed_by,
+        "stale": node.stale,
+        "guard": node.guard,
     }
     if node.change:
         found |= {"change": node.change, "before": None}

@@ -106,7 +106,7 @@ function stateNow() {
   for (const node of data.nodes) {
     if (node.leaf) state.computed.add(node.id);
     if (node.grad) state.grad.set(node.id, entries(node.grad) || "array");
-    if (node.freed) state.freed.set(node.id, node.freed_by);
+    if (node.freed) state.freed.set(node.id, node.freed);
   }
   for (let i = 0; i < position; i += 1) {
     const event = events[i];
@@ -198,8 +198,8 @@ let size = new Map(); // of each visible box
 let laid = new Map(); // of each visible box with others in it
 
 function nodeSize(node) {
-  const long = Math.max(headline(node).length, (node.op + shapeText(node.shape || [])).length + 1, Math.min(text(node.value).length + 6, 34), node.requires_grad ? 18 : 10);
-  return { w: Math.min(long, 34) * CHARACTER + 22, h: ROW * (node.requires_grad ? 4 : 3) + 12 };
+  const long = Math.max(headline(node).length, (node.op + shapeText(node.shape || [])).length + 1, Math.min(text(node.value).length + 6, 34), node.requires ? 18 : 10);
+  return { w: Math.min(long, 34) * CHARACTER + 22, h: ROW * (node.requires ? 4 : 3) + 12 };
 }
 
 function layOut(box, drawing) {
@@ -307,7 +307,7 @@ function drawNode(id, { x, y, w, h }) {
   const about = node.info.map(([label, said]) => `${label}: ${said}`).join("\n");
   group.append(element("title", {}, `%${id} ${headline(node)}${node.where ? `, ${node.where}` : ""}${about ? `\n${about}` : ""}`));
   group.append(element("rect", { width: w, height: h, rx: node.leaf ? 0 : 9 }));
-  const lines = node.requires_grad ? ["name", "kind", "was", "got"] : ["name", "kind", "was"];
+  const lines = node.requires ? ["name", "kind", "was", "got"] : ["name", "kind", "was"];
   const rows = Object.fromEntries(lines.map((row, i) => [row, element("text", { class: row, x: 11, y: 21 + ROW * i })]));
   rows.name.textContent = cut(headline(node), 34);
   rows.kind.textContent = cut(`${node.op} ${node.shape && node.shape.length ? shapeText(node.shape) : ""}`, 34);
@@ -460,11 +460,11 @@ function showNode(state) {
     ["operands", (node.operands || []).map(operandText).join("\n")],
     ["value", state.computed.has(chosen) ? text(node.value, 0) : ""],
     ["cotangent", cotangent && !node.leaf ? shown(cotangent, node, 0) : ""],
-    ["gradient", grad ? shown(grad, node, 0) : node.keeps_grad ? "none yet" : ""],
+    ["gradient", grad ? shown(grad, node, 0) : node.keeps ? "none yet" : ""],
     ["saves", savedText(node)],
     ["now", now],
     ["shape", has.has("shape") ? "" : shapeText(node.shape || [])],
-    ["version", has.has("version") ? "" : node.version ? `${node.version}, written by ${node.written_by}` : ""],
+    ["version", has.has("version") ? "" : node.version ? `${node.version}, written by ${node.written}` : ""],
     ["comparison", node.change && { same: "the same in both", changed: "changed", gone: "only in the first", new: "only in the second" }[node.change]],
     ["stale", node.stale ? "older than what it was computed from" : ""],
     ["guard", node.guard !== undefined ? (data.guarded[node.guard] || {}).text : ""],
@@ -528,12 +528,12 @@ function updateBox(id, { group, rows, box }, state, event, here, around) {
   } else {
     const node = nodes.get(id);
     const known = state.computed.has(id);
-    const got = node.leaf || node.keeps_grad ? state.grad.get(id) || state.cotangent.get(id) : state.cotangent.get(id);
-    const isGrad = (node.leaf || node.keeps_grad) && state.grad.has(id);
+    const got = node.leaf || node.keeps ? state.grad.get(id) || state.cotangent.get(id) : state.cotangent.get(id);
+    const isGrad = (node.leaf || node.keeps) && state.grad.has(id);
     rows.was.textContent = known ? cut(`= ${text(node.value)}`, 34) : "";
     if (rows.got) rows.got.textContent = got ? cut(`${isGrad ? "grad" : "ḡ"} ${shown(got, node)}`, 34) : node.leaf ? "grad none" : "";
-    if (node.leaf) classes.push(node.requires_grad ? "leaf" : "const");
-    else if (!node.requires_grad) classes.push("const");
+    if (node.leaf) classes.push(node.requires ? "leaf" : "const");
+    else if (!node.requires) classes.push("const");
     if (!known) classes.push("waiting");
     if (state.freed.has(id)) classes.push("freed");
     if (node.stale) classes.push("stale");
@@ -564,7 +564,7 @@ function updateControls() {
 
 function updateTable(state) {
   const rows = data.nodes.map((node) => {
-    const got = node.keeps_grad ? state.grad.get(node.id) : state.cotangent.get(node.id);
+    const got = node.keeps ? state.grad.get(node.id) : state.cotangent.get(node.id);
     return [`%${node.id}`, node.name || "", node.text || "", node.op, node.where || "", state.computed.has(node.id) ? text(node.value) : "", got ? shown(got, node) : "", savedText(node), state.freed.has(node.id) ? "freed" : ""];
   });
   const head = ["node", "name", "source", "operation", "where", "value", "gradient", "saves", "state"];
@@ -787,7 +787,7 @@ function start() {
     if (data.nodes.some((node) => node.change === kind)) $("legend").append(html("li", {}, html("i", { class: kind }), said));
   }
   $("folded-label").hidden = !data.flat || data.boxes.length < 2;
-  const leaves = data.nodes.filter((node) => node.leaf && node.requires_grad);
+  const leaves = data.nodes.filter((node) => node.leaf && node.requires);
   for (const leaf of leaves.slice(0, MANY)) addLeaf(leaf.id);
   $("reason").textContent = leaves.length > MANY ? `${leaves.length - MANY} more leaves: choose one in the drawing` : data.sliders.length ? "" : `No sliders: ${data.reason}.`;
   const guards = [...new Set(data.guarded.map((guard) => guard.text))];

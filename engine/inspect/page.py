@@ -368,7 +368,15 @@ class _Page:
             "operands": [x if isinstance(x, int) else shown(x) for x in row.operands],
             "value": self._value(node),
             "grad": None if gradient is None else self.at(tensor(gradient)),
-            **row.states(),
+            "leaf": row.leaf,
+            "requires": row.requires_grad,
+            "keeps": row.keeps_grad,
+            "saves": list(row.saves),
+            "version": row.version,
+            "written": row.written_by,
+            "freed": row.freed_by,
+            "stale": row.stale,
+            "guard": row.guard,
             "change": self.graph.change_of.get(node),
             "info": [
                 self.facts.setdefault(fact, len(self.facts))
@@ -376,7 +384,7 @@ class _Page:
                 if fact[0] not in ("value", "grad")
             ],
         }
-        return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [], ())}
+        return {key: x for key, x in found.items() if x is not None and x is not False and x not in ("", [])}
 
     def _value(self, node: Node) -> list[int] | None:
         """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""

@@ -110,21 +110,6 @@ class NodeRow(NamedTuple):
             return truncate(self.origin.text, _LONG, "middle")
         return f"{self.title}({', '.join(elided(self.operands))})"
 
-    def states(self) -> dict[str, Any]:
-        """What it is, saves and went through, by the names that JSON has for it."""
-        return {
-            "leaf": self.leaf,
-            "requires_grad": self.requires_grad,
-            "keeps_grad": self.keeps_grad,
-            "saves": self.saves,
-            "version": self.version,
-            "written_by": self.written_by,
-            "freed": self.freed_by is not None,
-            "freed_by": self.freed_by,
-            "stale": self.stale,
-            "guard": self.guard,
-        }
-
     @property
     def where(self) -> str | None:
         """The place where it was made, such as `line 3`."""

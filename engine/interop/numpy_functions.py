@@ -425,9 +425,7 @@ def _in_numpy(path: str) -> Any:
 
 # The methods of NumPy's ufuncs on Tensors: `np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.add.at(x, i, y)`.
 
-_REDUCTIONS = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
-}  # fmt: skip
+_REDUCTIONS = {ufunc: name for name, ufunc in _WITH_INITIAL.items()}
 _RUNNING = {"add": "cumsum", "multiply": "cumprod"}
 
 
