@@ -475,11 +475,10 @@ def _at(name: str, function: Function, a: Any, indices: Any, b: Any = None) -> N
     a[...] = function(a, scatter(change, index, a.shape))
 
 
-_METHODS: Mapping[str, Function] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}
-ARGUMENTS = {"reduce": ("axis", "keepdims", "initial", "where"), "accumulate": ("axis",), "outer": (), "at": ()}
-
-
-def method_of(name: str, ufunc: str, function: Function) -> Function | None:
-    """A method of a ufunc, as agrad computes it; None for one that it has not."""
-    found = _METHODS.get(name)
-    return None if found is None else lambda *inputs, **keywords: found(ufunc, function, *inputs, **keywords)
+# Each with the arguments that it has besides its operands.
+METHODS: Mapping[str, tuple[Function, tuple[str, ...]]] = {
+    "reduce": (_reduce, ("axis", "keepdims", "initial", "where")),
+    "accumulate": (_accumulate, ("axis",)),
+    "outer": (_outer, ()),
+    "at": (_at, ()),
+}

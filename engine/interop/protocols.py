@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from functools import cache
+from collections.abc import Collection
+from functools import cache, partial
 from opcode import opmap
 from typing import Any
 
@@ -121,31 +122,20 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
     function = _for_ufunc(ufunc)
     if function is None:
         raise _refusal(name)
+    arguments: Collection[str] = ()
     if method != "__call__":
-        return _method_of_ufunc(name, ufunc, method, function)(*inputs, **keywords)
-    for argument, value in keywords.items():
-        if not _idle(argument, value):
-            raise _without(name, argument)
+        found = interop.numpy_functions.METHODS.get(method)
+        name = f"{name}.{method}"
+        if found is None or ufunc.nin != 2 or ufunc.nout != 1:
+            raise _refusal(name)
+        compute, arguments = found
+        function = partial(compute, str(ufunc.__name__), function)
+    given = {key: value for key, value in keywords.items() if key in arguments or not _idle(key, value)}
+    for key in given:
+        if key not in arguments:
+            raise _without(name, key)
     _check_real(name, inputs)
-    return function(*inputs)
-
-
-def _method_of_ufunc(name: str, ufunc: Any, method: str, function: Function) -> Function:
-    """`np.add.reduce` and the like."""
-    arguments = interop.numpy_functions.ARGUMENTS
-    found = interop.numpy_functions.method_of(method, str(ufunc.__name__), function)
-    if found is None or ufunc.nin != 2 or ufunc.nout != 1:
-        raise _refusal(f"{name}.{method}")
-
-    def call(*inputs: Any, **keywords: Any) -> Any:
-        given = {key: value for key, value in keywords.items() if key in arguments[method] or not _idle(key, value)}
-        for key in given:
-            if key not in arguments[method]:
-                raise _without(f"{name}.{method}", key)
-        _check_real(f"{name}.{method}", inputs)
-        return found(*inputs, **given)
-
-    return call
+    return function(*inputs, **given)
 
 
 @cache
