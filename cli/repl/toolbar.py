@@ -18,7 +18,7 @@ from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.engine.text import display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.prompt.graphs import Graphs, survey
+from agrad.grammar.prompt.graphs import Survey, survey
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse
@@ -77,12 +77,12 @@ def not_found(app: Application[Any]) -> str:
     return state.text if state.text.lower() not in found else ""
 
 
-def leaves_of(found: Graphs) -> list[str]:
+def leaves_of(found: Survey) -> list[str]:
     """`2 leaves`."""
     return [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
 
 
-def nodes_of(found: Graphs, saved: bool = True) -> list[str]:
+def nodes_of(found: Survey, saved: bool = True) -> list[str]:
     """`5 nodes, 96 bytes saved, held`; `saved`: whether to say how many bytes."""
     if not found.nodes:
         return []
@@ -91,7 +91,7 @@ def nodes_of(found: Graphs, saved: bool = True) -> list[str]:
     return [f"{count}, {held}{_state(found)}"]
 
 
-def _state(found: Graphs) -> str:
+def _state(found: Survey) -> str:
     """Whether a backward can use the nodes: held, or how many are freed or stale."""
     told = [(found.freed, "freed"), (found.stale, "stale")]
     parts = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.graph import Node, behind, by_seq, collect
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date
 from agrad.engine.inspect.nodes import listed
 
 _NUMBER = 8
@@ -86,21 +87,24 @@ class Survey(NamedTuple):
     leaves: int  # that require grad
     nodes: int  # of operations
     freed: int  # of these
+    stale: int  # of these: held, and computed from something that has other data now; 0 with `more`
     bytes: int  # saved by their rules
     more: bool
 
 
 def survey(values: Iterable[Any], most: int) -> Survey:
     """The memory of the graphs behind the values together; of large ones about `most` nodes are visited."""
-    saved = _Tally()
-    found = list(islice(behind((x.node for x in values if isinstance(x, Tensor)), links=_links), most + 1))
+    saved, roots = _Tally(), [x.node for x in values if isinstance(x, Tensor)]
+    found = list(islice(behind(roots, links=_links), most + 1))
     computed = [node for node in found[:most] if node.op is not None]
     for node in computed:
         if node.freed is None or node.shape:
             saved.add(node.value)
     leaves = sum(node.op is None and node.requires_grad for node in found[:most])
     freed = sum(node.freed is not None for node in computed)
-    return Survey(leaves, len(computed), freed, saved.bytes, len(found) > most)
+    more = len(found) > most
+    stale = 0 if more else sum(node.freed is None for node in out_of_date(collect(roots)))
+    return Survey(leaves, len(computed), freed, stale, saved.bytes, more)
 
 
 def holders(names: Mapping[str, Any], node: Node) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from agrad.engine import inspect
 from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import out_of_date
+from agrad.engine.inspect.memory import Survey as Survey
 from agrad.engine.values import format_number
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
@@ -122,25 +122,6 @@ def _size(value: Decimal) -> Decimal:
     return max(last, Decimal(1).scaleb(share.adjusted())) if share else last
 
 
-# Counts of what the graphs behind the names of a session hold, for the toolbar below the prompt.
-
-
-class Graphs(NamedTuple):
-    """The graphs of a session in numbers. If there are too many nodes to visit all of them, `more` is true."""
-
-    leaves: int  # that require grad
-    nodes: int  # of operations
-    freed: int  # of these
-    stale: int  # of these: held, and computed from something that has other data now; 0 with `more`
-    bytes: int  # saved for derivatives
-    more: bool
-
-
-def survey(session: Session, most: int) -> Graphs:
-    """The graphs behind the names of a session; about `most` nodes are visited."""
-    values = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
-    found = inspect.memory.survey(values, most)
-    stale = 0
-    if not found.more:
-        stale = sum(node.freed is None for node in out_of_date(collect(value.node for value in values)))
-    return Graphs(found.leaves, found.nodes, found.freed, stale, found.bytes, found.more)
+def survey(session: Session, most: int) -> Survey:
+    """The graphs behind the names of a session, for the toolbar below the prompt; about `most` nodes are visited."""
+    return inspect.memory.survey(parts_of(session.names.values()), most)
