@@ -513,19 +513,18 @@ class CsvTable(TextTable):
         piece.refuse(problem, [row for row, _, _ in faults], wanted.tolerant and not copied)
 
     def _filled(self, block: Block) -> Iterator[_Row]:
-        """The rows of a block that are not empty lines. Raises AgradError of kind `file`."""
+        """The rows of a block that are not empty lines. Raises AgradError of kind `file`.
+
+        Entries over 128 kB are taken only if Python is told so, for the whole process.
+        """
+        if csv.field_size_limit() < min(len(block.data), LONGEST):
+            csv.field_size_limit(LONGEST)
         try:
-            for row in self._rows(block.data):
+            for row in self.dialect.rows(block.data.decode("utf-8", "surrogateescape")):
                 if row[1] and not (len(row[1]) == 1 and row[1][0].isspace()):
                     yield row
         except csv.Error as problem:
             raise AgradError("file", f"cannot read {self.path} after line {block.line}: {problem}") from None
-
-    def _rows(self, data: bytes) -> Iterator[_Row]:
-        """All rows of some lines. Entries over 128 kB are taken only if Python is told so, for the whole process."""
-        if csv.field_size_limit() < min(len(data), LONGEST):
-            csv.field_size_limit(LONGEST)
-        return self.dialect.rows(data.decode("utf-8", "surrogateescape"))
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
         """Where a row is, for an error about it: found only then, since few rows fail."""

@@ -18,11 +18,7 @@ def load_array(path: str, mapped: bool = False) -> Any:
     Raises AgradError of kind `file`.
     """
     with _or_refused(f"{path} is not an array saved by numpy, or is incomplete"):
-        if mapped:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        else:
-            with open(path, "rb") as stream:
-                array = np.load(stream, allow_pickle=False)
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         if not isinstance(array, np.ndarray):
             raise ValueError
         return array

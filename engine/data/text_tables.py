@@ -249,8 +249,6 @@ class TextTable(Table):
         return Span(Source(self.path, text, block.line + line, is_file=True), 0, len(text))
 
     def _read(self) -> bytes:
-        if not self.head:
-            return self._read_some(self.block)
         data, self.head = self.head[: self.block], self.head[self.block :]
         return data if self.head else data + self._read_some(self.block - len(data))
 

@@ -36,9 +36,7 @@ from agrad.engine.values import format_shape, np
 _HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
 
 # What to write instead: of what np.full and np.full_like come down to.
-_INSTEAD = {
-    "np.copyto": "np.ones(shape) * x",
-}
+_INSTEAD = {"np.copyto": "np.ones(shape) * x"}
 
 _OPERATORS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 _METHODS = ("astype", "ravel", "swapaxes", "take")
