@@ -488,28 +488,17 @@ class CsvTable(TextTable):
         A text in a column that is only copied does not affect the results: that is not tolerated.
         """
         ragged = {row for row, entry, _ in faults if entry is None}
-        faults = sorted(
-            (fault for fault in faults if fault[1] is None or fault[0] not in ragged), key=lambda one: one[0]
-        )
+        faults = [fault for fault in faults if fault[1] is None or fault[0] not in ragged]
         copied = [one for one in faults if one[1] is not None and self.names[one[1]] not in wanted.numbers]
-        row, entry, reason = copied[0] if copied else faults[0]
+        row, entry, reason = min(copied or faults, key=lambda one: one[0])
         span = self._span(block, rows[row], entry)
         text = rows[row][1][entry].strip() if entry is not None else "?"
-        problem = AgradError(
-            "file",
-            reason if entry is None else f"column {self.names[entry]}: {reason}",
-            labels=[Label(span)],
-            fixes=[FILL_IN] if reason is NOTHING else [],
-            row=not copied,
-            facts=BadEntry(
-                span.source.position(span.start)[0],
-                entry,
-                bool(copied),
-                self.dialect.other(text) if entry is not None else "",
-                text if entry is not None and (text in MISSING or not text) else None,
-                reason is _DAMAGED,
-            ),
-        )
+        line, other = span.source.position(span.start)[0], self.dialect.other(text)
+        missing = text if text in MISSING or not text else None
+        facts = BadEntry(line, entry, bool(copied), other, missing, reason is _DAMAGED)
+        message = reason if entry is None else f"column {self.names[entry]}: {reason}"
+        fixes = [FILL_IN] if reason is NOTHING else []
+        problem = AgradError("file", message, labels=[Label(span)], fixes=fixes, row=not copied, facts=facts)
         piece.refuse(problem, [row for row, _, _ in faults], wanted.tolerant and not copied)
 
     def _filled(self, block: Block) -> Iterator[_Row]:

@@ -33,7 +33,7 @@ from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract
 from agrad.engine.text import one_line
-from agrad.engine.values import Value, size_of
+from agrad.engine.values import Value, np, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes
 _LONGEST = 100_000  # characters of its code
@@ -74,13 +74,7 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
 
 def _entries(values: Sequence[Value | None]) -> list[float]:
     """All numbers in some values, row by row."""
-    found: list[float] = []
-    for value in values:
-        if isinstance(value, float):
-            found.append(value)
-        elif value is not None:
-            found += value.ravel().tolist()
-    return found
+    return [x for value in values if value is not None for x in np.ravel(value).tolist()]
 
 
 def _guards(checks: Sequence[GuardCheck], values: Sequence[Value]) -> list[dict[str, Any]]:

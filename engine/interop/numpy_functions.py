@@ -398,12 +398,8 @@ def counterparts() -> Mapping[Any, Entry | Function]:
     }
     named = {name: FUNCTIONS[ours] for name, ours in NAMES.items()}
     targets: dict[str, Entry | Function] = {**same, **named, **MADE}
-    found: dict[Any, Entry | Function] = {}
-    for path, target in targets.items():
-        function = _in_numpy(path)
-        if callable(function) and not isinstance(function, type):
-            found[function] = target
-    return found
+    found = {_in_numpy(path): target for path, target in targets.items()}
+    return {one: target for one, target in found.items() if callable(one) and not isinstance(one, type)}
 
 
 @cache
