@@ -325,11 +325,7 @@ def _follow(order: list[Node], root: Node, target: Node, total: int, limit: int)
         waiting += reversed(onward)
     ends.sort(key=lambda path: _size(path.cotangent), reverse=True)
     paths = [_path(end) for end in ends[:limit]]
-    return (
-        LargestPaths(paths, total, total - len(ends), None)
-        if complete
-        else LargestPaths(paths, total, 0, None, followed)
-    )
+    return LargestPaths(paths, total, total - len(ends) if complete else 0, None, None if complete else followed)
 
 
 def _branches(path: _PartialPath) -> list[_PartialPath]:

@@ -74,8 +74,10 @@ def _moment(name: str) -> Function:
 # Without nan
 
 
-def _without_nan(name: str, neutral: float) -> Function:
+def _without_nan(name: str, neutral: float, needs_one: bool = False) -> Function:
     def function(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        if needs_one and not ag.all(ag.sum(ag.equal(ag.isnan(a), 0.0), axis)):
+            raise AgradError("domain", f"np.nan{name}: all entries along an axis are nan")
         return getattr(ag, name)(ag.where(ag.isnan(a), neutral, a), axis=axis, keepdims=keepdims)
 
     return function
@@ -83,15 +85,6 @@ def _without_nan(name: str, neutral: float) -> Function:
 
 def _running_without_nan(name: str, neutral: float) -> Function:
     return lambda a, axis=None: getattr(ag, name)(ag.where(ag.isnan(a), neutral, a), axis)
-
-
-def _places_without_nan(name: str, beyond: float) -> Function:
-    def function(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-        if not ag.all(ag.sum(ag.equal(ag.isnan(a), 0.0), axis)):
-            raise AgradError("domain", f"np.nan{name}: all entries along an axis are nan")
-        return getattr(ag, name)(ag.where(ag.isnan(a), beyond, a), axis, keepdims)
-
-    return function
 
 
 REDUCTIONS: dict[str, Function] = {
@@ -103,8 +96,8 @@ REDUCTIONS: dict[str, Function] = {
     "nanprod": _without_nan("prod", 1.0),
     "nancumsum": _running_without_nan("cumsum", 0.0),
     "nancumprod": _running_without_nan("cumprod", 1.0),
-    "nanargmax": _places_without_nan("argmax", -math.inf),
-    "nanargmin": _places_without_nan("argmin", math.inf),
+    "nanargmax": _without_nan("argmax", -math.inf, needs_one=True),
+    "nanargmin": _without_nan("argmin", math.inf, needs_one=True),
     "nanmedian": lambda a, axis=None, keepdims=False: quantiles("nanmedian", 1.0, True, a, 0.5, axis, keepdims),
     "nanquantile": lambda a, q, axis=None, keepdims=False: quantiles("nanquantile", 1.0, True, a, q, axis, keepdims),
     "nanpercentile": lambda a, q, axis=None, keepdims=False: quantiles(
