@@ -140,11 +140,11 @@ class ParquetTable(BatchTable):
     def row_groups(self) -> list[tuple[int, int]]:
         """See Table."""
         metadata = self.file.metadata
-        found = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-        return [
-            (group.num_rows, sum(group.column(place).total_compressed_size for place in range(group.num_columns)))
-            for group in found
-        ]
+        found = []
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            sizes = [group.column(place).total_compressed_size for place in range(group.num_columns)]
+            found.append((group.num_rows, sum(sizes)))
+        return found
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """The first row of each piece, and its rows as pyarrow arrays."""

@@ -14,6 +14,7 @@ PyTorch also goes on with the zeros of what was not selected, where agrad's rule
 from __future__ import annotations
 
 from copy import copy
+from itertools import compress
 from typing import Any
 
 from agrad.engine.autodiff.backward import seed_of
@@ -167,9 +168,8 @@ class _Copies:
         for node in self.made:
             if node.op is not None and node.requires_grad:
                 reads, result = node.reads()
-                operands = zip(node.inputs, reads, strict=True)
-                found |= dict.fromkeys(x for x, on in operands if on and type(x) is Node and x in self.made)
-                found |= {node: None} if result else {}
+                read = compress((*node.inputs, node), (*reads, result))
+                found |= dict.fromkeys(x for x in read if type(x) is Node and x in self.made)
         return list(found)
 
     def refused(self, read: list[Node]) -> Node | None:
@@ -181,8 +181,8 @@ class _Copies:
                 continue
             for node in self.made:
                 if node.op is not None and node.stamp < storage.stamp:
-                    operands: Any = zip(node.inputs, node.reads()[0], strict=True)
-                    if any(on and self.base.get(x) is leaf for x, on in operands if type(x) is Node):
+                    operands = compress(node.inputs, node.reads()[0])
+                    if any(type(x) is Node and self.base.get(x) is leaf for x in operands):
                         return leaf
         return None
 

@@ -93,9 +93,7 @@ def _pair_equal(found: Matching) -> None:
         if node not in found.found:
             partners.setdefault(keys[1][node.seq], []).append(node)
     for node in reversed(found.first):  # the youngest first, whose operands then follow
-        some = partners.get(keys[0][node.seq], [])
-        if node in found.pairs or not some:
-            continue
+        some = () if node in found.pairs else partners.get(keys[0][node.seq], ())
         free = [other for other in some if other not in found.found]
         if not free:
             continue

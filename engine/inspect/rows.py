@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agrad.engine.core.graph import Node, collect
@@ -222,10 +222,8 @@ class GraphRows:
     def _saves(self, node: Node) -> tuple[int, ...]:
         """Which nodes the rules read, in the order of the operands; the node itself where they read the result."""
         reads, reads_result = node.reads()
-        read = [x.seq for x, on in zip(map(through, node.inputs), reads, strict=True) if on and type(x) is Node]
-        if reads_result:
-            read.append(node.seq)
-        return tuple([self.numbers[seq] for seq in read if seq in self.numbers])
+        read = compress((*map(through, node.inputs), node), (*reads, reads_result))
+        return tuple([self.numbers[x.seq] for x in read if type(x) is Node and x.seq in self.numbers])
 
     def _list(self, guard: Guard | None) -> None:
         """Add a guard and those before it, except those whose outcome cannot change any more."""
