@@ -147,34 +147,21 @@ def live_graphs(held: Iterable[tuple[str, Iterable[Node]]]) -> list[LiveGraph]:
     """
     holders = [(name, [node for node in nodes if node.op is not None]) for name, nodes in held]
     order = [node for node in collect(node for _, nodes in holders for node in nodes) if node.op is not None]
+    links: dict[Node, list[Node]] = {node: [] for node in order}  # what each was computed from, and what from it
     used = set[Node]()
-    parent: dict[Node, Node] = {}  # of nodes that are connected, one stands for all
-
-    def group(node: Node) -> Node:
-        while (above := parent.get(node, node)) is not node:
-            parent[node] = above = parent.get(above, above)
-            node = above
-        return node
-
     for node in order:
         for operand in node.inputs:
-            if type(operand) is Node and operand.op is not None:
-                parent[group(node)] = group(operand)
+            if type(operand) is Node and operand in links:
+                links[node].append(operand)
+                links[operand].append(node)
                 used.add(operand)
-    members: dict[Node, list[Node]] = {}
-    for node in reversed(order):
-        members.setdefault(group(node), []).append(node)
-    names: dict[Node, dict[str, None]] = {}
-    for name, nodes in holders:
-        for node in nodes:
-            names.setdefault(group(node), {})[name] = None
-    found = [
-        LiveGraph(
-            tuple([node for node in nodes if node not in used]),
-            len(nodes),
-            sum(node.freed is not None for node in nodes),
-            tuple(names.get(one, ())),
-        )
-        for one, nodes in members.items()
-    ]
+    found: list[LiveGraph] = []
+    done = set[Node]()
+    for node in order:
+        if node not in done:
+            group = set(behind([node], links=links.__getitem__))
+            done |= group
+            ends = tuple(sorted(group - used, key=by_seq))
+            names = dict.fromkeys(name for name, nodes in holders if not group.isdisjoint(nodes))
+            found.append(LiveGraph(ends, len(group), sum(one.freed is not None for one in group), tuple(names)))
     return sorted(found, key=lambda graph: by_seq(graph.ends[0]))
