@@ -35,13 +35,10 @@ class BatchTable(Table):
         self.schema = _flattened(schema.empty_table()).schema if self.is_nested else schema
         self.names = list(self.schema.names)
 
-    def _flat(self, batch: Any) -> Any:
-        """A batch with the fields of structs as columns."""
-        if not self.is_nested:
-            return batch
-        flat = _flattened(pyarrow().Table.from_batches([batch])).combine_chunks()
-        columns = [one.chunk(0) if one.num_chunks else pyarrow().array([], one.type) for one in flat.columns]
-        return pyarrow().RecordBatch.from_arrays(columns, names=flat.schema.names)
+    def _flat(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Batches with the fields of structs as columns."""
+        for batch in batches:
+            yield from _flattened(pyarrow().Table.from_batches([batch])).to_batches() if self.is_nested else [batch]
 
     def texts(self) -> set[str]:
         """See Table: those of a type that is not read as numbers."""
@@ -54,8 +51,8 @@ class BatchTable(Table):
         """
         names = wanted.names or self.names[:1]
         try:
-            for batch in batches:
-                some = self._flat(batch).select(names)
+            for batch in self._flat(batches):
+                some = batch.select(names)
                 for first in range(0, some.num_rows, ROWS):
                     yield start + first, some.slice(first, ROWS)
                 start += some.num_rows
