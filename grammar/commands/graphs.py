@@ -151,8 +151,7 @@ def drawn(
         commands.info.tell_of_nodes(made, session)
     if form in PICTURES:
         return made.picture(form, settings.precision)
-    found: str = getattr(made, form)(settings.precision)
-    return found
+    return str(getattr(made, form)(settings.precision))
 
 
 def write_graph(path: str, drawn: str | bytes) -> None:

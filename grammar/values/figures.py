@@ -125,8 +125,7 @@ class Picture:
         return self._drawn("dot")
 
     def _drawn(self, form: str) -> str:
-        drawn: str = getattr(inspect.dump.dump(self._root), form)(10)
-        return drawn
+        return str(getattr(inspect.dump.dump(self._root), form)(10))
 
     def render(self, filename: str = "graph", format: str | None = None, **options: Any) -> None:
         """Write the graph; the ending of the file, or `format`, gives the form: .svg, or .gv for Graphviz."""
