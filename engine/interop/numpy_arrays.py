@@ -269,7 +269,7 @@ def _moving(function: Function, arguments: str) -> Function:
 
         moved = {name: places(x) if name in arguments.split() else _indices(x) for name, x in given.items()}
         try:
-            found = function(**moved)
+            found = np.array(function(**moved), order="C")  # the entries are taken in the order in which these lie
         except (ValueError, IndexError) as error:
             raise AgradError("shape", f"{function.__name__}: {error}") from None
         return (ag.concat(parts) if len(parts) > 1 else parts[0])[found]
