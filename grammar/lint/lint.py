@@ -418,7 +418,7 @@ class _Check:
         session = Session()
         if isinstance(node.function, ast.Name):
             session.names[node.function.id] = value.value
-        something = ast.Number(_SOMETHING, node.span)
+        something = ast.Number(_SOMETHING, span=node.span)
         arguments = tuple(part if isinstance(part, ast.String) else something for part in node.arguments)
         keywords = tuple((name, something) for name, _ in node.keywords)
         code = compile_expression(node.changed(arguments=arguments, keywords=keywords))

@@ -391,8 +391,8 @@ def _name(node: ast.Name) -> list[Part]:
     """What a name stands for; `print`, where it is not called, is a function that prints and returns None."""
     if node.id != "print":
         return [(Do.LOAD, node.id, node.span)]
-    values = ast.Starred("*", ast.Name("values", node.span), node.span)
-    code = compile_expression(ast.Call(node, (values,), (), node.span))
+    values = ast.Starred("*", ast.Name("values", span=node.span), span=node.span)
+    code = compile_expression(ast.Call(node, (values,), (), span=node.span))
     return [(Do.LAMBDA, Definition("print", ("*values",), (), code, node.span), node.span)]
 
 
@@ -492,7 +492,7 @@ def takes_several(name: str) -> bool:
 def _as_tuple(argument: ast.Expr) -> ast.Expr:
     if isinstance(argument, ast.Each):
         return argument.changed(apart="tuple")
-    return ast.Tuple(argument.items, argument.span) if isinstance(argument, ast.List) else argument
+    return ast.Tuple(argument.items, span=argument.span) if isinstance(argument, ast.List) else argument
 
 
 def _attribute(node: ast.Attribute) -> list[Part]:

@@ -418,7 +418,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
 def _one(conversion: str, spec: str, value: Any) -> str:
     """One value of a text that is formatted, as in an f-string."""
     span: Any = current().origin
-    return formatted(ast.Formatted(value, conversion, spec, "", False, span), value, Settings())
+    return formatted(ast.Formatted(value, conversion, spec, "", False, span=span), value, Settings())
 
 
 format_of_texts = texts.formatter(_one)

@@ -139,7 +139,7 @@ class Rowwise(Session):
         """Let texts in the expression that are names of columns stand for these."""
 
         def column(node: Any) -> Any:
-            return Name(node.value, node.span) if isinstance(node, String) and node.value in known else None
+            return Name(node.value, span=node.span) if isinstance(node, String) and node.value in known else None
 
         self._use(replaced(self.expression, column))
 
@@ -165,7 +165,7 @@ class Rowwise(Session):
                 message = f"{text}: a function of a whole column inside of another"
                 raise AgradError("arity", message, labels=[Label(node.span)])
             found.setdefault(text, (node.function.id, inner))
-            return Name(text, node.span)
+            return Name(text, span=node.span)
 
         self._use(replaced(self.expression, call))
 

@@ -154,9 +154,9 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
     """The paths in a statement, and how each is written in a script of a folder; None for one that is computed."""
     for part in ast.nodes(statement):
         match part:
-            case ast.Command(word, (ast.String(path, span),)) if COMMANDS[word].loads:
+            case ast.Command(word, (ast.String(path, span=span),)) if COMMANDS[word].loads:
                 yield span, _literal(beside(path, span), path, folder)
-            case ast.Call(ast.Name("beside"), (ast.String(path, span),), ()):
+            case ast.Call(ast.Name("beside"), (ast.String(path, span=span),), ()):
                 yield span, _literal(beside(path, span), path, folder)
             case ast.Call(
                 ast.Name("load_csv" | "load_npy" | "chunks") | ast.Attribute(ast.Name("np" | "numpy"), "loadtxt"),
@@ -165,7 +165,7 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
             ):
                 given = arguments[0] if arguments else dict(keywords).get("path", dict(keywords).get("fname"))
                 match given:
-                    case ast.String(path, span):
+                    case ast.String(path, span=span):
                         text = _literal(path, path, folder)
                         yield span, text if _is_fixed(path) else f"beside({text})"
                     case None | ast.Call(ast.Name("beside"), (ast.String(),), ()):

@@ -7,20 +7,31 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, dataclass_transform
 
 from agrad.engine.struct import StructType
 from agrad.grammar.diagnostics import Span
 
 
-class Node(metaclass=StructType):
-    """A part of a text. Its last field is its `span`; to the type checker it is immutable."""
+def _last(*, kw_only: bool) -> Any:
+    """A field that stands behind those of a class that inherits it, and is given by its name."""
 
-    if TYPE_CHECKING:
 
-        @property
-        def span(self) -> Span:
-            """Where it was read."""
+@dataclass_transform(frozen_default=True, field_specifiers=(_last,))
+class _NodeType(StructType):
+    """Puts the `span`, which every node has, behind the fields of its kind."""
+
+    def __new__(cls, *of: Any) -> StructType:
+        made = super().__new__(cls, *of)
+        made.fields = (*[field for field in made.fields if field != "span"], "span")
+        type.__setattr__(made, "__match_args__", made.fields)
+        return made
+
+
+class Node(metaclass=_NodeType):
+    """A part of a text, and where it was read; to the type checker it is immutable."""
+
+    span: Span = _last(kw_only=True)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         for name, value in zip(type(self).fields, values, strict=False):
@@ -50,14 +61,12 @@ class Number(Expr):
     """`2`, `.5`, `1e-3`; also `True` and `False`."""
 
     value: float
-    span: Span
 
 
 class String(Expr):
     """`"text"`, its escapes resolved; also a word that a command takes as it is, as in `graph d as dot`."""
 
     value: str
-    span: Span
 
 
 class Formatted(Node):
@@ -72,33 +81,26 @@ class Formatted(Node):
     spec: str
     text: str
     debug: bool
-    span: Span
 
 
 class FString(Expr):
     """`f"loss {loss:.4f}"`: alternating texts and formatted values."""
 
     parts: tuple[str | Formatted, ...]
-    span: Span
 
 
 class Name(Expr):
     """A name, in any position: `x`, a parameter, the target of an assignment."""
 
     id: str
-    span: Span
 
 
 class NoneLiteral(Expr):
     """`None`."""
 
-    span: Span
-
 
 class EllipsisLiteral(Expr):
     """`...`, as in `x[..., 0]`."""
-
-    span: Span
 
 
 class List(Expr):
@@ -106,14 +108,12 @@ class List(Expr):
 
     items: tuple[Expr, ...]
     apart: bool
-    span: Span
 
 
 class Tuple(Expr):
     """`(2, 3)` or, without brackets, `q, r`."""
 
     items: tuple[Expr, ...]
-    span: Span
 
 
 class Braces(Expr):
@@ -124,7 +124,6 @@ class Braces(Expr):
 
     kind: str
     items: tuple[Expr, ...]
-    span: Span
 
 
 class Starred(Expr):
@@ -132,7 +131,6 @@ class Starred(Expr):
 
     sign: str
     value: Expr
-    span: Span
 
 
 class Unary(Expr):
@@ -140,7 +138,6 @@ class Unary(Expr):
 
     op: str
     operand: Expr
-    span: Span
 
 
 class Binary(Expr):
@@ -153,7 +150,6 @@ class Binary(Expr):
     left: Expr
     right: Expr
     sign: Span | None
-    span: Span
 
 
 class Compare(Expr):
@@ -161,7 +157,6 @@ class Compare(Expr):
 
     first: Expr
     rest: tuple[tuple[str, Expr], ...]
-    span: Span
 
 
 class Near(Expr):
@@ -170,7 +165,6 @@ class Near(Expr):
     left: Expr
     right: Expr
     tolerance: Expr | None
-    span: Span
 
 
 class IsNone(Expr):
@@ -178,7 +172,6 @@ class IsNone(Expr):
 
     operand: Expr
     negated: bool
-    span: Span
 
 
 class Logic(Expr):
@@ -187,7 +180,6 @@ class Logic(Expr):
     op: str
     left: Expr
     right: Expr
-    span: Span
 
 
 class Conditional(Expr):
@@ -196,7 +188,6 @@ class Conditional(Expr):
     test: Expr
     then: Expr
     other: Expr
-    span: Span
 
 
 class Call(Expr):
@@ -205,7 +196,6 @@ class Call(Expr):
     function: Expr
     arguments: tuple[Expr, ...]
     keywords: tuple[tuple[str, Expr], ...]
-    span: Span
 
 
 class Attribute(Expr):
@@ -213,7 +203,6 @@ class Attribute(Expr):
 
     value: Expr
     name: str
-    span: Span
 
 
 class Slice(Expr):
@@ -222,7 +211,6 @@ class Slice(Expr):
     start: Expr | None
     stop: Expr | None
     step: Expr | None
-    span: Span
 
 
 class Index(Expr):
@@ -230,7 +218,6 @@ class Index(Expr):
 
     value: Expr
     index: Expr
-    span: Span
 
 
 # A tuple as a target holds targets only, and one Starred with a target; the builder checks that.
@@ -242,7 +229,6 @@ class Evaluate(Statement):
 
     value: Expr
     silent: bool
-    span: Span
 
 
 class Assign(Statement):
@@ -250,7 +236,6 @@ class Assign(Statement):
 
     targets: tuple[Target, ...]
     value: Expr
-    span: Span
 
 
 class Augment(Statement):
@@ -259,7 +244,6 @@ class Augment(Statement):
     target: Target
     op: str
     value: Expr
-    span: Span
 
 
 class Variable(Statement):
@@ -267,7 +251,6 @@ class Variable(Statement):
 
     name: Name
     value: Expr
-    span: Span
 
 
 class For(Statement):
@@ -276,7 +259,6 @@ class For(Statement):
     target: Target
     iterable: Expr
     body: Body
-    span: Span
 
 
 class While(Statement):
@@ -284,7 +266,6 @@ class While(Statement):
 
     test: Expr
     body: Body
-    span: Span
 
 
 class If(Statement):
@@ -292,7 +273,6 @@ class If(Statement):
 
     branches: tuple[tuple[Expr, Body], ...]
     otherwise: Body
-    span: Span
 
 
 class Parameter(Node):
@@ -300,7 +280,6 @@ class Parameter(Node):
 
     name: str
     default: Expr | None
-    span: Span
 
 
 class Define(Statement):
@@ -309,7 +288,6 @@ class Define(Statement):
     name: str
     parameters: tuple[Parameter, ...]
     body: Body
-    span: Span
 
 
 class Member(Define):
@@ -324,32 +302,24 @@ class Class(Statement):
     name: str
     base: Expr | None
     body: Body
-    span: Span
 
 
 class Return(Statement):
     """`return`, `return x`."""
 
     value: Expr | None
-    span: Span
 
 
 class Break(Statement):
     """`break`."""
 
-    span: Span
-
 
 class Continue(Statement):
     """`continue`."""
 
-    span: Span
-
 
 class Pass(Statement):
     """`pass`."""
-
-    span: Span
 
 
 class NoGrad(Statement):
@@ -357,14 +327,12 @@ class NoGrad(Statement):
 
     body: Body
     on: bool
-    span: Span
 
 
 class DetectAnomaly(Statement):
     """`with torch.autograd.detect_anomaly(): …`: a backward that gives nan is an error."""
 
     body: Body
-    span: Span
 
 
 PRINTED = frozenset({"sep", "end", "flush"})  # the options of print
@@ -375,7 +343,6 @@ class Print(Statement):
 
     arguments: tuple[Expr, ...]
     options: tuple[tuple[str, Expr], ...]
-    span: Span
 
 
 class Assert(Statement):
@@ -383,7 +350,6 @@ class Assert(Statement):
 
     test: Expr
     message: Expr | None
-    span: Span
 
 
 class Fails(Statement):
@@ -391,21 +357,18 @@ class Fails(Statement):
 
     kind: str
     body: Body
-    span: Span
 
 
 class Time(Statement):
     """`time: …`: the body, and how long it takes."""
 
     body: Body
-    span: Span
 
 
 class Delete(Statement):
     """`del x, y`, `del xs[0]`, `del x.grad`."""
 
     targets: tuple[Name | Index | Attribute, ...]
-    span: Span
 
 
 class Import(Statement):
@@ -418,7 +381,6 @@ class Import(Statement):
     text: str
     names: tuple[tuple[str, str, str], ...]
     others: tuple[str, ...]
-    span: Span
 
 
 class Unknowns(Expr):
@@ -429,7 +391,6 @@ class Unknowns(Expr):
 
     names: tuple[Name, ...]
     value: Expr
-    span: Span
 
 
 class Each(Expr):
@@ -448,7 +409,6 @@ class Each(Expr):
     conditions: tuple[Expr, ...]
     apart: str
     flat: bool
-    span: Span
 
 
 class Lambda(Expr):
@@ -456,7 +416,6 @@ class Lambda(Expr):
 
     parameters: tuple[Parameter, ...]
     value: Expr
-    span: Span
 
 
 class Command(Statement):
@@ -468,7 +427,6 @@ class Command(Statement):
     word: str
     operands: tuple[Expr, ...]
     options: tuple[tuple[str, Expr | None], ...]
-    span: Span
 
 
 Body: TypeAlias = tuple[Statement, ...]

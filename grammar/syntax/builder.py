@@ -90,7 +90,7 @@ class Expressions:
     # Atoms
 
     def name(self, parts: Parts) -> s.Name:
-        return s.Name(str(parts[0]), self.span(parts[0], parts[0]))
+        return s.Name(str(parts[0]), span=self.span(parts[0], parts[0]))
 
     def number(self, parts: Parts) -> s.Number:
         text = parts[0]
@@ -99,21 +99,21 @@ class Expressions:
             value = float(int(text, 0)) if based else float(text)
         except OverflowError:
             value = inf
-        return s.Number(value, self.span(text, text))
+        return s.Number(value, span=self.span(text, text))
 
     true, false = _node(s.Number, True), _node(s.Number, False)
     none, ellipsis = _node(s.NoneLiteral), _node(s.EllipsisLiteral)
 
     def string(self, parts: Parts) -> s.String:
         text, quote = parts[0], 3 if is_long(parts[0]) else 1
-        return s.String(_unescape(text[quote:-quote]), self.span(text, text))
+        return s.String(_unescape(text[quote:-quote]), span=self.span(text, text))
 
     def fstring(self, parts: Parts) -> s.FString:
         single = (
             part.replace("{{", "{").replace("}}", "}") if isinstance(part, Token) else part for part in parts[1:-1]
         )
         pieces = tuple([_unescape(part) if isinstance(part, str) else part for part in single])
-        return s.FString(pieces, self.span(parts[0], parts[-1]))
+        return s.FString(pieces, span=self.span(parts[0], parts[-1]))
 
     def texts(self, parts: Parts) -> s.Expr:
         """A text, or several in a row, which are one text."""
@@ -122,9 +122,9 @@ class Expressions:
             return only
         span = self.span(parts[0], parts[-1])
         if all(isinstance(part, s.String) for part in parts):
-            return s.String("".join(part.value for part in parts), span)
+            return s.String("".join(part.value for part in parts), span=span)
         pieces = [part.parts if isinstance(part, s.FString) else (part.value,) for part in parts]
-        return s.FString(tuple(piece for several in pieces for piece in several), span)
+        return s.FString(tuple(piece for several in pieces for piece in several), span=span)
 
     def field(self, parts: Parts) -> s.Formatted:
         opener, value, *rest, closer = parts
@@ -133,17 +133,19 @@ class Expressions:
         end = debug.end_pos if debug else value.span.end
         text = self.source.text[opener.end_pos : end]
         how = conversion[1:] if conversion else ""
-        return s.Formatted(value, how, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
+        return s.Formatted(
+            value, how, spec[1:] if spec else "", text, debug is not None, span=self.span(opener, closer)
+        )
 
     vector = _node(s.List, _ALL, False)
 
     def starred(self, parts: Parts) -> s.Starred:
-        return s.Starred(str(parts[0]), parts[1], self.stars(parts, "*"))
+        return s.Starred(str(parts[0]), parts[1], span=self.stars(parts, "*"))
 
     def unpacked(self, parts: Parts) -> s.Parameter:
         """`**options` in a call, until the node of the call is made."""
         span = self.stars(parts, "**")
-        return s.Parameter("**", s.Starred("**", parts[1], span), span)
+        return s.Parameter("**", s.Starred("**", parts[1], span=span), span=span)
 
     def stars(self, parts: Parts, sign: str) -> Span:
         """The place of `*xs` or `**options`; the terminals of these have other signs, too."""
@@ -160,13 +162,13 @@ class Expressions:
     def pair(self, parts: Parts) -> tuple[s.Expr, ...]:
         """A key with its value, or `**d`."""
         if isinstance(parts[0], Token):
-            return (s.Starred("**", parts[1], self.stars(parts, "**")),)
+            return (s.Starred("**", parts[1], span=self.stars(parts, "**")),)
         return parts[0], parts[1]
 
     def dictionary(self, parts: Parts) -> s.Braces:
         pairs: Iterable[Any] = self.nodes(parts)
         items = tuple(item for pair in pairs for item in pair)
-        return s.Braces("dict", items, self.span(parts[0], parts[-1]))
+        return s.Braces("dict", items, span=self.span(parts[0], parts[-1]))
 
     set = _node(s.Braces, "set", _ALL)
 
@@ -174,13 +176,13 @@ class Expressions:
         opener, pair, *clauses, closer = parts
         if len(pair) == 1:
             raise syntax_error("comprehension", pair[0].span)
-        value = s.Tuple(pair, Span(self.source, pair[0].span.start, pair[1].span.end))
+        value = s.Tuple(pair, span=Span(self.source, pair[0].span.start, pair[1].span.end))
         each: Any = self.each([value, *clauses]).changed(apart="list")
-        return s.Braces("dict", (s.Starred("*", each, each.span),), self.span(opener, closer))
+        return s.Braces("dict", (s.Starred("*", each, span=each.span),), span=self.span(opener, closer))
 
     def set_of_each(self, parts: Parts) -> s.Braces:
         each = parts[1].changed(apart="list")
-        return s.Braces("set", (s.Starred("*", each, each.span),), self.span(parts[0], parts[2]))
+        return s.Braces("set", (s.Starred("*", each, span=each.span),), span=self.span(parts[0], parts[2]))
 
     def each(self, parts: Parts) -> s.Each:
         value, *clauses = parts
@@ -195,7 +197,7 @@ class Expressions:
         """`for k in values if condition`, until the node is complete."""
         keyword, target, values, *rest = parts
         last = None if not rest or isinstance(rest[0], Token) else rest.pop(0)
-        return s.Each(values, target, values, last, self.nodes(rest), "", False, self.span(keyword, parts[-1]))
+        return s.Each(values, target, values, last, self.nodes(rest), "", False, span=self.span(keyword, parts[-1]))
 
     def each_target(self, parts: Parts) -> Any:
         return self.bare_tuple(parts) if len(self.nodes(parts)) > 1 else parts[0]
@@ -219,7 +221,7 @@ class Expressions:
         left, op, right = parts
         place = Span(self.source, op.start_pos, op.end_pos)
         sign = place if op == "*" and place.text in PAPER_PRODUCTS else None
-        return s.Binary("**" if op == "^" else str(op), left, right, sign, self.span(left, right))
+        return s.Binary("**" if op == "^" else str(op), left, right, sign, span=self.span(left, right))
 
     def comparator(self, parts: Parts) -> str:
         """`<`, `in`, `not in`, `is not`."""
@@ -231,10 +233,10 @@ class Expressions:
         if len(rest) == 1:
             op, value = rest[0]
             if op in ("is", "is not") and isinstance(value, s.NoneLiteral):
-                return s.IsNone(parts[0], op == "is not", span)
+                return s.IsNone(parts[0], op == "is not", span=span)
         elif any(op.isalpha() or " " in op for op, _ in rest):
             raise syntax_error("chain", span)
-        return s.Compare(parts[0], rest, span)
+        return s.Compare(parts[0], rest, span=span)
 
     near = _node(s.Near, 0, 1, 2)
 
@@ -242,7 +244,7 @@ class Expressions:
         value, sign, u, *percent = parts
         if isinstance(u, s.Binary) and u.op in ("+", "-"):
             self.refuse_open_sum(value, sign, u)
-        return s.Binary("±%" if percent else "±", value, u, None, self.span(value, parts[-1]))
+        return s.Binary("±%" if percent else "±", value, u, None, span=self.span(value, parts[-1]))
 
     def refuse_open_sum(self, value: s.Expr, sign: Token, u: s.Expr) -> None:
         """Refuse `2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
@@ -263,7 +265,7 @@ class Expressions:
             u = float(digits + exponent)
         else:
             u = float(f"{digits}e{int(exponent[1:] or 0) - len(number.partition('.')[2])}")
-        return s.Binary("±", s.Number(float(number + exponent), span), s.Number(u, span), None, span)
+        return s.Binary("±", s.Number(float(number + exponent), span=span), s.Number(u, span=span), None, span=span)
 
     conditional = _node(s.Conditional, 2, 0, 4)
 
@@ -271,12 +273,12 @@ class Expressions:
 
     def call(self, parts: Parts) -> s.Call:
         function, _, (arguments, keywords), closer = parts
-        return s.Call(function, arguments, keywords, self.span(function, closer))
+        return s.Call(function, arguments, keywords, span=self.span(function, closer))
 
     def root(self, parts: Parts) -> s.Call:
         """`√x` is `sqrt(x)`."""
         sign, under = parts
-        return s.Call(s.Name("sqrt", self.span(sign, sign)), (under,), (), self.span(sign, under))
+        return s.Call(s.Name("sqrt", span=self.span(sign, sign)), (under,), (), span=self.span(sign, under))
 
     def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
         keywords = self.keywords(parts)
@@ -310,7 +312,7 @@ class Expressions:
             else:
                 bounds[-1] = part
         start, stop, step = [*bounds, None][:3]
-        return s.Slice(start, stop, step, self.span(parts[0], parts[-1]))
+        return s.Slice(start, stop, step, span=self.span(parts[0], parts[-1]))
 
 
 def _first_sign(text: str, start: int) -> int | None:
@@ -388,14 +390,16 @@ class Builder(Expressions):
         (value,) = parts
         match value:
             case s.Call(s.Name("print"), arguments, keywords) if all(name in s.PRINTED for name, _ in keywords):
-                return s.Print(arguments, tuple(pair for pair in keywords if pair[0] in ("sep", "end")), value.span)
+                return s.Print(
+                    arguments, tuple(pair for pair in keywords if pair[0] in ("sep", "end")), span=value.span
+                )
             case s.String() if is_long(value.span.text):  # a docstring
-                return s.Pass(value.span)
-        return s.Evaluate(value, False, value.span)
+                return s.Pass(span=value.span)
+        return s.Evaluate(value, False, span=value.span)
 
     def assign(self, parts: Parts) -> s.Assign:
         targets = tuple(self.target(part) for part in parts[:-1])
-        return s.Assign(targets, parts[-1], self.span(parts[0], parts[-1]))
+        return s.Assign(targets, parts[-1], span=self.span(parts[0], parts[-1]))
 
     def annotate(self, parts: Parts) -> s.Assign | s.Pass:
         """`x: float = 3`; the annotation is not kept."""
@@ -411,19 +415,19 @@ class Builder(Expressions):
             raise syntax_error("no command", target.span, *likely, word=word)
         if not _is_type(annotation) or not value:
             raise syntax_error("annotation", colon, instead=f"{word} = …")
-        return s.Assign((self.target(target),), value[0], span)
+        return s.Assign((self.target(target),), value[0], span=span)
 
     def augment(self, parts: Parts) -> s.Augment:
         op = parts[1][:-1]
         target = self.target(parts[0])
         if isinstance(target, s.Tuple):
             raise syntax_error("bad target", target.span, text=target.span.text)
-        return s.Augment(target, "**" if op == "^" else op, parts[2], self.span(parts[0], parts[2]))
+        return s.Augment(target, "**" if op == "^" else op, parts[2], span=self.span(parts[0], parts[2]))
 
     def target(self, node: s.Expr) -> s.Target:
         """The node, if it is one that a value can be given to. `[a, b] = x` is `a, b = x`, as in Python."""
         if isinstance(node, s.List):
-            node = s.Tuple(node.items, node.span)
+            node = s.Tuple(node.items, span=node.span)
         pending: list[s.Expr] = [node]
         while pending:
             part = pending.pop()
@@ -471,20 +475,20 @@ class Builder(Expressions):
     def word(self, parts: Parts) -> s.Pass | s.Break | s.Continue:
         span = self.span(parts[0], parts[0])
         if parts[0] == "pass":
-            return s.Pass(span)
-        statement = s.Break(span) if parts[0] == "break" else s.Continue(span)
+            return s.Pass(span=span)
+        statement = s.Break(span=span) if parts[0] == "break" else s.Continue(span=span)
         self.loose.append(statement)
         return statement
 
     def dotted(self, parts: Parts) -> s.Name:
         """The name of a module; only its first part decides whether agrad knows it."""
-        return s.Name(str(parts[0]), self.span(parts[0], parts[-1]))
+        return s.Name(str(parts[0]), span=self.span(parts[0], parts[-1]))
 
     def module(self, parts: Parts) -> s.Name:
         """`torch` or `torch.nn as nn`."""
         if len(parts) > 1:
             self.note_alias("", "".join(parts[0].span.text.split()), parts[2])
-        return s.Name(parts[0].id, self.span(parts[0], parts[-1]))
+        return s.Name(parts[0].id, span=self.span(parts[0], parts[-1]))
 
     def module_import(self, parts: Parts) -> s.Import:
         names = [part.id for part in parts if isinstance(part, s.Name)]
@@ -493,7 +497,7 @@ class Builder(Expressions):
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
                 raise syntax_error("unexpected token", self.span(part, part), text=str(part))
         span = self.span(parts[0], parts[-1])
-        return s.Import(span.text, self.imported(parts), tuple(others), span)
+        return s.Import(span.text, self.imported(parts), tuple(others), span=span)
 
     def imported(self, parts: Parts) -> tuple[tuple[str, str, str], ...]:
         """What `from torch.nn import Linear as L` names: the module, the name there, and the name here."""
@@ -526,7 +530,7 @@ class Builder(Expressions):
     # Commands
 
     def command(self, parts: Parts, operands: Parts, options: Parts) -> s.Command:
-        return s.Command(str(parts[0]), tuple(operands), tuple(options), self.span(parts[0], parts[-1]))
+        return s.Command(str(parts[0]), tuple(operands), tuple(options), span=self.span(parts[0], parts[-1]))
 
     def command_with_options(self, parts: Parts) -> s.Command:
         """An operand, and words after it in any order, some of them with a value."""
@@ -544,17 +548,17 @@ class Builder(Expressions):
         """A word and its value, until the node of a command is made from them."""
         word, value = parts[-2:]
         value = self.plain_word(value) if isinstance(value, Token) else value
-        return s.Parameter(str(word), value, self.span(parts[0], value))
+        return s.Parameter(str(word), value, span=self.span(parts[0], value))
 
     def several(self, parts: Parts) -> s.Parameter:
         """A word and its values."""
-        values = s.Tuple(tuple(parts[1:]), self.span(parts[1], parts[-1]))
-        return s.Parameter(str(parts[0]), values, self.span(parts[0], parts[-1]))
+        values = s.Tuple(tuple(parts[1:]), span=self.span(parts[1], parts[-1]))
+        return s.Parameter(str(parts[0]), values, span=self.span(parts[0], parts[-1]))
 
     def within(self, parts: Parts) -> s.Parameter:
         """The ends of `in a..b`."""
         span = self.span(*parts)
-        return s.Parameter("in", s.Tuple(tuple(parts), span), span)
+        return s.Parameter("in", s.Tuple(tuple(parts), span=span), span=span)
 
     def plain_command(self, parts: Parts) -> s.Command:
         """Operands, and options that are a word and a value, in any order."""
@@ -569,7 +573,7 @@ class Builder(Expressions):
         return [part for part in parts if not isinstance(part, Token | s.Parameter)], list(self.keywords(options))
 
     def plain_word(self, token: Token) -> s.String:
-        return s.String(str(token), self.span(token, token))
+        return s.String(str(token), span=self.span(token, token))
 
     flag = _node(s.Parameter, 0, None)  # a word without a value
 
@@ -588,20 +592,22 @@ class Builder(Expressions):
             raise problem
         start = given.pop("from", None)
         starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
-        return self.command(parts, [s.Unknowns(names, model, model.span), y], [*given.items(), *starts])
+        return self.command(parts, [s.Unknowns(names, model, span=model.span), y], [*given.items(), *starts])
 
     def solve(self, parts: Parts) -> s.Command:
         """Equations, unknowns, and where to start, or an interval."""
         middle = parts.index("for")
         sides = [self.difference(part) for part in parts[1:middle]]
-        value = sides[0] if len(sides) == 1 else s.List(tuple(sides), False, self.span(parts[1], parts[middle - 1]))
-        unknowns = s.Unknowns(_once(parts[middle + 1 : -1]), value, value.span)
+        value = (
+            sides[0] if len(sides) == 1 else s.List(tuple(sides), False, span=self.span(parts[1], parts[middle - 1]))
+        )
+        unknowns = s.Unknowns(_once(parts[middle + 1 : -1]), value, span=value.span)
         return self.command(parts, [unknowns], [(parts[-1].name, parts[-1].default)])
 
     def difference(self, equation: s.Expr) -> s.Expr:
         """The two sides of an equation, subtracted."""
         if isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
-            return s.Binary("-", equation.first, equation.rest[0][1], None, equation.span)
+            return s.Binary("-", equation.first, equation.rest[0][1], None, span=equation.span)
         raise syntax_error("no equation", equation.span)
 
     def minimize(self, parts: Parts) -> s.Command:
@@ -624,16 +630,16 @@ class Builder(Expressions):
         while found := _gradient(value):
             value, name = found
             inner.append(name)
-        unknowns = s.Unknowns((), value, value.span)
-        grad = [("grad", s.String(" ".join(reversed(inner)), value.span))] if inner else []
+        unknowns = s.Unknowns((), value, span=value.span)
+        grad = [("grad", s.String(" ".join(reversed(inner)), span=value.span))] if inner else []
         return self.command(parts, [unknowns], [*grad, *self.keywords(options)])
 
     def formula_option(self, parts: Parts) -> s.Parameter:
         """What it is differentiated by, or how it is written."""
         if parts[0] == "as":
-            return s.Parameter("as", self.plain_word(parts[1]), self.span(*parts))
-        names = s.String(" ".join(name.id for name in parts[1:]), self.span(parts[1], parts[-1]))
-        return s.Parameter("wrt", names, self.span(parts[0], parts[-1]))
+            return s.Parameter("as", self.plain_word(parts[1]), span=self.span(*parts))
+        names = s.String(" ".join(name.id for name in parts[1:]), span=self.span(parts[1], parts[-1]))
+        return s.Parameter("wrt", names, span=self.span(parts[0], parts[-1]))
 
     def plot(self, parts: Parts) -> s.Command:
         """What is drawn; the variable, inside each of these, and its ends. A lone `fit` is an option."""
@@ -644,7 +650,7 @@ class Builder(Expressions):
             name, *ends = given[middle:]
             if len(ends) == 1:
                 raise syntax_error("range", ends[0].span, _range(ends[0]), text=ends[0].span.text)
-            operands = [s.Unknowns((name,), operand, operand.span) for operand in operands]
+            operands = [s.Unknowns((name,), operand, span=operand.span) for operand in operands]
             options = [("low", ends[0]), ("high", ends[1]), *options]
         elif len(operands) == 1 and isinstance(operands[0], s.Name) and operands[0].id == "fit":
             operands, options = [], [("fit", None), *options]
@@ -654,7 +660,7 @@ class Builder(Expressions):
         """A function of two variables, and the ends of their ranges."""
         (value, x, low, high, y, bottom, top), options = self.divided(parts)
         ranges = [("low", low), ("high", high), ("bottom", bottom), ("top", top)]
-        return self.command(parts, [s.Unknowns((x, y), value, value.span)], [*ranges, *options])
+        return self.command(parts, [s.Unknowns((x, y), value, span=value.span)], [*ranges, *options])
 
     def histogram(self, parts: Parts) -> s.Command:
         """What is counted."""
@@ -705,7 +711,7 @@ class Builder(Expressions):
     def help(self, parts: Parts) -> s.Command:
         """`help`, `help sin`; the call that Python would have there, `help(sin)`, is the same."""
         topic = parts[1].strip("()") if len(parts) > 1 else ""
-        options = [("word", s.String(topic, self.span(parts[1], parts[1])))] if topic else []
+        options = [("word", s.String(topic, span=self.span(parts[1], parts[1])))] if topic else []
         return self.command(parts, [], options)
 
     # Blocks
@@ -717,7 +723,7 @@ class Builder(Expressions):
             if not isinstance(part, Token):
                 statements.append(part)
             elif isinstance(last := statements[-1], s.Evaluate):
-                statements[-1] = s.Evaluate(last.value, True, last.span)
+                statements[-1] = s.Evaluate(last.value, True, span=last.span)
         return tuple(statements)
 
     def lines(self, parts: Parts) -> s.Body:
@@ -738,24 +744,24 @@ class Builder(Expressions):
     def branch(self, parts: Parts) -> s.If:
         branches = tuple(zip(parts[1::3], parts[2::3], strict=False))
         otherwise = parts[-1] if len(parts) % 3 else ()  # behind `else`
-        return s.If(branches, otherwise, self.span(parts[0], parts[-1]))
+        return s.If(branches, otherwise, span=self.span(parts[0], parts[-1]))
 
     def while_loop(self, parts: Parts) -> s.While:
         keyword, test, body = parts
         self.claim(keyword, loop=True)
-        return s.While(test, body, self.span(keyword, body))
+        return s.While(test, body, span=self.span(keyword, body))
 
     def for_loop(self, parts: Parts) -> s.For:
         keyword, target, iterable, body = parts
         self.claim(keyword, loop=True)
-        return s.For(self.target(target), iterable, body, self.span(keyword, body))
+        return s.For(self.target(target), iterable, body, span=self.span(keyword, body))
 
     def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
         keyword, context, body = parts
         block, span = _block(context), self.span(keyword, body)
         if block is None:
             raise syntax_error("with", context.span)
-        return s.DetectAnomaly(body, span) if block == "anomaly" else s.NoGrad(body, block is True, span)
+        return s.DetectAnomaly(body, span=span) if block == "anomaly" else s.NoGrad(body, block is True, span=span)
 
     no_grad, timed = _node(s.NoGrad, 1, False), _node(s.Time, 1)
 
@@ -765,7 +771,7 @@ class Builder(Expressions):
             likely = suggest(kind, KINDS)
             usage = "" if likely else f"one of {' '.join(KINDS)}"
             raise syntax_error("kind", self.span(kind, kind), *likely, name=kind, usage=usage)
-        return s.Fails(str(kind), body, self.span(keyword, body))
+        return s.Fails(str(kind), body, span=self.span(keyword, body))
 
     # Functions
 
@@ -776,9 +782,9 @@ class Builder(Expressions):
         if name.type != "NAME":
             if name not in ("*", "**"):
                 raise syntax_error("unexpected token", self.span(name, name), text=str(name))
-            return s.Parameter(str(name) + (str(rest[0]) if rest else ""), None, span)
+            return s.Parameter(str(name) + (str(rest[0]) if rest else ""), None, span=span)
         gives = rest and self.source.text[: rest[-1].span.start].rstrip().endswith("=")
-        return s.Parameter(str(name), rest[-1] if gives else None, span)
+        return s.Parameter(str(name), rest[-1] if gives else None, span=span)
 
     plain_parameter = parameter
 
@@ -805,15 +811,15 @@ class Builder(Expressions):
 
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
-        body = (s.Return(value, value.span),)
+        body = (s.Return(value, span=value.span),)
         if name in RESERVED:
             raise syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
-        return s.Define(str(name), parameters, body, self.span(keyword, value))
+        return s.Define(str(name), parameters, body, span=self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
         self.claim(keyword, loop=False)
-        made = s.Define(str(name), parameters, body, self.span(keyword, body))
+        made = s.Define(str(name), parameters, body, span=self.span(keyword, body))
         if name in RESERVED:
             problem = syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
             self.methods.append((made, problem))
@@ -824,16 +830,16 @@ class Builder(Expressions):
         made: s.Define = parts[-1]
         for decorator in parts[1:-1:2]:
             path = _path(decorator)
-            called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), decorator.span)
+            called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), span=decorator.span)
             on = _block(called)
             if isinstance(on, bool):
-                before, made = made, made.changed(body=(s.NoGrad(made.body, on, made.span),))
+                before, made = made, made.changed(body=(s.NoGrad(made.body, on, span=made.span),))
                 self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
             elif path in _COMPILERS:
                 continue
             elif path in _MEMBERS:
                 self.methods = [(one, problem) for one, problem in self.methods if one is not made]
-                made = s.Member(made.name, made.parameters, made.body, made.span, path)
+                made = s.Member(made.name, made.parameters, made.body, path, span=made.span)
                 self.methods.append((made, syntax_error("decorator", decorator.span, text=path)))
             else:
                 raise syntax_error("decorator", decorator.span, text=decorator.span.text)
@@ -855,11 +861,11 @@ class Builder(Expressions):
         base = bases[0] if bases else None
         if isinstance(base, s.Name) and base.id == "object":
             base = None
-        return s.Class(str(name), base, body, self.span(keyword, body))
+        return s.Class(str(name), base, body, span=self.span(keyword, body))
 
     def give_back(self, parts: Parts) -> s.Return:
         value = parts[1] if len(parts) > 1 else None
-        statement = s.Return(value, self.span(parts[0], parts[-1]))
+        statement = s.Return(value, span=self.span(parts[0], parts[-1]))
         self.loose.append(statement)
         return statement
 

@@ -61,7 +61,7 @@ def _plot(session: Session, call: Call) -> None:
     """
     path_of(call)
     if "fit" in call.options and "fit" in call.names:  # a name of the user
-        node = call.node.changed(operands=(Name("fit", call.span),))
+        node = call.node.changed(operands=(Name("fit", span=call.span),))
         call = Call(node, [call.names["fit"]], call.options, call.names, call.span)
     if "low" in call.options:
         plot = _functions(session, call)
