@@ -1,8 +1,8 @@
 """The commands of the language, a file for each group of them.
 
-`registry` has the decorator `command`, the table COMMANDS and what a command is called with; `operands` the kinds of
-operands; `host` what a command sees of its session. Help, completion, syntax errors, lint, the session log and `save`
-read the table. From outside, import from here or from `registry`; importing this package names the commands, whose
+`registry` has the decorator `command`, the table COMMANDS, and what a command is called with and sees of its session;
+`operands` the kinds of operands. Help, completion, syntax errors, lint, the session log and `save` read the table.
+From outside, import from here or from `registry`; importing this package names the commands, whose
 files are imported when they are asked for. A command hands its results to the session, and prints nothing.
 """
 

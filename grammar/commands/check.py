@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from agrad.engine.autodiff.gradcheck import claimed, compare
+from agrad.engine.autodiff.gradcheck import Report, claimed, compare
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.values import Value
-from agrad.grammar.commands.registry import wrong
+from agrad.grammar.commands.registry import Session, wrong
 from agrad.grammar.results import Checked, unheard
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import settled
-
-if TYPE_CHECKING:
-    from agrad.engine.autodiff.gradcheck import Report
-    from agrad.grammar.commands.host import Session
 
 
 def check(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os.path import splitext
-from typing import TYPE_CHECKING
 
 from agrad.engine.compile import export
 from agrad.engine.core.graph import collect
@@ -13,14 +12,11 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.text import printable
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
-from agrad.grammar.commands.registry import Call, Operands, command, graphed, wrong
+from agrad.grammar.commands.registry import Call, Operands, Session, command, graphed, wrong
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed, unheard
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.syntax import ast
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 _POINT = 0.5  # at which a function is traced
 _FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine import inspect
 from agrad.engine.autodiff import reverse
@@ -16,7 +16,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import fit
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
-from agrad.grammar.commands.registry import Call, all_graphed, command, graphed, wrong
+from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.bytecode import Staging
@@ -24,9 +24,6 @@ from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values.lists import parts_of
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 
 def _check_backward(call: Call) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os.path import splitext
-from typing import TYPE_CHECKING
 
 from agrad.engine import inspect
 from agrad.engine.core.context import current
@@ -14,7 +13,7 @@ from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar import commands
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, all_graphed, command, with_graph, wrong
+from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed, command, with_graph, wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
@@ -23,11 +22,7 @@ from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SETTABLE
 
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump import Dump
-    from agrad.grammar.commands.host import Session
-
-# The forms of a graph, which are methods of its dump, and what each is for.
+# What each form of a graph is for.
 FORMS = {
     "text": "one line for each node, operands first",
     "tree": "the result at the root, operands indented below",
@@ -143,7 +138,7 @@ def drawn(
     if other:
         roots = [root] if isinstance(root, Tensor) else root
         names = ([name] if isinstance(name, str) else name, others)
-        made: Dump = inspect.compare.Comparison(roots, other, names, depth, since)
+        made: inspect.dump.Dump = inspect.compare.Comparison(roots, other, names, depth, since)
     else:
         made = inspect.dump.dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width

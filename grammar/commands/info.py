@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agrad.engine import inspect
 from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.graph import Node, collect, sharers
 from agrad.engine.core.tensor import Tensor, bare
@@ -16,16 +17,13 @@ from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_number, format_shape, size_of
 from agrad.grammar import runtime
 from agrad.grammar.commands.gradients import gradient_of
+from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.fixes import explain
 from agrad.grammar.values.lists import parts_of
 from agrad.lazy import rare
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.rows import GraphRows
-    from agrad.grammar.commands.host import Session
 
 _WIDTH = 80
 _VALUE = 60  # columns for a value, or a statement, in `info`
@@ -63,7 +61,7 @@ def _facts(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
     return [*facts, ("memory", memory), ("kept by", _kept_by(value.node, session))]
 
 
-def tell_of_nodes(graph: GraphRows, session: Session) -> None:
+def tell_of_nodes(graph: inspect.rows.GraphRows, session: Session) -> None:
     """Let a page of a graph have what `info` says of its nodes, the functions that they are from, and fixes."""
     held = {value.node: value for value in session.names.values() if isinstance(value, Tensor)}
     functions = [(name, one.definition.span) for name, one in _functions(session)]

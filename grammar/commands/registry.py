@@ -11,27 +11,71 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from inspect import cleandoc
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
+from agrad.engine.core.context import Context
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
-from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Noted
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.results import Noted, Result
 from agrad.grammar.runtime.bytecode import Staging
+from agrad.grammar.runtime.machine import Host, Machine
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.lazy import Rows
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 # What a command may change: gradients and the graph behind them; names, values and settings; or nothing.
 Changes = Literal["nothing", "graph", "session"]
 # What the session has to keep before a command can run: the log of statements, or what undo takes back.
 Needs = Literal["log", "undo"]
 Choices = Mapping[str, str]  # words, each with its meaning
+
+
+class Session(Host, Protocol):
+    """What the machine needs of a session, and what a command needs beside that.
+
+    The session imports the commands, so they do not import it.
+    """
+
+    context: Context
+    machine: Machine
+    loading: list[str]
+    fit: Any  # the latest, for `plot fit`
+    restoring: bool
+    steps: Any  # what `undo` can take back
+
+    @property
+    def record(self) -> Any:
+        """The log of the statements in effect."""
+
+    def evaluate(self, text: str) -> Any:
+        """The value of one expression. Raises AgradError."""
+
+    def include(self, source: Source) -> None:
+        """Run the statements of another script as a part of the one that is running."""
+
+    def limit(self, name: str, amount: float) -> None:
+        """Set one of the limits of statements."""
+
+    def forget(self) -> None:
+        """Go back to the state of a new session, as a part of the statement that is running."""
+
+    def run_again(self, statement: ast.Statement, seed: int | None) -> None:
+        """Run a statement of a session that has ended, without output."""
+
+    def beside(self) -> Any:
+        """A new session with the same access to files, in which statements of this one can run again."""
+
+    def run_inside(self, source: Source) -> None:
+        """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
+
+    def undo_last(self) -> None:
+        """Take back the last statement that changed something."""
+
+    def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
+        """Take back the last statements that changed something."""
 
 
 class Call(Struct):
@@ -100,7 +144,7 @@ class Option(Struct):
         return self.value is not None and self.value.file
 
 
-Handler = Callable[["Session", Call], None]
+Handler = Callable[[Session, Call], None]
 Check = Callable[[Call], object]
 
 

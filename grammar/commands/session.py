@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
@@ -13,16 +13,13 @@ from agrad.grammar import commands
 from agrad.grammar import help as helps
 from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import FILE
-from agrad.grammar.commands.registry import COMMANDS, Call, command
+from agrad.grammar.commands.registry import COMMANDS, Call, Session, command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.results import Printed, Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
 from agrad.grammar.session.inputs import load
 from agrad.grammar.session.log import again, lines_of, redo
 from agrad.lazy import pattern
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 
 @command(changes="session")

@@ -21,10 +21,9 @@ from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
 from agrad.engine.program.trace import extract, inlined
 from agrad.engine.values import Value, format_number, np
-from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
 from agrad.grammar.commands.plot.fitted import last_fit
-from agrad.grammar.commands.registry import NOTHING, Call, command, graphed
+from agrad.grammar.commands.registry import NOTHING, Call, Session, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from statistics import median, median_low
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import Clock, current, next_stamp, taken_back
@@ -20,12 +20,10 @@ from agrad.engine.core.versions import mark_written
 from agrad.engine.program.replay import forward
 from agrad.engine.text import align
 from agrad.engine.values import format_number, np
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Table, unheard
-
-if TYPE_CHECKING:
-    from agrad.grammar.diagnostics import Span
-    from agrad.grammar.runtime.bytecode import Code, Frame
-    from agrad.grammar.runtime.machine import Machine
+from agrad.grammar.runtime.bytecode import Code, Frame
+from agrad.grammar.runtime.machine import Machine
 
 Row: TypeAlias = "tuple[str, float | None, str]"  # label, seconds, remark
 

@@ -6,9 +6,8 @@ from agrad.engine.autodiff.uncertainty import correlate
 from agrad.engine.core.arguments import number_of, small
 from agrad.engine.inspect.budget import budget, sampled
 from agrad.engine.ops.creation import generator
-from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, REQUIRING, VALUE
-from agrad.grammar.commands.registry import Call, command, graphed
+from agrad.grammar.commands.registry import Call, Session, command, graphed
 from agrad.grammar.results import LINES, Curve, Estimated, Plot
 
 FORMS = {"text": "a table", "json": "one object", "csv": "a line for each source", "latex": "a table for a paper"}

@@ -7,23 +7,18 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from keyword import iskeyword
-from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS, Entry, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
+from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.error_kinds import KINDS
+from agrad.grammar.help.error_kinds import KINDS, ErrorKind
 from agrad.grammar.help.words import ATTRIBUTES, LISTS, METHODS, NODE_ATTRIBUTES, PARTS, told
 from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
 from agrad.grammar.runtime.attributes import METHODS as CALLED
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
-
-if TYPE_CHECKING:
-    from agrad.engine.core.op import Kink
-    from agrad.grammar.commands.registry import Command
-    from agrad.grammar.help.error_kinds import ErrorKind
 
 HEADING = "The value and derivative of a function where it has a kink, an end or a pole"
 FOOTING = """\

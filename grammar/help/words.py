@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import ALIASES, FUNCTIONS
+from agrad.grammar.commands.registry import Command
 from agrad.grammar.pytorch.libraries import STAND_INS
 from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED, table
 from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.registry import Command
 
 # The terms of the documents and messages.
 GLOSSARY = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.compile.export.derive import derived, paths
@@ -16,6 +16,7 @@ from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.trace import extract, plain
 from agrad.engine.values import Value, format_shape
+from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure
 from agrad.grammar.runtime.bytecode import Definition, Do
@@ -23,9 +24,6 @@ from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.parser import parse_expression
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 _POINT = 0.5  # at which an expression is computed, where a name has no value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Collection
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import agrad
 from agrad.engine.core.context import current, note_read, require_files
@@ -14,13 +14,10 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import printable
 from agrad.grammar import runtime
+from agrad.grammar.commands.registry import Call, Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.syntax.parser import RESERVED, tokens
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
-    from agrad.grammar.commands.registry import Call
 
 
 def require_free(name: str) -> None:

@@ -9,10 +9,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agrad.engine import ops
-from agrad.engine.core.context import UndoLog, current
+from agrad.engine.core.context import Context, UndoLog, current
 from agrad.engine.core.graph import Gradient, Guard, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -20,33 +20,15 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
-from agrad.grammar.commands.registry import COMMANDS, of
+from agrad.grammar.commands.registry import COMMANDS, Session, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
-from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.runtime.bytecode import Do, Frame
+from agrad.grammar.runtime.machine import Machine
 from agrad.grammar.session.transcript import Transcript
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
-
-if TYPE_CHECKING:
-    from agrad.engine.core.context import Context
-    from agrad.grammar.commands.host import Session
-    from agrad.grammar.runtime.bytecode import Frame
-    from agrad.grammar.runtime.machine import Machine
-
-    class Keeper(Protocol):
-        """A record of the accepted statements, written as they are accepted: the crash log."""
-
-        def add(self, entry: Entry) -> None:
-            """A statement was accepted."""
-
-        def typed(self, number: int, text: str) -> None:
-            """A text was typed that has no statement in effect."""
-
-        def cut(self, count: int) -> None:
-            """Only the first so many are still in effect."""
-
 
 # Statements that contain others, and so may have results before they end.
 BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
@@ -54,6 +36,19 @@ _TEXTS = 10_000  # that were typed, kept for `again`
 _RESULTS = 100  # kept for `_5`
 _MOST = 64e6  # bytes of them
 _SEED_BYTES = 6  # so many bits are exact in the language
+
+
+class Keeper(Protocol):
+    """A record of the accepted statements, written as they are accepted: the crash log."""
+
+    def add(self, entry: Entry) -> None:
+        """A statement was accepted."""
+
+    def typed(self, number: int, text: str) -> None:
+        """A text was typed that has no statement in effect."""
+
+    def cut(self, count: int) -> None:
+        """Only the first so many are still in effect."""
 
 
 class Entry(Struct, eq=False, frozen=False):

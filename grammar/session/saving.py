@@ -14,26 +14,22 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.util import find_spec
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import printable
 from agrad.grammar.commands.plot.files import drawn
-from agrad.grammar.commands.registry import COMMANDS, Call, of
+from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
-from agrad.grammar.results import Printed
+from agrad.grammar.results import Plot, Printed
 from agrad.grammar.session.log import Entry, number_of, statements
 from agrad.grammar.session.transcript import Picture, Typed, parts
 from agrad.grammar.syntax import ast
 from agrad.lazy import pattern
 
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
-    from agrad.grammar.results import Plot
-
-    Part = Typed | str | Picture
+Part: TypeAlias = Typed | str | Picture
 
 _HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages

@@ -7,16 +7,12 @@ oldest texts, or most of the answers to one, are no longer kept, the transcript 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
-from agrad.grammar.results import Graph, Noted, Plot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agrad.grammar.results import Result, Settings
+from agrad.grammar.results import Graph, Noted, Plot, Result, Settings
 
 _MOST = 20_000_000  # bytes that are kept, about
 _MOST_OF_ONE = 1_000_000  # of the answers to one text

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import cycle, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.graph import roots_of
@@ -18,16 +18,13 @@ from agrad.grammar.commands.operands import FILE, VALUE
 from agrad.grammar.commands.plot.files import form_of, save
 from agrad.grammar.commands.plot.fitted import picture
 from agrad.grammar.commands.plot.sampling import Shape, functions, number_in, ordered
-from agrad.grammar.commands.registry import NOTHING, Call, command, wrong
+from agrad.grammar.commands.registry import NOTHING, Call, Session, command, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value, is_table
 from agrad.grammar.session.inputs import open_names
 from agrad.grammar.syntax.ast import Name
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 

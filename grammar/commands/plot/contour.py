@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -13,14 +13,11 @@ from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
 from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in, steps
-from agrad.grammar.commands.registry import Call, Operands, command, wrong
+from agrad.grammar.commands.registry import Call, Operands, Session, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
+from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax.ast import Tuple
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
-    from agrad.grammar.runtime.builtins import Closure
 
 _USUAL, _MOST = 7, 20  # levels
 

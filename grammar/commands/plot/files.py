@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from os.path import splitext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import Hint
@@ -14,12 +15,7 @@ from agrad.engine.values import format_number
 from agrad.grammar.commands.registry import wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
-from agrad.grammar.results import edges
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from agrad.grammar.results import Plot
+from agrad.grammar.results import Plot, edges
 
 # What the endings of files stand for, and without the date of the file: the same plot is the same file.
 FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import current, next_stamp, scope, taken_back
@@ -21,17 +21,14 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_number
-from agrad.grammar.commands.registry import wrong
+from agrad.grammar.commands.registry import Session, wrong
 from agrad.grammar.results import LINES, Curve, Noted, Plot, unheard
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.log import restore
-
-if TYPE_CHECKING:
-    from agrad.grammar.commands.host import Session
-    from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast
 
 PARTS = 400  # of a range, to begin with
 _MOST = 2400  # points

@@ -7,13 +7,6 @@ notation: recognisers for the notation of school mathematics, and for what other
 context: the tokens around the error, which recognisers look at
 """
 
-from typing import TYPE_CHECKING
-
 from agrad.lazy import lazy
 
-if TYPE_CHECKING:
-    from agrad.grammar.syntax.errors import foreign as foreign
-    from agrad.grammar.syntax.errors import notation as notation
-    from agrad.grammar.syntax.errors import recognisers as recognisers
-else:
-    __getattr__ = lazy(__name__)
+__getattr__ = lazy(__name__)
