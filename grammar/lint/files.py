@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import TypeAlias
@@ -262,18 +262,8 @@ def _statements(body: ast.Body) -> Iterator[ast.Statement]:
     while waiting:
         statement = waiting.pop()
         yield statement
-        for block in reversed(blocks(statement)):
+        for block in reversed(ast.blocks(statement)):
             waiting += reversed(block)
-
-
-def blocks(statement: ast.Statement) -> list[ast.Body]:
-    """The blocks inside a statement that run as a part of it."""
-    match statement:
-        case ast.If(branches, otherwise):
-            return [*(block for _, block in branches), otherwise]
-        case ast.For() | ast.While() | ast.NoGrad() | ast.DetectAnomaly() | ast.Time():
-            return [statement.body]
-    return []
 
 
 def _attributes(statement: ast.Statement) -> Iterator[str]:
@@ -305,16 +295,13 @@ def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
 
 def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
     """The names that a statement itself binds."""
-    targets: list[ast.Expr] = []
     match statement:
         case ast.Assign((ast.Name(name),), ast.Number() | ast.String() as value):
             yield name, value
-        case ast.Assign():
-            targets += statement.targets
-        case ast.Augment() | ast.For():
-            targets.append(statement.target)
-        case ast.Variable(name):
-            targets.append(name)
+        case ast.Assign(targets):
+            yield from ((name, None) for name in names_in(targets))
+        case ast.Augment(target) | ast.For(target) | ast.Variable(target):
+            yield from ((name, None) for name in names_in((target,)))
         case ast.Define(name):
             yield name, statement
         case ast.Class(name):
@@ -323,9 +310,16 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             yield from ((unknown.id, None) for unknown in names)
         case ast.Import(_, names, _):
             yield from ((here, None) for _, _, here in names)
-    while targets:
-        target = targets.pop()
+
+
+def names_in(targets: Iterable[ast.Expr]) -> Iterator[str]:
+    """The names that some targets bind."""
+    waiting = list(targets)
+    while waiting:
+        target = waiting.pop()
         if isinstance(target, ast.Tuple):
-            targets += target.items
+            waiting += target.items
+        elif isinstance(target, ast.Starred):
+            waiting.append(target.value)
         elif isinstance(target, ast.Name):
-            yield target.id, None
+            yield target.id

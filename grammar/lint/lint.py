@@ -27,10 +27,10 @@ from agrad.grammar.lint.files import (
     Files,
     Giver,
     Givers,
-    blocks,
     given,
     merged,
     mistakes,
+    names_in,
     pieces,
 )
 from agrad.grammar.pytorch import names as pytorch_names
@@ -192,7 +192,7 @@ class _Check:
             self.known |= self.files.givers((statement,)).keys()
         self._expressions(statement)
         before, self.straight = self.straight, self.straight and not isinstance(statement, ast.If | ast.For | ast.While)
-        for block in blocks(statement):
+        for block in ast.blocks(statement):
             self.body(block)
         if isinstance(statement, ast.Define):
             self._function(statement)
@@ -228,30 +228,22 @@ class _Check:
     def _expressions(self, statement: ast.Statement) -> None:
         """The expressions of a statement, without its blocks."""
         match statement:
-            case ast.For() | ast.While() | ast.Assign():
-                for name in ("iterable", "test", "value"):
-                    self._expression(getattr(statement, name, None))
-                for name in ("target", "targets"):
-                    self._expression(getattr(statement, name, None), stored=True)
             case ast.If(branches):
                 for place, (test, _) in enumerate(branches):
                     self._expression(test, sure=place == 0)
             case ast.Define():
                 self._expression(tuple([parameter.default for parameter in statement.parameters]))
-            case ast.Class(_, base):
-                self._expression(base)
-            case ast.Variable(_, value):
-                self._expression(value)
             case ast.Command(word):
                 self._command(statement, COMMANDS[word])
             case ast.Evaluate(ast.Name(name)) if (
                 name in OTHERS & SHAPES.keys() and name not in self.scope
             ):  # the command without its operand
                 self.problems.append(unknown(name, statement.span, self.scope.names()))
-            case ast.NoGrad() | ast.DetectAnomaly() | ast.Time() | ast.Import():
-                pass
             case _:
-                self._expression(statement)
+                binds = isinstance(statement, ast.For | ast.Assign)
+                for name in type(statement).fields:
+                    if name not in ("name", "body", "span"):
+                        self._expression(getattr(statement, name), stored=binds and name.startswith("target"))
 
     def _command(self, node: ast.Command, made: Command) -> None:
         for operand in node.operands:
@@ -283,7 +275,7 @@ class _Check:
                 stored = False
                 if isinstance(part, ast.Each):
                     waiting += [(part.values, sure), (part.last or (), sure)]
-                    self._inside((part.value, part.conditions), names_in(part.target), sure)
+                    self._inside((part.value, part.conditions), [*names_in((part.target,))], sure)
                     continue
                 if isinstance(part, ast.Lambda):
                     waiting += [(one.default or (), sure) for one in part.parameters]
@@ -445,15 +437,6 @@ def _certain(givers: list[Giver]) -> Giver:
         return first if all(giver is first for giver in givers) else None
     plain = all(isinstance(giver, ast.Number | ast.String) for giver in givers)
     return givers[-1] if plain else None
-
-
-def names_in(target: ast.Expr) -> list[str]:
-    """The names that a target binds."""
-    if isinstance(target, ast.Starred):
-        return names_in(target.value)
-    if isinstance(target, ast.Tuple):
-        return [name for item in target.items for name in names_in(item)]
-    return [target.id] if isinstance(target, ast.Name) else []
 
 
 def _binder(entry: Entry | None) -> Any:

@@ -131,16 +131,9 @@ def _written(statement: ast.Statement, moved: dict[Span, str]) -> str:
 def _is_silent(statement: ast.Statement) -> bool:
     """Whether a statement ends with a value that is not shown."""
     last = statement
-    while True:
-        match last:
-            case ast.If(branches, otherwise):
-                last = (otherwise or branches[-1][1])[-1]
-            case ast.For() | ast.While() | ast.NoGrad() | ast.DetectAnomaly() | ast.Time():
-                last = last.body[-1]
-            case ast.Fails() | ast.Define() | ast.Class():
-                last = last.body[-1]
-            case _:
-                return isinstance(last, ast.Evaluate) and last.silent
+    while inside := [block for block in ast.blocks(last) or [getattr(last, "body", ())] if block]:
+        last = inside[-1][-1]
+    return isinstance(last, ast.Evaluate) and last.silent
 
 
 # Paths

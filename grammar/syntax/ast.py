@@ -432,6 +432,16 @@ class Command(Statement):
 Body: TypeAlias = tuple[Statement, ...]
 
 
+def blocks(statement: Statement) -> list[Body]:
+    """The blocks inside a statement that run as a part of it."""
+    match statement:
+        case If(branches, otherwise):
+            return [*(block for _, block in branches), otherwise]
+        case For() | While() | NoGrad() | DetectAnomaly() | Time():
+            return [statement.body]
+    return []
+
+
 def nodes(tree: object) -> Iterator[Node]:
     """All nodes of a tree, or of several, without recursion."""
     waiting = [tree]
