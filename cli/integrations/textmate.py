@@ -17,7 +17,6 @@ from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.lexer import (
     FSTRING_TEXT,
     IN_FIELD,
-    NAMES_TOO,
     OPERAND_ENDS,
     TOPIC,
     Token,
@@ -89,7 +88,7 @@ def _word(words: Collection[str]) -> str:
 
 def _commands() -> list[Rule]:
     """A rule for each word that is a command where a statement begins."""
-    maybe = sorted(keywords.SOFT - {"fails"} | {word.lower() for word in NAMES_TOO})
+    maybe = sorted(keywords.SOFT - {"fails"} | keywords.NAMES_TOO)
     sure = sorted(keywords.OPTIONS.keys() - keywords.SOFT)
     follows = {word: rf"\b(?={after_command(word)})" for word in [*maybe, "exit"]} | dict.fromkeys(sure, r"\b")
     return [
@@ -134,7 +133,7 @@ def _printing() -> list[Rule]:
 def _expression() -> list[Rule]:
     """What an expression consists of, in the order in which it is tried."""
     signs = saved()["signs"]
-    commands = keywords.COMMANDS - {"print"} - {word.lower() for word in NAMES_TOO}
+    commands = keywords.COMMANDS - {"print"} - keywords.NAMES_TOO
     return [
         _match(signs["COMMENT"], "comment"),
         *map(_fstring, _QUOTES),

@@ -16,7 +16,7 @@ from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, 
 from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed, command, with_graph, wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing, write_text
-from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
+from agrad.grammar.results import Graph, Printed, Settings, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
@@ -192,9 +192,7 @@ def _graphs(session: Session, call: Call) -> None:
 
     example: var a = 3; d = a**2*2; e = a + 1; graphs
     """
-    known = call.names.get("graphs", session.names.get("graphs"))
-    # A name of the user is not a command.
-    session.emit(Table(commands.info.list_graphs(session), True) if known is None else Shown(known))
+    session.emit(Table(commands.info.list_graphs(session), True))
 
 
 @command(operands=Operands(has_graph, others=True), logged=False)

@@ -18,12 +18,12 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Noted, Result
+from agrad.grammar.results import Noted, Result, Shown
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.machine import Host, Machine
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.keywords import SHAPES
+from agrad.grammar.syntax.keywords import ALONE, NAMES_TOO, SHAPES
 from agrad.lazy import Rows
 
 # What a command may change: gradients and the graph behind them; names, values and settings; or nothing.
@@ -182,21 +182,28 @@ class Command(Struct):
         yield self.word, self.operands
         yield from ((word, option.value) for word, option in self.options.items())
 
-    def run(self, session: Session, call: Call) -> None:
-        """Run the command, as a part of the statement that is running. Raises AgradError."""
+    def perform(self, session: Session, *parts: Any) -> None:
+        """Run the command, as a part of the statement that is running; `parts` are those of a `Call`.
+
+        Raises AgradError.
+        """
+        call = Call(*parts)
         if self.alone:
             raise call.wrong("syntax", f"{self.word} cannot be inside a block", f"{self.word}   on its own line")
         self.run_alone(session, call)
 
     def run_alone(self, session: Session, call: Call) -> None:
-        """Run the command, between two statements. Raises AgradError."""
+        """Run the command, between two statements; a name of the user that nothing follows is no command.
+
+        Raises AgradError.
+        """
+        names = call.names if self.word in call.names else session.names
+        if self.word in NAMES_TOO | ALONE and self.word in names and not (call.values or call.options):
+            session.emit(Shown(names[self.word]))
+            return
         if self.check is not None:
             self.check(call)
         self.handler(session, call)
-
-    def perform(self, session: Session, *parts: Any) -> None:
-        """Run the command; `parts` are those of a `Call`."""
-        self.run(session, Call(*parts))
 
 
 COMMANDS: Rows[Command] = Rows()

@@ -15,7 +15,7 @@ from agrad.grammar import session as sessions
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import COMMANDS, Call, Session, command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.results import Printed, Quit, Shown, Table
+from agrad.grammar.results import Printed, Quit, Table
 from agrad.grammar.runtime.budget import bytes_of
 from agrad.grammar.session.inputs import load
 from agrad.grammar.session.log import again, lines_of, redo
@@ -69,9 +69,8 @@ def _limit(session: Session, call: Call) -> None:
     as typed: limit, or limit memory="4 GB" time=10 nodes=1e6
     example: limit memory="100 MB" time=10; limit
     """
-    known = call.names.get("limit", session.names.get("limit"))
-    if not call.options:  # a name of the user is not a command
-        session.emit(Table(_limits(session)) if known is None else Shown(known))
+    if not call.options:
+        session.emit(Table(_limits(session)))
     for name, value in call.options.items():
         session.limit(name, _amount(name, value, call.labels(name)))
 
@@ -188,8 +187,6 @@ def _history(session: Session, call: Call) -> None:
     as typed: history, or history 9
     example: x = 2; y = x**2; history
     """
-    if _is_name(session, call):  # a list of losses, say
-        return
     found = list(lines_of(_entries(session, call)))[-int(call.values[0]) if call.values else None :]
     width = max((len(number) for number, _ in found), default=0)
     lines = [f"{number:>{width}}  {text}".replace("\n", "\n" + " " * (width + 2)) for number, text in found]
@@ -210,8 +207,6 @@ def _again(session: Session, call: Call) -> None:
     as typed: again, again 5 or again 2..4
     example: x = 2; history
     """
-    if _is_name(session, call):
-        return
     _entries(session, call)
     typed, line = session.record.typed.items(), call.span.source.position(call.span.start)[0]
     last = max((number for number, text in typed if number < line and not _STEP.match(text)), default=0)
@@ -219,15 +214,6 @@ def _again(session: Session, call: Call) -> None:
     if not numbers[0]:
         raise call.wrong("name", "again: nothing was typed before this")
     again(session, numbers[0], numbers[-1], call.span)
-
-
-def _is_name(session: Session, call: Call) -> bool:
-    """Show the value of a name that is spelled as a command that nothing follows, if there is one."""
-    word = call.node.word
-    if word in session.names and not call.values:
-        session.emit(Shown(session.names[word]))
-        return True
-    return False
 
 
 @command(changes="session", logged=False, needs="log", alone=True)
@@ -240,8 +226,6 @@ def _redo(session: Session, call: Call) -> None:
     as typed: redo, or redo 3
     example: var x = 2; x = 3; undo; redo; assert x == 3
     """
-    if _is_name(session, call):
-        return
     _entries(session, call)
     redo(session, int(call.values[0]) if call.values else 1, call.span)
 

@@ -26,6 +26,8 @@ SOFT = frozenset(_WORDS["SOFT"])
 HEADERS = frozenset(_WORDS["HEADERS"])
 ALONE = frozenset(_WORDS["ALONE"])
 BEFORE_VALUES = frozenset(_WORDS["BEFORE_VALUES"])
+# Commands that are names wherever more follows than a number, as in `history = []`.
+NAMES_TOO = frozenset({"history", "again", "redo"})
 # Commands with a range of numbers.
 RANGING = frozenset(_WORDS["RANGING"])
 # The commands of a session, for completion, help and suggestions.

@@ -27,6 +27,7 @@ from agrad.grammar.syntax.keywords import (
     HEADERS,
     LOOK_ALIKES,
     MATHEMATICS,
+    NAMES_TOO,
     OPTIONS,
     PYTHON,
     RANGING,
@@ -53,8 +54,6 @@ _OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
-# Commands that are names wherever more follows than a number, as in `history = []`.
-NAMES_TOO = frozenset({"HISTORY", "AGAIN", "REDO"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
@@ -177,7 +176,7 @@ def after_command(word: str) -> str:
     if word == "exit":
         return _NOTHING_BUT_BRACKETS
     ways = [_FOLLOWING_WORD]
-    if word.upper() in NAMES_TOO:
+    if word in NAMES_TOO:
         ways.append(_ALONE)
     elif word in ALONE:
         ways.append(_NOTHING_FOLLOWS)
@@ -376,7 +375,7 @@ class _Scanner:
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"
-            elif kind in NAMES_TOO and not (starting and self.is_command(word, end)):
+            elif word in NAMES_TOO and not (starting and self.is_command(word, end)):
                 kind = "NAME"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
             kind = self.options[word]
