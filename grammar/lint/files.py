@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import TypeAlias
 
 from agrad.engine.errors import AgradError
-from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.runtime.compiler import compile_statement
 from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
@@ -30,29 +30,13 @@ Giver: TypeAlias = ast.Define | ast.Number | ast.String | None
 Givers = dict[str, list[Giver]]
 
 
-class Asked(Struct):
-    """All texts in a statement, since no check of it asks for other names; and the attributes that it asks objects for.
-
-    `only_binds`: whether all that it changes for later statements is that its names have values: it unbinds and ends
-    nothing.
-    """
-
-    words: frozenset[str]
-    members: tuple[str, ...]
-    only_binds: bool
-
-
 class Facts:
     """What a statement without indentation says by itself, kept for as long as the statement is in a script."""
 
     def __init__(self, statement: ast.Statement) -> None:
         self.statement = statement
         self.given = tuple(pair for inner in _statements((statement,)) for pair in given(inner))
-        self.names = frozenset(name for name, _ in self.given)
         self.loads = tuple(_loads((statement,)))
-        self.seen: object = None  # what its last check saw of the rest of the script
-        self.found: list[AgradError] = []  # the errors that this check found
-        self.among: Collection[str] = ()  # the names among which it looked for similar ones
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -60,21 +44,18 @@ class Facts:
         return frozenset(_attributes(self.statement))
 
     @cached_property
-    def asked(self) -> Asked:
-        """What a check of it may ask of the rest of the script."""
-        words: set[str] = set()
-        members: dict[str, None] = {}
-        only_binds = not self.loads
-        for node in ast.nodes(self.statement):
-            for name in type(node).fields:
-                value = getattr(node, name)
-                parts = value if isinstance(value, tuple) else (value,)
-                words.update(part for part in parts if isinstance(part, str))
-            if isinstance(node, ast.Attribute):
-                members[node.name] = None
-            elif isinstance(node, ast.Delete) or (isinstance(node, ast.Command) and COMMANDS[node.word].ends):
-                only_binds = False
-        return Asked(frozenset(words), tuple(members), only_binds)
+    def refused(self) -> AgradError | None:
+        """Why it cannot run with any values, if so."""
+        return refused(self.statement)
+
+
+def refused(statement: ast.Statement) -> AgradError | None:
+    """Why a statement outside of functions cannot run with any values, if so."""
+    try:
+        compile_statement(statement)
+    except AgradError as problem:
+        return problem
+    return None
 
 
 ANY = "*"  # among names: any other

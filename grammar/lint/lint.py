@@ -22,7 +22,6 @@ from agrad.grammar.lint.files import (
     ANY,
     MARGIN,
     PATIENCE,
-    Asked,
     Facts,
     Files,
     Giver,
@@ -32,12 +31,13 @@ from agrad.grammar.lint.files import (
     mistakes,
     names_in,
     pieces,
+    refused,
 )
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code
-from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, defined, module_name
+from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, defined, module_name
 from agrad.grammar.runtime.fixes import explain, unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
@@ -94,7 +94,6 @@ class _Scope:
 
     givers: Givers
     outer: _Scope | None = None
-    _bound: dict[str, object] | None = None
 
     def __contains__(self, name: str) -> bool:
         return self.find(name) is not None
@@ -107,13 +106,6 @@ class _Scope:
                 return scope.givers[name]
             scope = scope.outer
         return None
-
-    @property
-    def bound(self) -> dict[str, object]:
-        """What each name of this scope is certainly bound to; `...` where that depends on the run."""
-        if self._bound is None:
-            self._bound = {name: _certain(givers) or ... for name, givers in self.givers.items()}
-        return self._bound
 
     def names(self) -> set[str]:
         """All names that can be seen from here."""
@@ -143,50 +135,11 @@ class _Check:
         if isinstance(statement, ast.Fails):
             return
         if self.scope.outer is None and self.straight:
-            self._outermost(statement)
-        else:
-            self._inner(statement)
-
-    def _outermost(self, statement: ast.Statement) -> None:
-        """A statement that runs once, outside of functions.
-
-        What is known of it from an earlier check is used if all that a check sees is as it was then.
-        """
-        facts = self.files.facts.get(id(statement))
-        if facts is None or not facts.asked.only_binds:
-            self._checked(statement)
-            return
-        seen, among = self._seen(facts.asked), self.scope.bound.keys()
-        if facts.seen != seen or (facts.found and facts.among != among):
-            before = len(self.problems)
-            self._checked(statement)
-            facts.seen, facts.among, facts.found = seen, among, self.problems[before:]
-            return
-        self.problems += facts.found
-        self.known |= facts.names
-
-    def _checked(self, statement: ast.Statement) -> None:
-        """Check a statement that can run at all; one that cannot is refused with any values."""
-        try:
-            compile_statement(statement)
-        except AgradError as problem:
-            self.problems.append(problem)
-            self.known |= self.files.givers((statement,)).keys()
-            return
-        self._inner(statement)
-
-    def _seen(self, asked: Asked) -> object:
-        """All that the check of a statement asks of the rest of the script, but for names that are like others."""
-        bound = self.scope.bound
-        return (
-            asked.words & self.known,
-            [bound.get(word) for word in asked.words],
-            [self._of_objects(name) for name in asked.members],
-            self._unseen(ordered=True),
-            self._unseen(ordered=False),
-        )
-
-    def _inner(self, statement: ast.Statement) -> None:
+            facts = self.files.facts.get(id(statement))
+            if problem := refused(statement) if facts is None else facts.refused:
+                self.problems.append(problem)
+                self.known |= self.files.givers((statement,)).keys()
+                return
         loop = isinstance(statement, ast.For | ast.While)
         if loop:  # a later iteration sees what an earlier one did
             self.known |= self.files.givers((statement,)).keys()
