@@ -354,12 +354,9 @@ def fitted(text: str, width: int | None) -> str:
 
 def _wrapped(title: str, names: list[str], width: int = WIDTH) -> list[str]:
     """A family and its functions, on lines that fit the width."""
-    lines = [f"{title}:"]
-    for name in names:
-        if len(lines[-1]) + len(name) + 1 > width:
-            lines.append(" " * 4)
-        lines[-1] += f" {name}"
-    return lines
+    return textwrap.wrap(
+        " ".join(names), width, initial_indent=f"{title}: ", subsequent_indent=" " * 5, break_on_hyphens=False
+    )
 
 
 def _of_function(entry: Entry) -> str:

@@ -242,20 +242,20 @@ class Expressions:
 
     def plus_minus(self, parts: Parts) -> s.Binary:
         value, sign, u, *percent = parts
-        if isinstance(u, s.Binary) and u.op in ("+", "-"):
-            self.refuse_open_sum(value, sign, u)
+        first = u
+        while isinstance(first, s.Binary) and first.op in ("+", "-") and first.left.span.start == first.span.start:
+            first = first.left
+        if first is not u:
+            raise self.open_sum(value, sign, first, u)
         return s.Binary("±%" if percent else "±", value, u, None, span=self.span(value, parts[-1]))
 
-    def refuse_open_sum(self, value: s.Expr, sign: Token, u: s.Expr) -> None:
-        """Refuse `2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
+    def open_sum(self, value: s.Expr, sign: Token, first: s.Expr, u: s.Expr) -> AgradError:
+        """`2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
         text = self.source.text[: u.span.end]
-        place = _first_sign(text, sign.end_pos)
-        if place is None:
-            return
-        whole = Span(self.source, value.span.start, u.span.end)
         before = text[value.span.start : sign.end_pos]
-        outside = f"({text[value.span.start : place].rstrip()}) {text[place:]}"
-        raise syntax_error("uncertain sum", whole, outside, f"{before} ({text[sign.end_pos :].strip()})", sign=sign)
+        outside = f"({text[value.span.start : first.span.end]}) {text[first.span.end :].lstrip()}"
+        inside = f"{before} ({text[sign.end_pos :].strip()})"
+        return syntax_error("uncertain sum", self.span(value, u), outside, inside, sign=sign)
 
     def measured(self, parts: Parts) -> s.Binary:
         """`6.67430(15)e-11`: the digits in brackets are the uncertainty of the last ones."""
@@ -313,19 +313,6 @@ class Expressions:
                 bounds[-1] = part
         start, stop, step = [*bounds, None][:3]
         return s.Slice(start, stop, step, span=self.span(parts[0], parts[-1]))
-
-
-def _first_sign(text: str, start: int) -> int | None:
-    """The place of the first plus or minus between two operands, from a place on, outside of brackets."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
-        if depth or text[place] not in "+-":
-            continue
-        before = text[start:place].rstrip()
-        if before != "" and before[-1] not in "*/%@+-(" and not re.search(r"(?<![\w.])[\d.]+[eE]$", before):
-            return place
-    return None
 
 
 # Statements.

@@ -52,12 +52,14 @@ def _table(built: lark.Lark) -> dict[str, Any]:
     table: Any = built.parser.parser._parse_table
     rules = {rule: number for number, rule in enumerate(built.rules)}
     symbols: dict[str, int] = {}
-    met = {table.start_states["program"]: 0}
+    order = [table.start_states["program"]]
     states = []
-    for state in _growing(met):
+    for state in order:
         numbers: list[int] = []
         for name, (action, target) in sorted(table.states[state].items()):
-            does = met.setdefault(target, len(met)) if action is Shift else -1 - rules[target]
+            if action is Shift and target not in order:
+                order.append(target)
+            does = order.index(target) if action is Shift else -1 - rules[target]
             numbers += [symbols.setdefault(name, len(symbols)), does]
         states.append(pack(f"<{len(numbers)}h", *numbers))
     return {
@@ -65,16 +67,8 @@ def _table(built: lark.Lark) -> dict[str, Any]:
         "rules": tuple(map(_plain, rules)),
         "states": tuple(states),
         "first": 0,
-        "last": met[table.end_states["program"]],
+        "last": order.index(table.end_states["program"]),
     }
-
-
-def _growing(met: dict[int, int]) -> Any:
-    """The keys of a dictionary, to which more are added meanwhile."""
-    at = 0
-    while at < len(met):
-        yield list(met)[at]
-        at += 1
 
 
 def _plain(rule: Any) -> tuple[Any, ...]:
