@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import TypeAlias
@@ -31,7 +31,7 @@ Givers = dict[str, list[Giver]]
 
 
 class Facts:
-    """What a statement without indentation says by itself, kept for as long as the statement is in a script."""
+    """What a statement says by itself, kept for as long as the statement is in a script."""
 
     def __init__(self, statement: ast.Statement) -> None:
         self.statement = statement
@@ -45,17 +45,12 @@ class Facts:
 
     @cached_property
     def refused(self) -> AgradError | None:
-        """Why it cannot run with any values, if so."""
-        return refused(self.statement)
-
-
-def refused(statement: ast.Statement) -> AgradError | None:
-    """Why a statement outside of functions cannot run with any values, if so."""
-    try:
-        compile_statement(statement)
-    except AgradError as problem:
-        return problem
-    return None
+        """Why it cannot run with any values outside of functions, if so."""
+        try:
+            compile_statement(self.statement)
+        except AgradError as problem:
+            return problem
+        return None
 
 
 ANY = "*"  # among names: any other
@@ -64,16 +59,15 @@ ANY = "*"  # among names: any other
 class Files:
     """The scripts that are read: the one to check, and those that it loads.
 
-    `facts` has what is known of statements from an earlier check, by their id.
+    `facts` has what is known of statements, some of it from an earlier check, by their id.
     """
 
-    def __init__(self, facts: Mapping[int, Facts] | None = None) -> None:
-        self.facts = facts or {}
+    def __init__(self, facts: Iterable[Facts] = ()) -> None:
+        self.facts = {id(one.statement): one for one in facts}
         self.problems: list[AgradError] = []
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
         self._loaded: dict[int, str] = {}  # the script of each `load`
-        self._kept: list[ast.Command] = []  # keeps these nodes alive, since their id is a key
         self.walked: set[str] = set()  # the loaded scripts that have been checked
         self.unread: set[str] = set()  # the scripts that cannot be parsed
         self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
@@ -81,6 +75,13 @@ class Files:
         self.of_objects: set[str] | None = None  # the names of attributes that objects may have, once they are wanted
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
+
+    def known(self, statement: ast.Statement) -> Facts:
+        """What a statement says by itself."""
+        found = self.facts.get(id(statement))
+        if found is None:
+            found = self.facts[id(statement)] = Facts(statement)
+        return found
 
     def read(self, source: Source) -> ast.Body:
         """The statements of a script; the scripts that it loads are read too."""
@@ -99,8 +100,7 @@ class Files:
         self.bodies[name] = body
         self._under_way.append(name)
         for statement in body:
-            known = self.facts.get(id(statement))
-            for command, inside in _loads((statement,)) if known is None else known.loads:
+            for command, inside in self.known(statement).loads:
                 self._load(command)
                 if inside:
                     self.late = merged(self.late, self._brought(command))
@@ -118,18 +118,15 @@ class Files:
         except AgradError as problem:
             self.problems.append(problem)
             return
-        self._kept.append(command)
         self._loaded[id(command)] = source.name
         if source.name not in self.bodies:
             self.read(source)
 
     def attributes(self) -> set[str]:
         """The names that objects may have as attributes: those that classes define, or that are assigned to."""
-        found: set[str] = set()
-        for statement in chain.from_iterable(self.bodies.values()):
-            known = self.facts.get(id(statement))
-            found.update(_attributes(statement) if known is None else known.attributes)
-        return found
+        return {
+            name for statement in chain.from_iterable(self.bodies.values()) for name in self.known(statement).attributes
+        }
 
     def loaded(self, statement: ast.Statement) -> str | None:
         """The name of the script that a statement loads, if it does."""
@@ -146,17 +143,13 @@ class Files:
     def givers(self, body: ast.Body) -> Givers:
         """The names that statements bind in their own scope, including those of loaded scripts."""
         found: Givers = {}
-        for outer in body:
-            known = self.facts.get(id(outer))
-            if known is not None and not known.loads:
-                for name, giver in known.given:
-                    found.setdefault(name, []).append(giver)
-                continue
-            for statement in _statements((outer,)):
-                for name, giver in given(statement):
-                    found.setdefault(name, []).append(giver)
-                for name, others in self._brought(statement).items():
-                    found.setdefault(name, []).extend(others)
+        for statement in body:
+            known = self.known(statement)
+            for name, giver in known.given:
+                found.setdefault(name, []).append(giver)
+            for command, inside in known.loads:
+                if not inside:
+                    found = merged(found, self._brought(command))
         return found
 
     def _brought(self, statement: ast.Statement) -> Givers:

@@ -31,7 +31,6 @@ from agrad.grammar.lint.files import (
     mistakes,
     names_in,
     pieces,
-    refused,
 )
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
@@ -134,12 +133,10 @@ class _Check:
     def _statement(self, statement: ast.Statement) -> None:
         if isinstance(statement, ast.Fails):
             return
-        if self.scope.outer is None and self.straight:
-            facts = self.files.facts.get(id(statement))
-            if problem := refused(statement) if facts is None else facts.refused:
-                self.problems.append(problem)
-                self.known |= self.files.givers((statement,)).keys()
-                return
+        if self.scope.outer is None and self.straight and (problem := self.files.known(statement).refused):
+            self.problems.append(problem)
+            self.known |= self.files.givers((statement,)).keys()
+            return
         loop = isinstance(statement, ast.For | ast.While)
         if loop:  # a later iteration sees what an earlier one did
             self.known |= self.files.givers((statement,)).keys()
@@ -469,9 +466,8 @@ class EditedScript:
     def _semantic(self) -> list[AgradError]:
         """The errors of a script that can be parsed."""
         facts = [one for part in self.parts for one in part.facts]
-        body = tuple(one.statement for one in facts)
-        files = Files({id(one.statement): one for one in facts})
-        return problems_of(files, files.follow(self.name, body), self.names)
+        files = Files(facts)
+        return problems_of(files, files.follow(self.name, tuple(one.statement for one in facts)), self.names)
 
     def _change(self, text: str) -> None:
         """Read the parts that another text has in the place of others."""
