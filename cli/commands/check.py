@@ -13,7 +13,7 @@ from agrad.cli.terminal.terminal import narrow
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName
 from agrad.engine.values import Value
-from agrad.grammar.commands.check import claimed_value
+from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.session import Session
 
 _WRONG = "--claim {0} has no name: write NAME=EXPR, as in --claim x={0}"

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agrad.engine import inspect
 from agrad.engine.autodiff import reverse
 from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.gradcheck import Report, claimed, compare
 from agrad.engine.autodiff.optim import STEPS, options_of, step
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.text import fit
-from agrad.grammar import commands
+from agrad.engine.values import Value
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Gradient, Printed, Table, text_of
+from agrad.grammar.results import Checked, Gradient, Printed, Table, text_of, unheard
 from agrad.grammar.runtime.bytecode import Staging
+from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import as_array, describe_value
-from agrad.grammar.syntax import errors
+from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import corrected
-from agrad.grammar.values.lists import parts_of
+from agrad.grammar.values.lists import parts_of, settled
 
 
 def _check_backward(call: Call) -> None:
@@ -255,9 +258,62 @@ def _check(session: Session, call: Call) -> None:
     example: var x = 3; check x**2*sin(x)
     """
     expression, *operands = call.node.operands
-    check = commands.check
-    leaves = [check.leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
-    check.check(session, expression, leaves)
+    leaves = [_leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
+    check(session, expression, leaves)
+
+
+def check(
+    session: Session, expression: ast.Expr, leaves: Sequence[Tensor] = (), claims: Sequence[Value | None] | None = None
+) -> None:
+    """Emit the derivatives of an expression beside finite differences: by the leaves given, or all that it reads.
+
+    Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
+    """
+    code = compile_expression(expression)
+    emit, last, precision = session.emit, session.last, session.settings.precision
+    session.emit = unheard
+    try:
+        report = compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
+    except AgradError as error:
+        if isinstance(error.facts, NotOneNumber):
+            error.fixes = [f"check sum({expression.span.text})"]
+        if not error.labels:
+            error.labels.append(Label(expression.span))
+        raise
+    finally:
+        session.emit, session.last, session.settings.precision = emit, last, precision
+    session.emit(Checked(report))
+    if not report.ok:
+        raise _disagreement(report, expression)
+
+
+def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
+    """The value of an expression that is claimed to be the derivative by a leaf. Raises AgradError."""
+    return claimed(session.evaluate(text), leaf)
+
+
+def _leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
+    """A name after `wrt`: a leaf that requires grad; AgradError of kind `leaf` for anything else."""
+    name = operand.span.text
+    if isinstance(value, Tensor) and value.node.op is None and value.requires_grad:
+        return value
+    computed = isinstance(value, Tensor) and value.node.op is not None
+    what = "was computed" if computed else f"is {describe_value(value)}, which does not require grad"
+    fix = "name the leaves it was computed from, or leave out wrt" if computed else f"var {name} = …   makes a leaf"
+    raise wrong("leaf", f"check varies leaves that require grad, and {name} {what}", operand.span, Hint(fix))
+
+
+def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
+    """The error for a mismatch."""
+    found = report.mismatches
+    names = ", ".join(finding.entry for finding in found[:5]) + (", …" if len(found) > 5 else "")
+    one = len(found) == 1
+    which, verb = ("the derivative", "does") if one else (f"{len(found)} derivatives", "do")
+    claims_only = all(finding.remark == "the claim" for finding in found)
+    other = "the differences" if not claims_only else "the claim" if one else "the claims"
+    problem = wrong("assert", f"{which} with respect to {names} {verb} not match {other}", expression.span)
+    problem.notes = [] if claims_only else ["detach and no_grad do not affect the differences"]
+    return problem
 
 
 @command(operands=EXPRESSION, options={"wrt": LEAVES})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from os.path import splitext
 
 from agrad.engine import inspect
@@ -46,7 +45,7 @@ _LINES = frozenset({"text", "tree"})
 
 def _form(call: Call) -> str:
     """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
-    form, path, known = call.options.get("as"), call.options.get("to"), list(FORMS)
+    form, path, known = call.options.get("as"), call.options.get("to"), [*FORMS]
     if form in known or (form in PICTURES and path is not None):
         if path is not None and (told := told_otherwise(str(form), str(path))):
             raise _contradiction(call, told)
@@ -92,10 +91,14 @@ def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call), call.options.get("to"), call.options.get("depth")
 
     def picture(form: str) -> str | bytes:
-        roots, back = all_graphed(call), None if depth is None else int(depth)
-        compared, other, since = call.option("vs"), _listed(call, "vs"), _listed(call, "from")
-        others = [item.span.text for item in compared.items] if isinstance(compared, ast.Tuple) else []
-        return drawn(roots, _typed(call), form, session.settings, back, since, other, others, session)
+        roots, names, since = all_graphed(call), _typed(call), _listed(call, "from")
+        compared, back = call.option("vs"), None if depth is None else int(depth)
+        if isinstance(compared, ast.Tuple):
+            ends = names, [item.span.text for item in compared.items]
+            made: inspect.dump.Dump = inspect.compare.Comparison(roots, _listed(call, "vs"), ends, back, since)
+        else:
+            made = inspect.dump.dump(roots, names, back, since)
+        return shown(made, form, session.settings, session)
 
     found = picture(form)
     if path is None:
@@ -118,29 +121,17 @@ def _typed(call: Call) -> list[str]:
 
 
 def drawn(
-    root: Tensor | Sequence[Tensor],
-    name: str | Sequence[str],
-    form: str,
-    settings: Settings,
-    depth: int | None = None,
-    since: Sequence[Tensor] = (),
-    other: Sequence[Tensor] = (),
-    others: Sequence[str] = (),
-    session: Session | None = None,
+    root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, session: Session | None = None
 ) -> str | bytes:
-    """The graph behind some values in a form, or a part of it, as `dump` describes: bytes for one of PICTURES.
+    """The graph behind a value in a form, as `shown` gives it. Raises AgradError as `dump` does, too."""
+    return shown(inspect.dump.dump(root, name, depth), form, settings, session)
 
-    With `other` values and their names: that graph compared with theirs. A page has what `session` knows of its nodes,
-    too.
 
-    Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
+def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Session | None) -> str | bytes:
+    """A graph in a form: bytes for one of PICTURES. A page has what `session` knows of its nodes, too.
+
+    Raises AgradError of kind `extra` where a library is missing that draws pictures.
     """
-    if other:
-        roots = [root] if isinstance(root, Tensor) else root
-        names = ([name] if isinstance(name, str) else name, others)
-        made: inspect.dump.Dump = inspect.compare.Comparison(roots, other, names, depth, since)
-    else:
-        made = inspect.dump.dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
     if session is not None and form == "page":
         commands.info.tell_of_nodes(made, session)

@@ -17,7 +17,8 @@ from agrad.grammar import runtime
 from agrad.grammar.commands.registry import Call, Session
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
-from agrad.grammar.syntax.parser import RESERVED, tokens
+from agrad.grammar.syntax.keywords import RESERVED
+from agrad.grammar.syntax.parser import tokens
 
 
 def require_free(name: str) -> None:

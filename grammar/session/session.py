@@ -240,7 +240,7 @@ class Session:
     ) -> None:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
         expression = self._read(parse_expression, Source("expression", text))
-        self.all_at_once(lambda: commands.check.check(self, expression, leaves, claims), expression.span, emit)
+        self.all_at_once(lambda: commands.gradients.check(self, expression, leaves, claims), expression.span, emit)
 
     def undo(self, count: int, emit: Callable[[Result], None] = unheard) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.

@@ -15,7 +15,7 @@ from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
+from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT
 from agrad.grammar.syntax.loader import parser, saved
 from agrad.lazy import pattern
 
@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     from agrad.grammar.syntax.lexer import Item, Lexer, Token
 
 # lark, and what needs it, is imported with the first text: `agrad --help` and the errors of a command line have none.
-
-__all__ = [
-    "COMMAND_WORDS",
-    "RESERVED",
-    "SOFT",
-    "can_be_read",
-    "followers",
-    "kind_of",
-    "kinds",
-    "lexed",
-    "lexer",
-    "needs_more",
-    "parse",
-    "parse_expression",
-    "starts",
-    "tokens",
-]
 
 
 class _Machine(Struct):

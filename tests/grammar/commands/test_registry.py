@@ -14,7 +14,8 @@ from agrad.grammar.help.help import topics
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import keywords
-from agrad.grammar.syntax.parser import RESERVED, SOFT, parse
+from agrad.grammar.syntax.keywords import RESERVED, SOFT
+from agrad.grammar.syntax.parser import parse
 
 GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; m = 2 ± 0.1; n = 3 ± 0.1; def f(x) = x**2"
 # The operands of each command that needs some, as typed behind GIVEN.
