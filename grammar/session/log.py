@@ -23,7 +23,6 @@ from agrad.engine.values import format_bytes
 from agrad.grammar.commands.registry import COMMANDS, Session, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
-from agrad.grammar.runtime.bytecode import Do, Frame
 from agrad.grammar.runtime.machine import Machine
 from agrad.grammar.session.transcript import Transcript
 from agrad.grammar.syntax import ast
@@ -276,8 +275,6 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
     Raises AgradError or KeyboardInterrupt at the first that fails: those before it stay in the log.
     """
     told: list[str] = []
-    commands = session.machine.handlers[Do.COMMAND]
-    session.machine.handlers[Do.COMMAND] = _without_files(commands)
     session.restoring = True
     try:
         for entry, statement in statements(entries):
@@ -290,7 +287,6 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
                         told.append(path)
                         changed(path)
     finally:
-        session.machine.handlers[Do.COMMAND] = commands
         session.restoring = False
 
 
@@ -339,23 +335,6 @@ def redo(session: Session, count: int, span: Span) -> None:
         session.emit(Printed(f"brought back: {together(short(entry.span) for entry in gone)}"))
     for path in changed:
         session.emit(Noted(Note(f"{path} has changed since: its new content was read")))
-
-
-def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callable[[Frame, Any, Span], int | None]:
-    """The runner of commands, without those that write files: these were written before."""
-
-    def run(frame: Frame, node: ast.Command, span: Span) -> int | None:
-        made = COMMANDS[node.word]
-        if made.writes:
-            del frame.stack[len(frame.stack) - len(node.operands) :]
-            return None
-        for name in [name for name, _ in node.options if name in made.options and made.options[name].writes]:
-            values = [option for option, value in node.options if value is not None]
-            del frame.stack[len(frame.stack) - len(values) + values.index(name)]
-            node = node.changed(options=tuple(option for option in node.options if option[0] != name))
-        return commands(frame, node, span)
-
-    return run
 
 
 # The undo logs of the last statements, which `undo` takes back, the last first.
