@@ -245,10 +245,9 @@ def _save(session: Session, call: Call) -> None:
     sessions.saving.save(session, call)
 
 
-def _entries(session: Session, call: Call) -> list[Any]:
+def _entries(session: Session, call: Call) -> Any:
     """The log of a session. Raises AgradError of kind `name` where none is kept."""
     if not session.record.on:
         word = call.node.word
         raise call.wrong("name", f"{word}: a script keeps a log of its statements only if it contains {word} itself")
-    entries: list[Any] = session.record.entries
-    return entries
+    return session.record.entries

@@ -217,10 +217,8 @@ class _Check:
             elif isinstance(part, ast.Name):
                 if not stored:
                     self._name(part.id, part.span, sure=sure)
-            elif isinstance(part, ast.Tuple) and stored:
-                waiting.append((part.items, sure))
-            elif isinstance(part, ast.Starred) and stored:
-                waiting.append((part.value, sure))
+            elif isinstance(part, ast.Tuple | ast.Starred) and stored:
+                waiting += self._parts(part, sure)
             elif isinstance(part, ast.Node):
                 stored = False
                 if isinstance(part, ast.Each):
@@ -232,9 +230,8 @@ class _Check:
                     self._inside(part.value, [one.name.lstrip("*") for one in part.parameters], False)
                     continue
                 if isinstance(part, ast.Unknowns):
-                    if not part.names:
-                        continue  # its names need no value
-                    self._inside(part.value, [name.id for name in part.names], sure)
+                    if part.names:  # else the names in it need no value
+                        self._inside(part.value, [name.id for name in part.names], sure)
                     continue
                 if isinstance(part, ast.Call):
                     self._call(part)

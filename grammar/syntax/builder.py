@@ -369,7 +369,7 @@ class Builder(Expressions):
         # `return`, `break` and `continue` not yet matched to a `def` or a loop.
         self.loose: list[s.Return | s.Break | s.Continue] = []
         self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
-        self.methods: list[tuple[s.Define, AgradError]] = []  # functions that must be in a class, with the error if not
+        self.methods: dict[int, AgradError] = {}  # by the places of functions that must be in a class: the error if not
 
     # Simple statements
 
@@ -721,7 +721,7 @@ class Builder(Expressions):
 
     def program(self, parts: Parts) -> s.Body:
         if self.methods:
-            raise self.methods[0][1]
+            raise next(iter(self.methods.values()))
         if self.loose:
             raise self.outside(self.loose[0])
         if self.aliases:
@@ -808,8 +808,8 @@ class Builder(Expressions):
         self.claim(keyword, loop=False)
         made = s.Define(str(name), parameters, body, span=self.span(keyword, body))
         if name in RESERVED:
-            problem = syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
-            self.methods.append((made, problem))
+            place = self.span(name, name)
+            self.methods[made.span.start] = syntax_error("reserved", place, word=str(name), owner="agrad")
         return made
 
     def decorated(self, parts: Parts) -> s.Define:
@@ -820,14 +820,12 @@ class Builder(Expressions):
             called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), span=decorator.span)
             on = _block(called)
             if isinstance(on, bool):
-                before, made = made, made.changed(body=(s.NoGrad(made.body, on, span=made.span),))
-                self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
+                made = made.changed(body=(s.NoGrad(made.body, on, span=made.span),))
             elif path in _COMPILERS:
                 continue
             elif path in _MEMBERS:
-                self.methods = [(one, problem) for one, problem in self.methods if one is not made]
                 made = s.Member(made.name, made.parameters, made.body, path, span=made.span)
-                self.methods.append((made, syntax_error("decorator", decorator.span, text=path)))
+                self.methods[made.span.start] = syntax_error("decorator", decorator.span, text=path)
             else:
                 raise syntax_error("decorator", decorator.span, text=decorator.span.text)
         return made
@@ -844,7 +842,8 @@ class Builder(Expressions):
                 case s.Assign(targets) if all(isinstance(target, s.Name) for target in targets):
                     continue
             raise syntax_error("class body", statement.span)
-        self.methods = [(one, problem) for one, problem in self.methods if all(one is not part for part in body)]
+        for statement in body:
+            self.methods.pop(statement.span.start, None)
         base = bases[0] if bases else None
         if isinstance(base, s.Name) and base.id == "object":
             base = None

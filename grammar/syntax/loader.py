@@ -61,8 +61,7 @@ def parser(builder: object, of: dict[str, Any]) -> _Parser:
     from lark.parsers.lalr_analysis import ParseTable
     from lark.parsers.lalr_parser import _Parser
 
-    rules: list[Any] = [None] * len(of["rules"])
-    table = ParseTable(_States(of, rules), {"program": of["first"]}, {"program": of["last"]})  # type: ignore[no-untyped-call]
+    table = ParseTable(_States(of), {"program": of["first"]}, {"program": of["last"]})  # type: ignore[no-untyped-call]
     return _Parser(table, _Callbacks(builder))
 
 
@@ -85,9 +84,9 @@ def reduce(parser: ParserState[int], kind: str) -> None:
 class _States(dict[int, dict[str, tuple[Any, Any]]]):
     """By the number of a state, what the parser does with each symbol: unpacked when it is first entered."""
 
-    def __init__(self, of: dict[str, Any], rules: list[Any]) -> None:
+    def __init__(self, of: dict[str, Any]) -> None:
         self.of = of
-        self.rules = rules  # those that were met
+        self.rules: dict[int, Rule] = {}  # those that were met
         self.passed: dict[tuple[int, str, str], int] = {}  # what `after` has found
 
     def __missing__(self, state: int) -> dict[str, tuple[Any, Any]]:
@@ -114,10 +113,9 @@ class _States(dict[int, dict[str, tuple[Any, Any]]]):
 
     def rule(self, number: int) -> Rule:
         """A rule as lark has it."""
-        if self.rules[number] is None:
+        if number not in self.rules:
             self.rules[number] = _rule(*self.of["rules"][number])
-        rule: Rule = self.rules[number]
-        return rule
+        return self.rules[number]
 
 
 def _rule(

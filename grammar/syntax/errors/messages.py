@@ -240,12 +240,8 @@ def readings(number: Span, name: str) -> list[str]:
     lines = [multiplied(_IN_BRACES.sub(r"\1(\2)", line)) for line in lines]
     if any(found["sign"] for found in _PRODUCT.finditer(lines[0])):
         return [Hint(f"{product}, and brackets around what divides or is a power: 1/(2*x), e^(2*x)")]
-    return [line if re.search("[\"']", line) else as_definition(line) for line in lines]
-
-
-def as_definition(line: str) -> str:
-    """`f(x) = 3*x + 1` as the definition that it is; another line as it is."""
-    return f"def {line}" if _DEFINITION.match(line) else line
+    # `f(x) = 3*x + 1` is the definition of a function
+    return [f"def {line}" if _DEFINITION.match(line) and not re.search("[\"']", line) else line for line in lines]
 
 
 def several_values(place: Span) -> list[str]:
