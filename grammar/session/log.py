@@ -360,7 +360,7 @@ class Step(Struct, eq=False, frozen=False):
     last: tuple[Any, ...]  # the last answer before it
     chosen: dict[str, Guard]
     place: int = 0  # how many statements of the log come before it
-    turn: int = 0  # which text it is of, where the statements of a text are taken back together
+    turn: int = 0  # the same for the statements that are taken back together, those of a text, once that has run
     bytes: int = 0
     nodes: tuple[Node, ...] = ()
 
@@ -412,20 +412,13 @@ class Steps:
     @property
     def units(self) -> int:
         """How often `undo` can take something back: the lines that were entered, or statements."""
-        turns = {step.turn for step in self._kept if self._is_whole(step)}
-        return len(turns) + sum(not self._is_whole(step) for step in self._kept)
-
-    def _is_whole(self, step: Step) -> bool:
-        """Whether a statement is taken back with the others of its line: not in the line that asks."""
-        return step.turn > 0 and step.turn != self._turn
+        return len({step.turn if step.turn != self._turn else id(step) for step in self._kept})
 
     @property
     def last_together(self) -> list[Step]:
-        """The statements to take back next, in the order in which they ran."""
+        """The statements to take back next, in the order in which they ran; one by one in the line that asks."""
         last = self._kept[-1]
-        if not self._is_whole(last):
-            return [last]
-        return [step for step in self._kept if step.turn == last.turn]
+        return [step for step in self._kept if step.turn == last.turn] if last.turn != self._turn else [last]
 
     def keep(
         self, span: Span | None, log: UndoLog, last: tuple[Any, ...], chosen: dict[str, Guard], place: int = 0
@@ -438,7 +431,7 @@ class Steps:
         if self._together and self._partly == self._turn:
             return  # what began this line is forgotten already
         text = short(span) if span is not None else "the last step"
-        step = Step(text, span, log, last, chosen, place, self._turn if self._together else 0)
+        step = Step(text, span, log, last, chosen, place, self._turn if self._together else id(log))
         self._weigh(step)
         self._kept.append(step)
         share = current().limits.memory / SHARE
@@ -448,7 +441,7 @@ class Steps:
             self._forgotten = self._forgotten or len(self._kept) <= self.depth
             first = self._kept[0]
             self._partly = first.turn
-            while self._kept and (self._kept[0] is first or (first.turn and self._kept[0].turn == first.turn)):
+            while self._kept and self._kept[0].turn == first.turn:
                 self._seen.difference_update(self._kept.popleft().nodes)  # a line is kept whole, or not at all
 
     def drop(self, log: UndoLog) -> None:
@@ -467,7 +460,7 @@ class Steps:
         for count, step in enumerate(reversed(self._kept), 1):
             span = step.span
             if span is not None and span.source == place.source and span.start <= place.start < span.end:
-                return len({step.turn or id(step) for step in list(self._kept)[-count:]})
+                return len({step.turn for step in list(self._kept)[-count:]})
         return 0
 
     def too_few(self, count: int) -> AgradError:
