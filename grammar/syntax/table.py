@@ -84,46 +84,33 @@ def words(grammar: str) -> dict[str, Any]:
     # Words that are names in other places, so that the grammar only declares them; what is no word it declares in the
     # line that begins with `_NEWLINE`.
     declared = frozenset(" ".join(re.findall(r"^%declare ([A-Z].*)$", grammar, re.MULTILINE)).split())
-    # The terminals that statements begin with, each with its place in the rule of the statement.
-    names = re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
-    first = {
-        name: start
-        for name in names
-        if name in rules and (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules[name]))
+    # By each word that statements begin with: what follows it in the rule of the statement, and in that of its options.
+    behind = {
+        kind.lower(): rules[name][start.end() :] + rules.get(f"{name}_option", "")
+        for name in re.findall(r"[a-z_]+", f"{rules['line']} {rules['simple']}")
+        if (start := re.match(r"\(?([A-Z_]+(?: \| [A-Z_]+)*)\)?", rules.get(name, "")))
+        for kind in start[1].split(" | ")
     }
-    soft = {kind.lower() for start in first.values() for kind in start[1].split(" | ") if kind in declared}
-
-    def of(pattern: str) -> tuple[str, ...]:
-        """The words that may be names, for which a pattern with the terminal in it is found."""
-        return tuple(sorted(word for word in soft if re.search(pattern % word.upper(), grammar, re.MULTILINE)))
-
-    def options_in(rule: str, start: re.Match[str]) -> dict[str, str]:
-        """The words of options in the rule of a command, each with its terminal."""
-        rest = start.string[start.end() :] + rules.get(f"{rule}_option", "")
-        return {terminal.lower(): terminal for terminal in re.findall(r"[A-Z_]{2,}", rest) if terminal in declared}
-
     options = {
-        command.lower(): found
-        for rule, start in first.items()
-        if (found := options_in(rule, start))
-        for command in start[1].split(" | ")
+        word: {kind.lower(): kind for kind in re.findall(r"[A-Z_]{2,}", rest) if kind in declared}
+        for word, rest in behind.items()
     }
     flags = {kind for found in options.values() for kind in found.values() if re.search(rf"\b{kind} *[|)*]", grammar)}
-    ranging = {
-        word.lower()
-        for rule in ("plot", "contour", "solve", "minimize", "again")
-        for word in first[rule][1].split(" | ")
-        if "_RANGE" in rules[rule] + rules.get(f"{rule}_option", "")
-    }
     commands = set(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', grammar, re.MULTILINE)) - _PYTHON
+    soft = sorted(word for word in behind if word.upper() in declared)
+
+    def of(follows: str) -> tuple[str, ...]:
+        """The words that may be names, behind which a pattern is found."""
+        return tuple(word for word in soft if re.match(follows, behind[word]))
+
     return {
         "PYTHON": tuple(sorted(_PYTHON)),
         "COMMANDS": tuple(sorted(commands)),
-        "SOFT": tuple(sorted(soft)),
-        "HEADERS": of(r"\b%s _COLON\b"),
-        "ALONE": of(r"^\w+: %s(?: \(.*\)\?)?(?: ->|$)"),
-        "BEFORE_VALUES": of(r"\b%s(( \| [A-Z_]+)*\))? (expression|values)\b"),
-        "RANGING": tuple(sorted(ranging)),
-        "OPTIONS": options,
+        "SOFT": tuple(soft),
+        "HEADERS": of(r" _COLON\b"),
+        "ALONE": of(r"( \(.*\)\?)?( ->|$)"),
+        "BEFORE_VALUES": of(r" (expression|values)\b"),
+        "RANGING": tuple(sorted(word for word, rest in behind.items() if "_RANGE" in rest)),
+        "OPTIONS": {word: found for word, found in options.items() if found},
         "FLAGS": tuple(sorted(flags)),
     }
