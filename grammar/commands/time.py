@@ -99,9 +99,9 @@ def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
     compiled = median(run.clock.compiled for run in runs)
     if iterations:
         rows.append(("  compiled loops", compiled, f"{_share(compiled, whole)}   {iterations} iterations"))
-    if not roots:
-        return _aligned([*rows, ("", None, "it builds no graph that requires grad")])
-    return _aligned([*rows, *_graph_rows(runs, roots, whole, compiled)])
+    no_graph = ("", None, "it builds no graph that requires grad")
+    rows += _graph_rows(runs, roots, whole, compiled) if roots else [no_graph]
+    return align([(label, f"{_duration(time):>9}", f" {rest}") for label, time, rest in rows])
 
 
 def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: float) -> list[Row]:
@@ -161,10 +161,6 @@ def _replaying(roots: list[Node]) -> float:
     context = current()
     with taken_back(listener=context.listener, guard=context.guard):
         return _repeated(once)
-
-
-def _aligned(rows: list[Row]) -> list[str]:
-    return align([(label, f"{_duration(time):>9}", f" {rest}") for label, time, rest in rows])
 
 
 def _duration(seconds: float | None) -> str:

@@ -85,11 +85,8 @@ def _require_number(value: Any) -> None:
     value = as_array(value) if isinstance(value, List) else value
     shape = (len(value),) if isinstance(value, tuple) else value.shape if isinstance(value, Tensor) else ()
     if size_of(shape) != 1:
-        raise AgradError(
-            "grad",
-            f"only one number has a gradient; this is an array of shape {format_shape(shape)}",
-            facts=NotOneNumber(),
-        )
+        message = f"only one number has a gradient; this is an array of shape {format_shape(shape)}"
+        raise AgradError("grad", message, facts=NotOneNumber())
 
 
 def _gradient(root: Tensor, leaves: Mapping[str, Tensor]) -> dict[tuple[str, ...], Value]:
