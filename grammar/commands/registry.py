@@ -276,11 +276,6 @@ def wrong(kind: Kind, message: str, place: Span, *fixes: str) -> AgradError:
     return AgradError(kind, message, labels=[Label(place)], fixes=fixes)
 
 
-def words(applies: Callable[[Command], object]) -> frozenset[str]:
-    """The words of the commands with a property."""
-    return frozenset(made.word for made in COMMANDS.values() if applies(made))
-
-
 def of(statement: ast.Statement) -> Command | None:
     """The command that a statement is; None for any other statement."""
     return COMMANDS[statement.word] if isinstance(statement, ast.Command) else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from agrad.engine.core.op import FUNCTIONS
-from agrad.grammar.commands.registry import words
+from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.pytorch.names import IGNORED, PREFIXES
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, is_result
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Token
 
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
 _DEFINING = frozenset({"DEF", "CLASS", "FOR", "VAR", "IMPORT"})
-_OTHERWISE = frozenset({"_DOT", "AS", "FAILS", "SET"}) | {word.upper() for word in words(lambda made: made.choices)}
+_OTHERWISE = {"_DOT", "AS", "FAILS", "SET", *(word.upper() for word, made in COMMANDS.items() if made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
 _KNOWN = (
     frozenset({"print", "_", "ans", "no_grad", "super", "object"})

@@ -30,6 +30,9 @@ Giver: TypeAlias = ast.Define | ast.Number | ast.String | None
 Givers = dict[str, list[Giver]]
 
 
+ANY = "*"  # among names: any other
+
+
 class Facts:
     """What a statement says by itself, kept for as long as the statement is in a script."""
 
@@ -39,9 +42,21 @@ class Facts:
         self.loads = tuple(_loads((statement,)))
 
     @cached_property
-    def attributes(self) -> frozenset[str]:
-        """The attributes that it gives to objects."""
-        return frozenset(_attributes(self.statement))
+    def attributes(self) -> set[str]:
+        """The names that objects may have as attributes from it: what a class defines, or is assigned to.
+
+        ANY, where it reads a table, whose columns may have any name.
+        """
+        found: set[str] = set()
+        for node in ast.nodes(self.statement):
+            match node:
+                case ast.Class():
+                    found.update(name for inner in node.body for name, _ in given(inner))
+                case ast.Assign(targets):
+                    found.update(target.name for target in targets if isinstance(target, ast.Attribute))
+                case ast.Name("load_csv"):
+                    found.add(ANY)
+        return found
 
     @cached_property
     def refused(self) -> AgradError | None:
@@ -51,9 +66,6 @@ class Facts:
         except AgradError as problem:
             return problem
         return None
-
-
-ANY = "*"  # among names: any other
 
 
 class Files:
@@ -130,7 +142,7 @@ class Files:
 
     def loaded(self, statement: ast.Statement) -> str | None:
         """The name of the script that a statement loads, if it does."""
-        return self._loaded.get(id(statement)) if isinstance(statement, ast.Command) else None
+        return self._loaded.get(id(statement))
 
     def hides(self, statement: ast.Statement) -> bool:
         """Whether a statement loads what cannot be read, directly or through another script."""
@@ -238,21 +250,6 @@ def _statements(body: ast.Body) -> Iterator[ast.Statement]:
         yield statement
         for block in reversed(ast.blocks(statement)):
             waiting += reversed(block)
-
-
-def _attributes(statement: ast.Statement) -> Iterator[str]:
-    """The names that objects may have as attributes from a statement: what a class defines, or is assigned to.
-
-    ANY, where it reads a table, whose columns may have any name.
-    """
-    for node in ast.nodes(statement):
-        match node:
-            case ast.Class():
-                yield from (name for inner in node.body for name, _ in given(inner))
-            case ast.Assign(targets):
-                yield from (target.name for target in targets if isinstance(target, ast.Attribute))
-            case ast.Name("load_csv"):
-                yield ANY
 
 
 def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
