@@ -47,7 +47,7 @@ def main() -> None:
     lines = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     whole = LINES * (lines // LINES.count("\n") + 1)
     source = Source("bench", "".join(whole.splitlines(keepends=True)[:lines]))
-    lexer = parser._machine().lexer
+    lexer = parser.lexer()
     count = sum(1 for _ in lexer.read(source))
     times = [
         (seconds(lambda: deque(lexer.read(source), maxlen=0)), seconds(lambda: parser.parse(source)))

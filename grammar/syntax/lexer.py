@@ -102,16 +102,28 @@ _FIXED = frozenset({"source", "text", "words", "pattern", "comments", "paused"})
 
 
 class Input:
-    """A text that the parser reads: the tokens that it has taken, and those that are still to come."""
+    """A text that lark's parser reads: the tokens that it has taken, and those that are still to come."""
 
-    def __init__(self, source: Source) -> None:
+    _Token = lark.Token  # of which that parser makes the kinds that it tries
+
+    def __init__(self, source: Source, ahead: Iterator[Item]) -> None:
         self.source = source
         self.taken: list[Token] = []
-        self.ahead: Iterator[Item] = iter(())
+        self.ahead = ahead
+
+    def lex(self, parser: Any = None) -> Iterator[Token]:
+        """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
+        for item in self.ahead:
+            if isinstance(item, AgradError):
+                raise item
+            self.taken.append(item)
+            if parser is not None:
+                reduce(parser, item.type)
+            yield item
 
 
 class Lexer:
-    """One for all texts, made of the words and signs of the grammar. lark's parser reads from it."""
+    """One for all texts, made of the words and signs of the grammar."""
 
     def __init__(self, keywords: dict[str, str], signs: dict[str, str]) -> None:
         """`keywords`: their terminals; `signs`: the pattern of each terminal, in the order in which they are tried."""
@@ -119,19 +131,8 @@ class Lexer:
         self.pattern = re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in signs.items()))
 
     def input(self, source: Source) -> Input:
-        """A text as `lex` takes it, which is what the parser is given."""
-        return Input(source)
-
-    def lex(self, data: Input, parser: Any = None) -> Iterator[Token]:
-        """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
-        data.ahead = self.read(data.source)
-        for item in data.ahead:
-            if isinstance(item, AgradError):
-                raise item
-            data.taken.append(item)
-            if parser is not None:
-                reduce(parser, item.type)
-            yield item
+        """A text as the parser takes it."""
+        return Input(source, self.read(source))
 
     def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:
         """The tokens of a text, one at a time, and its lexical errors where they occur."""

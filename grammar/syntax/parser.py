@@ -10,13 +10,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
-from agrad.engine.struct import Struct
 from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT
-from agrad.grammar.syntax.loader import parser, saved
+from agrad.grammar.syntax.loader import parser as loaded
+from agrad.grammar.syntax.loader import saved
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:
@@ -28,25 +28,21 @@ if TYPE_CHECKING:
 # lark, and what needs it, is imported with the first text: `agrad --help` and the errors of a command line have none.
 
 
-class _Machine(Struct):
-    parser: _Parser
-    lexer: Lexer
-    builder: Builder
+@cache
+def lexer() -> Lexer:
+    """The lexer of the grammar, made once."""
+    from agrad.grammar.syntax.lexer import Lexer
+
+    return Lexer(saved()["keywords"], saved()["signs"])
 
 
 @cache
-def _machine() -> _Machine:
-    """The parser of the grammar, loaded once."""
+def _parser() -> tuple[_Parser, Builder]:
+    """The parser of the grammar, loaded once, and what it builds the tree with."""
     from agrad.grammar.syntax.builder import Builder
-    from agrad.grammar.syntax.lexer import Lexer
 
-    of, builder = saved(), Builder()
-    return _Machine(parser(builder, of), Lexer(of["keywords"], of["signs"]), builder)
-
-
-def lexer() -> Lexer:
-    """The lexer of the grammar."""
-    return _machine().lexer
+    builder = Builder()
+    return loaded(builder, saved()), builder
 
 
 # The one builder works on one text at a time.
@@ -78,17 +74,14 @@ def can_be_read(text: str) -> bool:
 def _read(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
-    from lark.lexer import LexerThread
 
-    machine = _machine()
-    text = machine.lexer.input(source)
-    thread = LexerThread(cast(Any, machine.lexer), cast(Any, text))
+    (parser, builder), text = _parser(), lexer().input(source)
     with _PARSING:
-        machine.builder.begin(source)
+        builder.begin(source)
         collecting = gc.isenabled()
         gc.disable()  # it would search a growing tree repeatedly, and find nothing
         try:
-            statements: tuple[ast.Statement, ...] = machine.parser.parse(thread, "program")
+            statements: tuple[ast.Statement, ...] = parser.parse(cast(Any, text), "program")
         except UnexpectedToken as error:
             problem = errors.recognisers.recognise(text, error)
         else:
@@ -126,7 +119,7 @@ def needs_more(text: str) -> bool:
         if _DECORATOR_ALONE.search(text):
             return True
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
-    last = deque(_machine().lexer.read(source), maxlen=1)
+    last = deque(lexer().read(source), maxlen=1)
     return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)
 
 
@@ -136,21 +129,19 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
     There are none where the text is wrong already, or ends inside a string or a comment.
     """
     from lark import UnexpectedToken
-    from lark.lexer import LexerThread
 
-    machine = _machine()
+    parser, builder = _parser()
     # Which words are commands depends on what follows them: here a name.
-    stream = machine.lexer.input(Source("session", f"{text}_"))
+    stream = lexer().input(Source("session", f"{text}_"))
     with _PARSING:
-        machine.builder.begin(stream.source)
-        thread = LexerThread(cast(Any, machine.lexer), cast(Any, stream))
-        parser: Any = machine.parser.parse(thread, "program", start_interactive=True)
+        builder.begin(stream.source)
+        interactive: Any = parser.parse(cast(Any, stream), "program", start_interactive=True)
         try:
-            for token in machine.lexer.lex(stream):
+            for token in stream.lex():
                 if token and token.end_pos > len(text):
-                    kinds: set[str] = parser.accepts()
+                    kinds: set[str] = interactive.accepts()
                     return stream.taken[:-1], kinds - {"$END"}
-                parser.feed_token(token)
+                interactive.feed_token(token)
         except (AgradError, UnexpectedToken):
             pass
     return stream.taken, set()
@@ -158,7 +149,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
 def lexed(text: str) -> list[Token]:
     """The tokens of a text that may be unfinished or wrong, without its lexical errors."""
-    items = _machine().lexer.read(Source("session", text))
+    items = lexer().read(Source("session", text))
     return [item for item in items if not isinstance(item, AgradError)]
 
 
@@ -168,7 +159,7 @@ def starts(text: str) -> Iterator[int]:
     The end of the text is left out if a bracket is open there.
     """
     fresh = True
-    for item in _machine().lexer.read(Source("session", text)):
+    for item in lexer().read(Source("session", text)):
         if not isinstance(item, AgradError):
             if fresh and item:
                 yield item.start_pos
@@ -208,7 +199,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
 
     The kinds are number, string, name, command, keyword, operator, comment and error.
     """
-    return kinds(_machine().lexer.read(Source("session", text), comments=True))
+    return kinds(lexer().read(Source("session", text), comments=True))
 
 
 def kinds(items: Iterable[Item]) -> list[tuple[str, int, int]]:
