@@ -18,7 +18,6 @@ from agrad.engine.values import Value, coerce, format_number, format_value, spre
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
-    from agrad.engine.autodiff.gradcheck import Report
     from agrad.grammar.syntax import ast
 
 
@@ -100,7 +99,7 @@ class Graph(Table):
 class Checked(Struct):
     """Exact derivatives beside differences, from `check`."""
 
-    report: Report
+    report: autodiff.gradcheck.Report
 
     def text(self, settings: Settings) -> str:
         """A table, one line per entry."""

@@ -7,6 +7,7 @@ Only errors that are certain are reported, not those that depend on the run.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,7 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 def problems_of(files: Files, body: ast.Body, names: Iterable[str]) -> list[AgradError]:
     """The errors of a script whose statements, and the scripts that it loads, have been read."""
     givers = merged({name: [None] for name in names}, files.givers(body))
-    check = _Check(files, _Scope(merged(givers, files.late)), {*names, *files.late})
+    check = _Check(files, ChainMap(merged(givers, files.late)), {*names, *files.late})
     check.body(body)
     return ordered(files, [*files.problems, *check.problems])
 
@@ -88,35 +89,11 @@ def _length(problem: AgradError) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class _Scope:
-    """Where names are looked up: the bindings of each, and the scope around it."""
-
-    givers: Givers
-    outer: _Scope | None = None
-
-    def __contains__(self, name: str) -> bool:
-        return self.find(name) is not None
-
-    def find(self, name: str) -> list[Giver] | None:
-        """The bindings of a name in the innermost scope that has it."""
-        scope: _Scope | None = self
-        while scope is not None:
-            if name in scope.givers:
-                return scope.givers[name]
-            scope = scope.outer
-        return None
-
-    def names(self) -> set[str]:
-        """All names that can be seen from here."""
-        return {*self.givers, *(self.outer.names() if self.outer is not None else ())}
-
-
-@dataclass(slots=True, eq=False)
 class _Check:
     """A walk through the statements of one scope, in the order in which they run."""
 
     files: Files
-    scope: _Scope
+    scope: ChainMap[str, list[Giver]]  # the bindings of each name, those of the innermost scope first
     known: set[str] = field(default_factory=set)  # the names that certainly, or possibly, have a value by now
     dark: bool = False  # whether lines that cannot be parsed may have bound any name by now
     straight: bool = True  # whether the current statement runs once, after those above it
@@ -133,7 +110,7 @@ class _Check:
     def _statement(self, statement: ast.Statement) -> None:
         if isinstance(statement, ast.Fails):
             return
-        if self.scope.outer is None and self.straight and (problem := self.files.known(statement).refused):
+        if len(self.scope.maps) == 1 and self.straight and (problem := self.files.known(statement).refused):
             self.problems.append(problem)
             self.known |= self.files.givers((statement,)).keys()
             return
@@ -162,7 +139,7 @@ class _Check:
     def _function(self, node: ast.Define) -> None:
         """The body of a function, which runs at a time when any name may have a value."""
         own: Givers = {parameter.name.lstrip("*"): [None] for parameter in node.parameters}
-        scope = _Scope(merged(own, self.files.givers(node.body)), self.scope)
+        scope = self.scope.new_child(merged(own, self.files.givers(node.body)))
         _Check(self.files, scope, straight=False, problems=self.problems).body(node.body)
 
     def _class(self, node: ast.Class) -> None:
@@ -170,7 +147,7 @@ class _Check:
         for statement in node.body:
             if isinstance(statement, ast.Define):
                 self._expressions(statement)
-                scope = _Scope({"super": [None]}, self.scope)
+                scope = self.scope.new_child({"super": [None]})
                 _Check(self.files, scope, straight=False, problems=self.problems)._function(statement)
         inner = self._deeper(self.files.givers(node.body))
         inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
@@ -188,7 +165,7 @@ class _Check:
             case ast.Evaluate(ast.Name(name)) if (
                 name in OTHERS & SHAPES.keys() and name not in self.scope
             ):  # the command without its operand
-                self.problems.append(unknown(name, statement.span, self.scope.names()))
+                self.problems.append(unknown(name, statement.span, set(self.scope)))
             case _:
                 binds = isinstance(statement, ast.For | ast.Assign)
                 for name in type(statement).fields:
@@ -239,7 +216,7 @@ class _Check:
 
     def _deeper(self, givers: Givers) -> _Check:
         """The check of what has names of its own, and runs here."""
-        return _Check(self.files, _Scope(givers, self.scope), {*self.known}, self.dark, self.straight, self.problems)
+        return _Check(self.files, self.scope.new_child(givers), {*self.known}, self.dark, self.straight, self.problems)
 
     def _inside(self, node: Any, names: Sequence[str], sure: bool) -> None:
         """An expression with variables of its own."""
@@ -274,7 +251,7 @@ class _Check:
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):
             return
-        self.problems.append(unknown(name, span, self.scope.names()))
+        self.problems.append(unknown(name, span, set(self.scope)))
 
     def _unseen(self, ordered: bool) -> bool:
         """Whether lines that cannot be parsed may have bound any name. `ordered`: before now, not at any time."""
@@ -335,7 +312,7 @@ class _Check:
 
     def _binder(self, name: str) -> Any:
         """The binder of the arguments of a function, by its name; None if it is not certain which function that is."""
-        givers = self.scope.find(name)
+        givers = self.scope.get(name)
         if self._unseen(ordered=False):
             return None
         if givers is None:
@@ -345,7 +322,7 @@ class _Check:
 
     def _plain(self, name: str) -> ast.Number | ast.String | None:
         """The number or text that a name is bound to; None if that is not certain."""
-        givers = self.scope.find(name) or [None]
+        givers = self.scope.get(name, [None])
         early = name in CONSTANTS or name in FUNCTIONS  # these have a value before the script binds them
         if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
             return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from agrad.lazy import rare
+
 # fmt: off
 _BOTH = (  # in torch, and in np
     "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
@@ -120,16 +122,12 @@ USUAL = {
 
 def names_bound(text: str) -> dict[str, str]:
     """The names that an import binds, each with its module: `import pandas as pd` binds pd."""
-    words = text.replace("(", " ").replace(")", " ").split()
-    start = words.index("import") if "import" in words else 0
-    module = words[1] if words[:1] == ["from"] else ""
-    found = {}
-    for part in " ".join(words[start + 1 :]).split(","):
-        named = part.split()
-        if named:
-            name = named[-1] if module or len(named) > 1 else named[0].partition(".")[0]
-            found[name] = (module or named[0]).partition(".")[0]
-    return found
+    (node,) = rare.ast.parse(text).body
+    module = getattr(node, "module", "")
+    return {
+        one.asname or (one.name if module else one.name.partition(".")[0]): (module or one.name).partition(".")[0]
+        for one in node.names
+    }
 
 
 def told(module: str) -> str:

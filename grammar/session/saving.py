@@ -6,6 +6,7 @@ that was typed, also what failed or was undone, with what was shown for it.
 
 from __future__ import annotations
 
+import itertools
 import os.path
 import re
 import zlib
@@ -13,7 +14,6 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from html import escape
 from importlib.util import find_spec
-from itertools import groupby
 from typing import TypeAlias
 
 from agrad.engine.core.context import require_files
@@ -200,10 +200,8 @@ def _refuse_strangers(path: str) -> None:
 def _free(path: str) -> str:
     """A path similar to this one, at which there is no file."""
     stem, ending = os.path.splitext(path)
-    number = 2
-    while os.path.exists(os.path.expanduser(f"{stem}-{number}{ending}")):
-        number += 1
-    return f"{stem}-{number}{ending}"
+    others = (f"{stem}-{number}{ending}" for number in itertools.count(2))
+    return next(other for other in others if not os.path.exists(os.path.expanduser(other)))
 
 
 # A transcript as a page: Markdown or HTML that loads nothing else. Plots and graphs are pictures in it.
@@ -224,7 +222,7 @@ img { background: #fff; max-width: 100% }
 def markdown(parts: Iterable[Part]) -> str:
     """A transcript as Markdown: code blocks, plots as PNG pictures, graphs as diagrams of Mermaid."""
     blocks = []
-    for pictured, group in groupby(parts, _is_drawn):
+    for pictured, group in itertools.groupby(parts, _is_drawn):
         if pictured:
             blocks += [_drawn_in_markdown(part) for part in group if isinstance(part, Picture)]
         else:
@@ -235,7 +233,7 @@ def markdown(parts: Iterable[Part]) -> str:
 def html(parts: Iterable[Part], title: str) -> str:
     """A transcript as a page for a browser: plots and graphs as SVG pictures."""
     body = []
-    for pictured, group in groupby(parts, _is_drawn):
+    for pictured, group in itertools.groupby(parts, _is_drawn):
         if pictured:
             body += [_drawn_in_html(part) for part in group if isinstance(part, Picture)]
             continue

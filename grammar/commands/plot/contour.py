@@ -155,9 +155,7 @@ class _Values(Sampled):
 
 def _near(one: float, other: float) -> bool:
     """Whether two numbers are the same except for rounding; also two that are not finite."""
-    if not (math.isfinite(one) and math.isfinite(other)):
-        return not math.isfinite(one) and not math.isfinite(other)
-    return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
+    return math.isclose(one, other) or not (math.isfinite(one) or math.isfinite(other))
 
 
 def chosen(field: Field, count: int) -> list[float]:
