@@ -19,7 +19,7 @@ _FILES = (
     ("gradients", "backward retain watch grad zero_grad step check explain"),
     ("graphs", "graph graphs info set forward"),
     ("export", "export formula"),
-    ("uncertainty", "budget correlate"),
+    ("gradients", "budget correlate"),
     ("solving", "fit solve minimize maximize"),
     ("session", "reset history again redo save"),
     ("plot.command", "plot"),

@@ -1,16 +1,14 @@
-"""The commands that compute gradients, show them, and use them."""
+"""The commands that compute gradients, show them, and use them, as for uncertainties."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from agrad.engine import inspect
-from agrad.engine.autodiff import reverse
+from agrad.engine import autodiff, inspect, ops
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.gradcheck import Report, claimed, compare
 from agrad.engine.autodiff.optim import STEPS, options_of, step
-from agrad.engine.core.arguments import number_of
+from agrad.engine.core.arguments import number_of, small
 from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
@@ -20,7 +18,7 @@ from agrad.engine.values import Value
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Checked, Gradient, Printed, Table, text_of, unheard
+from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -116,7 +114,7 @@ def _watch(session: Session, call: Call) -> None:
     if not value.requires_grad:
         raise no_grad_error(value.node)
     if "off" in call.options:
-        reverse.clear_hooks(value)
+        autodiff.reverse.clear_hooks(value)
         return
     change = call.options.get("as")
     if change is not None and not callable(change):
@@ -130,7 +128,7 @@ def _watch(session: Session, call: Call) -> None:
         session.emit(Printed(f"gradient of {name} = {shown}{then}"))
         return found
 
-    reverse.register_hook(value, show)
+    autodiff.reverse.register_hook(value, show)
 
 
 @command(operands=GRADIENTS)
@@ -273,7 +271,7 @@ def check(
     emit, last, precision = session.emit, session.last, session.settings.precision
     session.emit = unheard
     try:
-        report = compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
+        report = autodiff.gradcheck.compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
     except AgradError as error:
         if isinstance(error.facts, NotOneNumber):
             error.fixes = [f"check sum({expression.span.text})"]
@@ -289,7 +287,7 @@ def check(
 
 def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
     """The value of an expression that is claimed to be the derivative by a leaf. Raises AgradError."""
-    return claimed(session.evaluate(text), leaf)
+    return autodiff.gradcheck.claimed(session.evaluate(text), leaf)
 
 
 def _leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
@@ -303,7 +301,7 @@ def _leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
     raise wrong("leaf", f"check varies leaves that require grad, and {name} {what}", operand.span, Hint(fix))
 
 
-def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
+def _disagreement(report: autodiff.gradcheck.Report, expression: ast.Expr) -> AgradError:
     """The error for a mismatch."""
     found = report.mismatches
     names = ", ".join(finding.entry for finding in found[:5]) + (", …" if len(found) > 5 else "")
@@ -330,3 +328,45 @@ def _explain(session: Session, call: Call) -> None:
     with scope(anomalies=False):  # it shows where they are
         found = inspect.explain.explain(root, leaves or None, name=call.operand(0).span.text)
     session.emit(Table(found.text(session.settings.precision, session.settings.columns)))
+
+
+# Uncertain values, whose uncertainties are computed with gradients
+
+_FORMS = {"text": "a table", "json": "one object", "csv": "a line for each source", "latex": "a table for a paper"}
+
+
+@command(operands=EXPRESSION, options={"order": VALUE, "samples": VALUE, "coverage": VALUE, "as": _FORMS}, logged=False)
+def _budget(session: Session, call: Call) -> None:
+    """budget y [order 2] [samples 1e6] [coverage 0.95] [as json|csv|latex]
+
+    Shows what each uncertain value contributes to the uncertainty of y.
+
+    order: 2 adds the terms of the second order, and the bias
+    samples: so many random samples check the result (JCGM 101)
+    coverage: of the expanded uncertainty: 0.95
+    as: text, json, csv or latex
+    example: m = 2.0 ± 0.1; h = 3.00(5); budget 9.81*m*h
+    """
+    value, options, form = call.values[0], call.options, call.choice("as", "text")
+    coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
+    order = small("budget", "order", options.get("order", 1))
+    samples = small("budget", "samples", options.get("samples", 0))
+    value = value if isinstance(value, int | float) else graphed(call, 0)
+    found = inspect.budget.budget(value, coverage, order)
+    found, curves = inspect.budget.sampled(found, value, samples, ops.creation.generator()) if samples else (found, [])
+    session.emit(Estimated(found, form))
+    if curves and form == "text":
+        drawn = [Curve(name, x, y, style) for (name, x, y), style in zip(curves, LINES, strict=False)]
+        session.emit(Plot(tuple(drawn), found.name))
+
+
+@command(changes="graph", operands=REQUIRING)
+def _correlate(session: Session, call: Call) -> None:
+    """correlate a b 0.8
+
+    Sets the correlation of two uncertain numbers.
+
+    example: a = 1 ± 0.1; b = 2 ± 0.1; correlate a b 0.8; a - b
+    """
+    correlation = number_of("correlate", "the correlation", call.values[2])
+    autodiff.uncertainty.correlate(graphed(call, 0), graphed(call, 1), correlation)
