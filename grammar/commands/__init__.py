@@ -18,7 +18,7 @@ __all__ = ["COMMANDS", "Call", "Command"]
 _FILES = (
     ("gradients", "backward retain watch grad zero_grad step check explain"),
     ("graphs", "graph graphs info set forward"),
-    ("export", "export formula"),
+    ("graphs", "export formula"),
     ("gradients", "budget correlate"),
     ("solving", "fit solve minimize maximize"),
     ("session", "reset history again redo save"),

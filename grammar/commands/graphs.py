@@ -1,21 +1,25 @@
-"""The commands that show a graph, and those that put new data into it."""
+"""The commands that show a graph, those that put new data into it, and those that write it as code and as formulas."""
 
 from __future__ import annotations
 
 from os.path import splitext
 
-from agrad.engine import inspect
+from agrad.engine import inspect, program
+from agrad.engine.compile import export
 from agrad.engine.core.context import current
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.graph import collect
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.program.replay import forward
 from agrad.engine.text import fit, printable
 from agrad.grammar import commands
-from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, VALUE, has_graph, is_leaf
-from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed, command, with_graph, wrong
+from agrad.grammar import session as sessions
+from agrad.grammar.commands.operands import ANY, COMPUTED, EXPRESSION, FILE, LEAVES, VALUE, has_graph, is_leaf
+from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed, command, graphed, with_graph, wrong
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.files import replacing, write_text
-from agrad.grammar.results import Graph, Printed, Settings, Table
+from agrad.grammar.files import beside, replacing, write_text
+from agrad.grammar.results import Graph, Printed, Settings, Table, unheard
+from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
@@ -272,3 +276,85 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
     what = "was computed" if isinstance(target, Tensor) else f"is {describe_value(target)}"
     message = f"{call.node.word} writes into a leaf, and {name} {what}"
     raise wrong("leaf", message, span, Hint(f"{name} = …   binds a new value"))
+
+
+# Source code and formulas
+
+_POINT = 0.5  # at which a function is traced
+_FORMULAS = {"text": "in the language; the default", "latex": "in LaTeX"}
+
+
+@command(operands=Operands(has_graph, others=True), options={"to": FILE})
+def _export(session: Session, call: Call) -> None:
+    """export d to "d.c" [hessian]
+
+    Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its
+    gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js,
+    .py or .ag; .tex are formulas in LaTeX.
+
+    to: the file, whose extension gives the language: .c, .js, .py, .ag or .tex
+    hessian: also the second derivatives
+    example: def f(x, y) = x**2*sin(y)
+      export f to "f.c"
+    """
+    operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
+    language = export.languages.LANGUAGES.get(splitext(path)[1][1:].lower())
+    name = operand.id if isinstance(operand, ast.Name) else "f"
+    if language is None:
+        fix, where = f'export {operand.span.text} to "{name}.c"', place.span if place is not None else call.span
+        raise wrong("file", "export writes a file that ends in .c, .js, .py, .ag or .tex", where, fix)
+    try:
+        text = language(_derived(session, call, 2 if "hessian" in call.options else 1), name, _remark(call))
+    except AgradError as problem:
+        problem.labels = problem.labels or [Label(operand.span)]
+        raise
+    write_text(beside(path, place.span if place is not None else None), text)
+    session.emit(Printed(f"wrote {printable(path)}"))
+
+
+def _remark(call: Call) -> str:
+    """The text of what is exported, for a comment."""
+    value, text = call.values[0], call.operand(0).span.text
+    if isinstance(value, Closure):
+        return value.definition.span.text.partition("\n")[0]  # type: ignore[no-any-return]
+    origin = graphed(call, 0).node.origin
+    return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
+
+
+def _derived(session: Session, call: Call, order: int) -> export.derive.Derived:
+    value = call.values[0]
+    if isinstance(value, Closure):
+        names = list(value.definition.parameters)
+        examples = [_POINT] * len(names)
+        emit, session.emit = session.emit, unheard  # it runs once or more for each path
+        try:
+            programs = export.derive.paths(value, examples, names)
+        finally:
+            session.emit = emit
+        return export.derive.derived(programs, examples, range(len(names)), order)
+    root = graphed(call, 0).node
+    leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
+    if not leaves:
+        message = f"{call.operand(0).span.text} depends on no leaf"
+        raise AgradError("grad", message, fixes=[Hint("make a leaf with var, and compute it again")])
+    given = [bare(node) for node in leaves]
+    names = [f"x{place}" if not (node.name or "").isidentifier() else node.name for place, node in enumerate(leaves)]
+    traced = program.trace.extract([bare(root)], given, names)
+    return export.derive.derived(traced, [program.trace.plain(x) for x in given], range(len(leaves)), order)
+
+
+@command(operands=EXPRESSION, options={"wrt": Operands(others=True), "as": _FORMULAS})
+def _formula(session: Session, call: Call) -> None:
+    """formula y [wrt x] [as latex]
+
+    Writes what y is computed by as one expression of the leaves and of the names that have no value, with like terms
+    collected, and its derivatives. `formula grad(y, x)` writes the derivative alone.
+
+    wrt: the names to differentiate by
+    as: how it is written
+    example: formula x**2*sin(x) wrt x
+    """
+    form = call.choice("as", "text")
+    inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
+    for line in sessions.formulas.formula(session.machine, call.values[0].definition, call.names, inner, outer, form):
+        session.emit(Printed(line))
