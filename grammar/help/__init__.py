@@ -1,7 +1,7 @@
 """Help and completion, and the documents that are made from the same tables.
 
-`help` is the text of `help WORD`; `completion` what may be typed next; `used_names` the names without a value;
-`descriptions` and `kinks` are tables; `functions_doc` and `pytorch_doc` make pages of docs/. All of it reads the tables
+`help` is the text of `help WORD`; `words` the tables of what is not said elsewhere; `completion` what may be typed next;
+`used_names` the names without a value; `documents` makes pages of docs/. All of it reads the tables
 of commands and functions, and nothing else in grammar/ imports it but the command `help`.
 """
 

@@ -19,9 +19,8 @@ from agrad.grammar import syntax
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import render
-from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.help.help import FOOTING, HEADING, OPERATORS, STATEMENT_HELP, STATEMENTS, all_kinks, facts, families
-from agrad.grammar.help.words import LISTS
+from agrad.grammar.help.words import KINDS, LISTS
 from agrad.grammar.pytorch.libraries import HERE, STAND_INS
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.results import Noted, Result

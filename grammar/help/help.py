@@ -13,8 +13,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.error_kinds import KINDS, ErrorKind
-from agrad.grammar.help.words import ATTRIBUTES, LISTS, METHODS, NODE_ATTRIBUTES, PARTS, told
+from agrad.grammar.help.words import ATTRIBUTES, KINDS, LISTS, METHODS, NODE_ATTRIBUTES, PARTS, ErrorKind, told
 from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
 from agrad.grammar.runtime.attributes import METHODS as CALLED
 from agrad.grammar.runtime.builtins import CONSTANTS

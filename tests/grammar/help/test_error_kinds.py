@@ -10,8 +10,8 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.documents import errors_page as markdown
 from agrad.grammar.help.documents import without
-from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.help.help import help_on
+from agrad.grammar.help.words import KINDS
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 
