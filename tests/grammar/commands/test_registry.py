@@ -14,7 +14,6 @@ from agrad.grammar.help.help import topics
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import keywords
-from agrad.grammar.syntax.keywords import RESERVED, SOFT
 from agrad.grammar.syntax.parser import parse
 
 GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; m = 2 ± 0.1; n = 3 ± 0.1; def f(x) = x**2"
@@ -78,6 +77,10 @@ BEFORE = {
 }
 
 
+def words(applies):
+    return {made.word for made in COMMANDS.values() if applies(made)}
+
+
 def typed(made: Command) -> str:
     """A command with operands: those above, or those of its example."""
     example = re.search(rf"(?:^|; ){made.word}\b([^;]*)", made.example)
@@ -87,7 +90,7 @@ def typed(made: Command) -> str:
 
 @each("made", COMMANDS.values())
 def test_the_language_knows_every_command(made: Command) -> None:
-    assert made.word in RESERVED | SOFT
+    assert made.word in keywords.RESERVED | keywords.SOFT
     assert keywords.SHAPES[made.word]
     assert made.word in made.usage.split(":")[0].split()[0]
     assert parse_word(made) == made.word
@@ -177,12 +180,6 @@ def parse_all(text):
 
 
 def test_words_by_what_they_are() -> None:
-    assert {made.word for made in COMMANDS.values() if made.needs == "log"} == {
-        "again",
-        "contour",
-        "history",
-        "redo",
-        "save",
-    }
-    assert {made.word for made in COMMANDS.values() if made.loads} == {"load"}
-    assert {made.word for made in COMMANDS.values() if made.ends} == {"quit"}
+    assert words(lambda made: made.needs == "log") == {"again", "contour", "history", "redo", "save"}
+    assert words(lambda made: made.loads) == {"load"}
+    assert words(lambda made: made.ends) == {"quit"}
