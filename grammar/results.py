@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -306,11 +307,5 @@ def derivative_name(kind: str, by: tuple[str, ...]) -> str:
     """The name of a derivative: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
     if kind in ("jvp", "vjp"):
         return " ".join((kind, *by))
-    below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in counts(by))
+    below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in Counter(by).items())
     return f"d{len(by) if len(by) > 1 else ''}/{below}"
-
-
-def counts(names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """Each name, and how often it occurs."""
-    for name in dict.fromkeys(names):
-        yield name, names.count(name)

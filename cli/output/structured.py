@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ from agrad.grammar.results import (
     Plot,
     Result,
     Settings,
-    counts,
     uncertainty_of,
     whole_text_of,
 )
@@ -264,7 +264,7 @@ def _operator(kind: str, by: Sequence[str]) -> str:
         return rf"u^{{\top}} J_{{{latex_name(by[0])}}}"
     power = f"^{{{len(by)}}}" if len(by) > 1 else ""
     below = " ".join(
-        rf"\partial {latex_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in counts(tuple(by))
+        rf"\partial {latex_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in Counter(by).items()
     )
     return rf"\frac{{\partial{power}}}{{{below}}}"
 
