@@ -80,7 +80,7 @@ def _fit(session: Session, call: Call) -> None:
         derived(values, as_array(call.values[1]), found.covariance @ slopes / sigma**2)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
-    latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y, sigma)
+    latest = last_fit(function, values, dof, measured.span.text, y, sigma)
     session.remember_name(vars(session), "fit")
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))

@@ -259,7 +259,7 @@ def _uncertainties(call: Call, place: int) -> Sequence[float]:
 def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
     """The vector that an operand is, or the columns of a matrix, each with a name."""
     span, value = call.operand(place).span, as_array(call.values[place])
-    name = " ".join(span.text.split())
+    name = span.text
     if isinstance(value, range):
         return [(name, [*map(float, value)])]
     if not isinstance(value, Tensor) or not value.shape:
@@ -329,7 +329,7 @@ def _histogram(session: Session, call: Call) -> None:
     for place, array in enumerate(finite):
         counts = np.histogram(array, ends)[0]
         gone += len(array) - int(counts.sum())
-        name = " ".join(call.operand(place).span.text.split())
+        name = call.operand(place).span.text
         curves.append(_outline(name, ends.tolist(), counts.tolist(), LINES[place % len(LINES)]))
     if gone:
         session.emit(call.note(f"{_are(gone, 'entry')} not counted: not finite, or outside of all intervals"))

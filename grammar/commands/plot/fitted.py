@@ -56,7 +56,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
             base = base.value
         if not isinstance(base, Name) or not any(base.id in names for names in model.scopes) or _names(node) & bound:
             return None
-        part = Name(" ".join(node.span.text.split()), span=node.span)
+        part = Name(node.span.text, span=node.span)
         used[part.id] = function(node)()
         return part
 
