@@ -8,7 +8,6 @@ each output. `batched` computes such a program for several values of some inputs
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, TypeAlias
@@ -23,7 +22,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.program import trace
-from agrad.engine.program.ir import Input, Program, Step
+from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, recorded, valued
 from agrad.engine.values import Shape, Value, np, size_of
@@ -75,17 +74,13 @@ def widened(program: Program, extras: Sequence[Input]) -> Program:
     if not extras:
         return program
     count, more = len(program.inputs), len(extras)
+    steps = [(step, step.operands) for step in program.steps]
+    read = [(check, check.slot) for check in program.checks]
 
     def moved(slot: int) -> int:
         return slot if slot < count else slot + more
 
-    return replace(
-        program,
-        inputs=(*program.inputs, *extras),
-        steps=tuple([replace(step, operands=tuple(map(moved, step.operands))) for step in program.steps]),
-        outputs=tuple(map(moved, program.outputs)),
-        checks=tuple([replace(check, slot=moved(check.slot)) for check in program.checks]),
-    )
+    return assembled((*program.inputs, *extras), program.constants, steps, program.outputs, read, moved)
 
 
 def _all(groups: Groups) -> list[int]:

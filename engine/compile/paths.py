@@ -8,12 +8,12 @@ list of steps in segments, a segment before those that follow it: `branching`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agrad.engine.program.ir import GuardCheck, Program, Step
+from agrad.engine.program.ir import GuardCheck, Program, Step, needed
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Shape, Value, shape_of
+from agrad.engine.values import Value
 
 _MOST_GUARDS = 2_000  # of one path
 _UNKNOWN = -1
@@ -27,7 +27,6 @@ class Branch:
     """
 
     own: list[int] = field(default_factory=list)
-    read: int = _UNKNOWN
     guard: GuardCheck | None = None
     after: dict[object, Branch] = field(default_factory=dict)
     outputs: list[int] = field(default_factory=list)
@@ -47,9 +46,8 @@ class Paths:
         """
         self.most = most
         self.inputs = next((one.inputs for one in programs if one is not None), ())
-        self.root: Branch | None = None
+        self.first: dict[object, Branch] = {}  # the first branch, after None
         self.values: list[Step | Value | int] = []  # a step on such values, a constant, or the place of an input
-        self.shapes: list[Shape] = []
         self._numbers: dict[object, int] = {}
         self.length = 0  # in steps
         self.members = {number for number, one in enumerate(programs) if one is not None and self._add(number, one)}
@@ -60,68 +58,51 @@ class Paths:
         if not 0 < len(program.checks) <= _MOST_GUARDS:
             return False
         slots = self._numbered(program)
-        node, known, taken = self.root, set[int](), 0
-        before: tuple[Branch, object] | None = None
-        while node is not None:
-            if taken == len(program.checks) or node.guard is None:
+        after, outcome, known, checks = self.first, None, set[int](), [*program.checks, None]
+        while (node := after.get(outcome)) is not None:
+            check = checks.pop(0)
+            if check is None or node.guard is None:
                 return False
-            taking = program.checks[taken]
-            if (node.read, node.guard.read) != (slots[taking.slot], taking.read):
+            if (node.guard.slot, node.guard.read) != (slots[check.slot], check.read):
                 return False
             known.update(node.own)
-            before = node, frozen(taking.outcome)
-            node, taken = node.after.get(before[1]), taken + 1
-        made: list[Branch] = []
-        more: list[GuardCheck | None] = [*program.checks[taken:], None]
-        for check in more:  # the branches that are new
-            wanted = [slots[x] for x in program.outputs] if check is None else [slots[check.slot]]
-            one = Branch(self._missing(wanted, known), guard=check)
-            known.update(one.own)
+            after, outcome = node.after, frozen(check.outcome)
+        made: list[Branch] = []  # the branches that are new
+        for check in checks:
             if check is None:
-                one.outputs, one.number = wanted, number
+                one = Branch(outputs=[slots[x] for x in program.outputs], number=number)
             else:
-                one.read = wanted[0]
-            if made:
-                made[-1].after[frozen(program.checks[taken + len(made) - 1].outcome)] = one
+                one = Branch(guard=replace(check, slot=slots[check.slot]))
+            one.own = needed(one.outputs if one.guard is None else [one.guard.slot], known, self._operands)
+            known.update(one.own)
             made.append(one)
         count = sum([isinstance(self.values[x], Step) for one in made for x in one.own])
         if self.length + count > self.most:
             return False
         self.length += count
-        if before is None:
-            self.root = made[0]
-        else:
-            before[0].after[before[1]] = made[0]
+        for check, one in zip(checks, made, strict=True):
+            after[outcome] = one
+            after, outcome = one.after, None if check is None else frozen(check.outcome)
         return True
 
-    def _missing(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
-        """What has to be computed for some values, in order: operands have smaller numbers than what they lead to."""
-        found, stack = set[int](), [x for x in wanted if x not in known]
-        while stack:
-            one = stack.pop()
-            if one in found:
-                continue
-            found.add(one)
-            value = self.values[one]
-            if isinstance(value, Step):
-                stack += [x for x in value.operands if x not in known]
-        return sorted(found)
+    def _operands(self, number: int) -> tuple[int, ...]:
+        value = self.values[number]
+        return value.operands if isinstance(value, Step) else ()
 
     def _numbered(self, program: Program) -> list[int]:
         """The number of the value in each slot of a program."""
-        slots = [self._number(("input", place), place, x.shape) for place, x in enumerate(program.inputs)]
-        slots += [self._number(frozen(value), value, shape_of(value)) for value in program.constants]
+        slots = [self._number(("input", place), place) for place in range(len(program.inputs))]
+        slots += [self._number(frozen(value), value) for value in program.constants]
         for step in program.steps:
             operands = tuple([slots[x] for x in step.operands])
             key = step.op.name, operands, frozen(step.attrs) if step.attrs else None
-            slots.append(self._number(key, Step(step.op, operands, step.attrs, step.shape), step.shape))
+            slots.append(self._number(key, Step(step.op, operands, step.attrs, step.shape)))
         return slots
 
-    def _number(self, key: object, value: Step | Value | int, shape: Shape) -> int:
+    def _number(self, key: object, value: Step | Value | int) -> int:
         number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
-            self.shapes.append(shape)
         return number
 
 
@@ -176,8 +157,7 @@ def branching(paths: Paths) -> Branching:
     steps: list[Step] = []
     segments: list[Segment] = []
     pending: list[tuple[Branch, int | None, object, dict[int, int]]] = []
-    if paths.root is not None:
-        pending.append((paths.root, None, None, given))
+    pending += [(one, None, None, given) for one in paths.first.values()]
     while pending:
         branch, before, outcome, slots = pending.pop()
         if before is not None:
@@ -190,7 +170,7 @@ def branching(paths: Paths) -> Branching:
                 steps.append(replace(value, operands=tuple([slots[x] for x in value.operands])))
         one.end = first + len(steps)
         one.outputs = tuple([slots[x] for x in branch.outputs])
-        one.guard = None if branch.guard is None else replace(branch.guard, slot=slots[branch.read])
+        one.guard = None if branch.guard is None else replace(branch.guard, slot=slots[branch.guard.slot])
         following = list(branch.after.items())
         for place, (key, child) in enumerate(following):
             pending.append((child, len(segments), key, slots if place == len(following) - 1 else dict(slots)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -83,6 +83,10 @@ class Program:
         inputs = len(self.inputs)
         return self.inputs[slot].shape if slot < inputs else shape_of(self.constants[slot - inputs])
 
+    def operands(self, slot: int) -> tuple[int, ...]:
+        """What the step of a slot is computed from; nothing for an input or a constant."""
+        return self.steps[slot - self.first].operands if slot >= self.first else ()
+
     def run(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, step by step, as a replay computes them. Raises Diverged where a check does not hold."""
         slots = [*values, *self.constants]
@@ -135,6 +139,35 @@ def checks_of(program: Program) -> dict[int, list[int]]:
 def spans(lengths: Iterable[int]) -> list[range]:
     """Where parts of these lengths are that lie one after the other."""
     return [range(begin, end) for begin, end in pairwise(accumulate(lengths, initial=0))]
+
+
+def assembled(
+    inputs: Iterable[Input],
+    constants: Iterable[Value],
+    steps: Iterable[tuple[Step, Iterable[int]]],
+    outputs: Iterable[int],
+    checks: Iterable[tuple[GuardCheck, int]],
+    place: Callable[[int], int],
+) -> Program:
+    """A program of steps, with their operands, and of checks, with what they read, of which `place` gives the slots."""
+    return Program(
+        tuple(inputs),
+        tuple(constants),
+        tuple([Step(s.op, tuple(map(place, operands)), s.attrs, s.shape) for s, operands in steps]),
+        tuple(map(place, outputs)),
+        tuple([GuardCheck(place(slot), c.read, c.outcome, c.text) for c, slot in checks]),
+    )
+
+
+def needed(wanted: Iterable[int], known: Container[int], operands: Callable[[int], Iterable[int]]) -> list[int]:
+    """What has to be computed for some slots, but for what is known, in order: operands have smaller numbers."""
+    found, stack = set[int](), [*wanted]
+    while stack:
+        slot = stack.pop()
+        if slot not in found and slot not in known:
+            found.add(slot)
+            stack += operands(slot)
+    return sorted(found)
 
 
 def unchecked(program: Program) -> Program:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import GuardCheck, Program, Step, computed
+from agrad.engine.program.ir import GuardCheck, Program, Step, assembled, computed, needed
 from agrad.engine.values import Value, np, shape_of, size_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
@@ -83,13 +83,8 @@ class Rewriting:
                 return inputs + ~reference
             return reference if reference < inputs else reference + constants
 
-        return Program(
-            self.inputs,
-            tuple(self.constants),
-            tuple([Step(s.op, tuple(map(slot, operands)), s.attrs, s.shape) for s, operands in self.steps]),
-            tuple(map(slot, outputs)),
-            tuple([GuardCheck(slot(reference), c.read, c.outcome, c.text) for (reference, *_), c in checks.items()]),
-        )
+        read = [(check, reference) for (reference, *_), check in checks.items()]
+        return assembled(self.inputs, self.constants, self.steps, outputs, read, slot)
 
 
 def rewritten(program: Program, visit: Visit) -> Program:
@@ -191,11 +186,9 @@ def share(program: Program) -> Program:
 
 def prune(program: Program) -> Program:
     """Drop steps, and constants, that lead to no output and no check."""
-    asked = {*range(len(program.inputs)), *program.outputs, *[check.slot for check in program.checks]}
-    for slot in range(program.first + len(program.steps) - 1, program.first - 1, -1):
-        if slot in asked:
-            asked.update(program.steps[slot - program.first].operands)
-    return _of_slots(program, sorted(asked))
+    given = range(len(program.inputs))
+    asked = [*program.outputs, *[check.slot for check in program.checks]]
+    return _of_slots(program, [*given, *needed(asked, given, program.operands)])
 
 
 def arranged(program: Program) -> Program:
@@ -220,13 +213,7 @@ def guards_first(program: Program) -> Program:
     """The same steps, in the order in which its checks need them: of several that do not hold, the first is found."""
     order = dict.fromkeys(range(program.first))
     for check in program.checks:
-        behind, stack = set[int](), [check.slot]
-        while stack:
-            slot = stack.pop()
-            if slot not in order and slot not in behind:
-                behind.add(slot)
-                stack += program.steps[slot - program.first].operands
-        order.update(dict.fromkeys(sorted(behind)))
+        order.update(dict.fromkeys(needed([check.slot], order, program.operands)))
     return _of_slots(program, [*order, *[x for x in range(program.first + len(program.steps)) if x not in order]])
 
 
@@ -234,14 +221,10 @@ def _of_slots(program: Program, kept: list[int]) -> Program:
     """The program of some of its slots, in an order in which operands precede each step."""
     inputs, first = len(program.inputs), program.first
     place = {slot: number for number, slot in enumerate(kept)}
-    steps = [program.steps[slot - first] for slot in kept if slot >= first]
-    return Program(
-        program.inputs,
-        tuple([program.constants[slot - inputs] for slot in kept if inputs <= slot < first]),
-        tuple([Step(s.op, tuple([place[x] for x in s.operands]), s.attrs, s.shape) for s in steps]),
-        tuple([place[slot] for slot in program.outputs]),
-        tuple([GuardCheck(place[c.slot], c.read, c.outcome, c.text) for c in program.checks]),
-    )
+    constants = [program.constants[slot - inputs] for slot in kept if inputs <= slot < first]
+    steps = [(step, step.operands) for slot in kept if slot >= first for step in [program.steps[slot - first]]]
+    read = [(check, check.slot) for check in program.checks]
+    return assembled(program.inputs, constants, steps, program.outputs, read, place.__getitem__)
 
 
 def key(program: Program) -> object:

@@ -32,7 +32,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.core.versions import rewritten
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, computed, needed
 from agrad.engine.program.passes import identified
 from agrad.engine.values import Shape, Value, coerce, describe, format_shape, np, shape_of
 
@@ -94,11 +94,7 @@ def check_kept(
     """
     if not any(check.read is bits for check in program.checks):
         return
-    behind = {*program.outputs}
-    for place in reversed(range(len(program.steps))):
-        if program.first + place in behind:
-            behind.update(program.steps[place].operands)
-    if not set(wrt) <= behind:
+    if not set(wrt) <= {*needed(program.outputs, (), program.operands)}:
         reads: list[tuple[Node, Any]] = []
         with traced(f, values, wrt, names, reads) as (ys, xs):
             refuse_lost("compile", f, ys, {place: xs[place] for place in wrt}, reads)

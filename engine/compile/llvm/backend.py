@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.ir_builder import Code, loads, of_step, of_vectors
+from agrad.engine.compile.llvm.ir_builder import Code, loads, of_step, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, definitions, function, in_pieces, machine
@@ -285,10 +285,7 @@ def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) ->
     attribute = '"frame-pointer"="all"'
     head = [f"define void @compute(ptr noalias %in, ptr noalias %out) {attribute} {{"]
     head += loads("%in", range(inputs))
-    tail = []
-    for i, text in enumerate(outputs):
-        tail += [f"  %q{i} = getelementptr double, ptr %out, i64 {i}", f"  store double {text}, ptr %q{i}"]
-    return "\n".join((*head, *lines, *tail, "  ret void\n}"))
+    return "\n".join((*head, *lines, *stores("%out", outputs), "  ret void\n}"))
 
 
 def repeat_kernel(

@@ -13,16 +13,16 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.arguments import row_of
-from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, of_step
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, of_step, stores
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, in_pieces
-from agrad.engine.compile.paths import Branch, Paths, branching
+from agrad.engine.compile.paths import Branching, Paths, branching
 from agrad.engine.compile.plan import Lowered, Unpacking, packing
 from agrad.engine.compile.scalarise import regular
-from agrad.engine.compile.symbols import Symbol, UnwrittenError, lower
+from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.guards import bits, truth
-from agrad.engine.program.ir import Program, Step
+from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import frozen
 from agrad.engine.values import Array, Shape, Value, np
 
@@ -48,11 +48,11 @@ class Decisions:
         self.has_doubts = has_doubts  # a path that is not known may be one whose numbers are not as expected
         self._unpacking = {number: Unpacking(outputs[number]) for number in self.members}
         self._pack = packing(inputs)
-        self._size = max([one.size for one in self._unpacking.values()], default=0)
+        self._size = max([one.size for one in self._unpacking.values()])
         self._pool: list[tuple[Any, int]] = []
         self.length = 0  # in instructions
         self.unit = "instructions"
-        self.text = self._written()
+        self.text = self._written(branching(paths))
         self._engine = compiled(self.text, self.length < LONG)
         kind = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
         self._function = kind(self._engine.get_function_address("decide"))
@@ -88,47 +88,34 @@ class Decisions:
     def _function_of_rows(self) -> Any:
         return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
 
-    def _written(self) -> str:
-        code = Code(1)
+    def _written(self, tree: Branching) -> str:
+        code, program, inputs = Code(1), tree.program, len(tree.program.inputs)
         head = ["define i32 @decide(ptr noalias %in, ptr noalias %out) noinline {"]
-        head += loads("%in", range(len(self.paths.inputs)))
-        known: dict[int, Symbol] = {}
-        root = self.paths.root or Branch()
-        pending: list[tuple[Branch | None, dict[int, Symbol], dict[str, str], str]] = [(root, known, {}, "")]
-        labels = 0
-        while pending:
-            node, known, instructions, label = pending.pop()
-            code.known = instructions
-            if label:
-                code.lines.append(f"{label}:")
-            if node is None:
-                code.lines.append(f"  ret i32 {UNKNOWN}")
+        head += loads("%in", range(inputs))
+        slots = [code.argument(f"%x{place}") for place in range(inputs)]
+        slots += [code.constant(float(value)) for value in program.constants]
+        known: dict[int, dict[str, str]] = {}  # the instructions on the way to the end of a segment
+        for number, one in enumerate(tree.segments):
+            if one.before is not None:
+                is_last = number == max(tree.segments[one.before].after.values())
+                code.known = known.pop(one.before) if is_last else dict(known[one.before])
+                code.lines.append(f"s{number}:")
+            for step in program.steps[one.first - program.first : one.end - program.first]:
+                slots.append(lower(step.op, [slots[x] for x in step.operands], step.attrs))
+            if one.guard is None:
+                code.lines += stores("%out", [slots[slot].text for slot in one.outputs], f"%q{number}.")
+                code.lines.append(f"  ret i32 {one.number}")
                 continue
-            for number in node.own:
-                value = self.paths.values[number]
-                if isinstance(value, Step):
-                    known[number] = lower(value.op, [known[x] for x in value.operands], value.attrs)
-                else:
-                    is_input = isinstance(value, int)
-                    known[number] = code.argument(f"%x{value}") if is_input else code.constant(float(value))
-            if node.guard is None:
-                for place, number in enumerate(node.outputs):
-                    at = f"%q{len(code.lines)}"
-                    code.lines.append(f"  {at} = getelementptr double, ptr %out, i64 {place}")
-                    code.lines.append(f"  store double {known[number].text}, ptr {at}")
-                code.lines.append(f"  ret i32 {node.number}")
-                continue
-            labels += 1
-            name = f"%holds{labels}"
-            code.lines.append(f"  {name} = fcmp une double {known[node.read].text}, 0x0000000000000000")
-            code.lines.append(f"  br i1 {name}, label %yes{labels}, label %no{labels}")
-            yes, no = [node.after.get(outcome) for outcome in _HOLDS[node.guard.read]]
-            pending.append((yes, dict(known) if yes and no else known, dict(code.known), f"yes{labels}"))
-            pending.append((no, known, code.known, f"no{labels}"))
+            known[number] = code.known
+            after = [one.after.get(outcome) for outcome in _HOLDS[one.guard.read]]
+            labels = [f"label %u{number}" if segment is None else f"label %s{segment}" for segment in after]
+            code.lines.append(f"  %holds{number} = fcmp une double {slots[one.guard.slot].text}, 0x0000000000000000")
+            code.lines.append(f"  br i1 %holds{number}, {', '.join(labels)}")
+            code.lines += [f"u{number}:", f"  ret i32 {UNKNOWN}"] if None in after else []
         self.length = len(code.lines)
         body = "\n".join((*head, *code.lines, "}"))
         each = (
-            f"  %from = mul i64 %row, {len(self.paths.inputs)}\n  %given = getelementptr double, ptr %in, i64 %from",
+            f"  %from = mul i64 %row, {inputs}\n  %given = getelementptr double, ptr %in, i64 %from",
             f"  %to = mul i64 %row, {self._size // 8}\n  %found = getelementptr double, ptr %out, i64 %to",
             "  %number = call i32 @decide(ptr %given, ptr %found)",
             "  %at = getelementptr i32, ptr %numbers, i64 %row\n  store i32 %number, ptr %at",
@@ -154,6 +141,8 @@ def decided(
         return None
     numbers = [()] * len(programs[0].inputs), [[()] * len(one.outputs) for one in programs]
     paths = Paths(fitting, most)
+    if not paths.members:
+        return None
     has_doubts = any(check.read is regular for number in paths.members for check in programs[number].checks)
     return Decisions(paths, *(shapes or numbers), has_doubts)
 

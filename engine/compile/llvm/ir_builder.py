@@ -113,6 +113,13 @@ def loads(array: str, inputs: range, first: int = 0) -> Iterator[str]:
         yield f"  %x{i} = load double, ptr %p{i}"
 
 
+def stores(array: str, texts: Iterable[str], name: str = "%q") -> Iterator[str]:
+    """Numbers written to an array, one after the other."""
+    for i, text in enumerate(texts):
+        yield f"  {name}{i} = getelementptr double, ptr {array}, i64 {i}"
+        yield f"  store double {text}, ptr {name}{i}"
+
+
 def counted(
     name: str,
     before: str,

@@ -22,7 +22,7 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, llvmlite, machine
 from agrad.engine.compile.plan import without_outer
-from agrad.engine.program.ir import Input, Program, Step
+from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import optimised, prune
 from agrad.engine.values import Array
 
@@ -254,14 +254,12 @@ def divided(program: Program, same: Iterable[int]) -> tuple[Program, Program] | 
 
 def _taking(program: Program, slots: list[int], inputs: list[Input], steps: list[int], outputs: list[int]) -> Program:
     """The program of some steps, whose inputs are some slots; steps that need others are left out."""
-    place = {slot: number for number, slot in enumerate(slots)}
-    for number in range(len(program.constants)):
-        place[len(program.inputs) + number] = len(place)
-    made: list[Step] = []
+    taken = [*slots, *range(len(program.inputs), program.first)]
+    place = {slot: number for number, slot in enumerate(taken)}
+    made: list[tuple[Step, tuple[int, ...]]] = []
     for slot in steps:
-        step = program.steps[slot - program.first]
-        if all(x in place for x in step.operands):
-            place[slot] = len(inputs) + len(program.constants) + len(made)
-            made.append(Step(step.op, tuple([place[x] for x in step.operands]), step.attrs, step.shape))
-    found = tuple([place[x] for x in outputs])
-    return Program(tuple(inputs), program.constants, tuple(made), found, ())
+        operands = program.operands(slot)
+        if all(x in place for x in operands):
+            place[slot] = len(place)
+            made.append((program.steps[slot - program.first], operands))
+    return assembled(inputs, program.constants, made, outputs, (), place.__getitem__)
