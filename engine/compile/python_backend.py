@@ -41,10 +41,9 @@ class Compiled:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.layouts: dict[int, Layout] = {}  # of arrays that may be written into buffers, from the first call
-        self.quick = _Writer(program, seen=self.layouts).function()
-        self.call = self._over_floats if program.is_scalar else self._first
         self.is_settled = program.is_scalar
+        self.quick = _Writer(program).function() if self.is_settled else self._first
+        self.call = self._over_floats if self.is_settled else self._first
         self._careful: Callable[..., tuple[Value, ...]] | None = None
 
     def _over_floats(self, *values: Value) -> tuple[Value, ...]:
@@ -55,15 +54,15 @@ class Compiled:
 
     def _first(self, *values: Value) -> tuple[Value, ...]:
         """On new arrays: the rounding of a sum depends on the memory layout, which must be that of the buffers."""
-        found = self._over_arrays(*values)
-        if self.layouts:
-            self.call = self._second
-        return found
-
-    def _second(self, *values: Value) -> tuple[Value, ...]:
-        self.quick = _Writer(self.program, layouts=self.layouts).function()
+        slots = self.program.computed(values)
+        layouts: dict[int, Layout] = {}  # the axes of each array, the one with the widest steps first
+        for slot in _writable(self.program):
+            x: Any = slots[slot]
+            layouts[slot] = tuple(sorted(range(x.ndim), key=lambda axis: (-x.strides[axis], axis)))
+        self.quick = _Writer(self.program, layouts).function()
         self.call, self.is_settled = self._over_arrays, True
-        return self.call(*values)
+        found = [slots[slot] for slot in self.program.outputs]
+        return tuple([x if isinstance(x, float) else x.copy("K") for x in found])
 
     def _over_arrays(self, *values: Value) -> tuple[Value, ...]:
         with quiet():
@@ -87,7 +86,7 @@ class Compiled:
 
     def source(self) -> str:
         """The source of `call`, once its arrays have buffers."""
-        return _Writer(self.program, layouts=dict.fromkeys(_writable(self.program), ())).source
+        return _Writer(self.program, dict.fromkeys(_writable(self.program), ())).source
 
 
 class PythonBackend(Backend):
@@ -104,13 +103,7 @@ BACKEND = PythonBackend()
 class _Writer:
     """Source for a program, and the names in it."""
 
-    def __init__(
-        self,
-        program: Program,
-        layouts: dict[int, Layout] | None = None,
-        seen: dict[int, Layout] | None = None,
-        is_careful: bool = False,
-    ) -> None:
+    def __init__(self, program: Program, layouts: dict[int, Layout] | None = None, is_careful: bool = False) -> None:
         self.program = program
         self.is_careful = is_careful
         self.names: dict[str, Any] = {"nan": math.nan, "inf": math.inf, "Diverged": Diverged}
@@ -121,7 +114,6 @@ class _Writer:
         self.uses = _uses(program)
         self.checks = checks_of(program)
         self.buffers = _Buffers(program, layouts or {})
-        self.seen = seen
         self.body = list(self._body())
 
     @property
@@ -134,8 +126,6 @@ class _Writer:
         lines = [*self.notes.values(), f"def {NAME}({given}):"]
         lines += [f"    {taken} = take()"] if taken else []
         lines += [f"    {line}" for line in self.body]
-        if self.seen is not None and (made := _writable(self.program)):
-            lines.append(f"    seen({', '.join([self.texts[slot] for slot in made])})")
         result = f"({', '.join(outputs)},)" if outputs else "()"
         if taken:
             result, lines = "found", [*lines, f"    found = {result}", f"    give(({taken}))"]
@@ -147,15 +137,6 @@ class _Writer:
         names = dict(self.names)
         if self.buffers.names:
             names["take"], names["give"] = self.buffers.lent()
-        if self.seen is not None:
-            layouts, made = self.seen, _writable(self.program)
-
-            def seen(*arrays: Any) -> None:
-                """Note the axes of each array, the one with the widest steps first."""
-                for slot, x in zip(made, arrays, strict=True):
-                    layouts[slot] = tuple(sorted(range(x.ndim), key=lambda axis: (-x.strides[axis], axis)))
-
-            names["seen"] = seen
         exec(compile(self.source, f"<{NAME}>", "exec"), names)
         found: Callable[..., tuple[Value, ...]] = names[NAME]
         return found
@@ -188,7 +169,7 @@ class _Writer:
 
     def _input(self, name: str) -> str:
         usable = name.isidentifier() and name.isascii() and not iskeyword(name) and name[-1] != "_"
-        clashes = name in OPS or name in self.names or name in ("take", "give", "seen", "found", NAME)
+        clashes = name in OPS or name in self.names or name in ("take", "give", "found", NAME)
         numbered = name[:1] in "tcbk" and name[1:].isdigit()
         is_free = not (clashes or numbered or name.startswith(("np_", "holds")))
         return name if usable and is_free else f"x{len(self.texts)}_"

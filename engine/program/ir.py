@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -89,6 +89,11 @@ class Program:
 
     def run(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, step by step, as a replay computes them. Raises Diverged where a check does not hold."""
+        slots = self.computed(values)
+        return tuple([own(slots[slot]) for slot in self.outputs])
+
+    def computed(self, values: Sequence[Value]) -> list[Value]:
+        """What is in all slots, computed in the same way."""
         slots = [*values, *self.constants]
         checks = checks_of(self)
         with quiet():
@@ -99,7 +104,7 @@ class Program:
                 for number in checks.get(slot, ()):
                     if not self.checks[number].holds(slots[slot]):
                         raise Diverged(number)
-        return tuple([own(slots[slot]) for slot in self.outputs])
+        return slots
 
 
 def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:

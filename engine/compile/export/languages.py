@@ -77,14 +77,11 @@ class C(Language):
         given += [f"double value[{many}]"] if what.result else []
         given += [f"double grad[{many * what.count}]"] if what.order else []
         given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
-        used = set(re.findall(_NAME, " ".join([*body, *results.values, *results.first, *second])))
         head = f"{'void' if what.result else 'double'} {name}({', '.join(given) or 'void'})"
-        lines = ["#include <math.h>", "", f"/* {_commented(remark)} */", head, "{"]
-        lines += [f"    (void){one};" for one in names if one not in used]
         stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
-        lines += [f"    {line}" for line in _stored(body, stored)]
-        lines += [] if what.result else [f"    return {results.values[0]};"]
-        return "\n".join([*lines, "}"]) + "\n"
+        end = [] if what.result else [f"return {results.values[0]};"]
+        lines = ["#include <math.h>", "", f"/* {_commented(remark)} */"]
+        return "\n".join([*lines, *_framed(head, names, [], [*_stored(body, stored), *end])])
 
     def loop(self, counter: str, length: int) -> str:
         """The head of a loop that counts from 0."""
@@ -102,22 +99,24 @@ class C(Language):
             wrapped = [f"    {', '.join(numbers[begin : begin + 8])}," for begin in range(0, len(numbers), 8)]
             lines += [f"static const double {data}[{len(numbers)}] = {{", *wrapped, "};", ""]
         lines += [f"/* {_commented(remark)}", "   The value is NAN, and grad untouched, where there is no memory. */"]
-        lines += [f"double {name}({', '.join(given)})", "{"]  # the arrays are one after the other in a piece of memory
-        lines.append(f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));")
-        lines.append("    if (work == NULL) return NAN;")
+        size = max(sum(written.buffers.values()), 1)  # the arrays are one after the other in a piece of memory
+        opening = [f"double *const work = malloc({size}*sizeof(double));", "if (work == NULL) return NAN;"]
         places = zip(written.buffers, spans(written.buffers.values()), strict=True)
-        lines += [f"    double *const {one} = work + {place.start};" for one, place in places]
-        text = "\n".join(written.body + written.outputs)
-        lines += [f"    (void){one};" for one in names if one not in re.findall(_NAME, text)]
-        lines += [f"    {line}" for line in written.body]
-        for output, shape, part in zip(
-            written.outputs[1:], what.shapes, spans(map(size_of, what.shapes)), strict=False
-        ):
+        opening += [f"double *const {one} = work + {place.start};" for one, place in places]
+        body, parts = list(written.body), spans(map(size_of, what.shapes))
+        for output, shape, part in zip(written.outputs[1:], what.shapes, parts, strict=False):
             place = f"{part.start} + i" if part.start and shape else "i" if shape else f"{part.start}"
             stored = f"grad[{place}] = {output}{'[i]' if shape else ''};"
-            lines.append(f"    for (int i = 0; i < {len(part)}; i++) {stored}" if shape else f"    {stored}")
-        lines += [f"    const double value = {written.outputs[0]};", "    free(work);", "    return value;", "}"]
-        return "\n".join(lines) + "\n"
+            body.append(f"for (int i = 0; i < {len(part)}; i++) {stored}" if shape else stored)
+        body += [f"const double value = {written.outputs[0]};", "free(work);", "return value;"]
+        return "\n".join([*lines, *_framed(f"double {name}({', '.join(given)})", names, opening, body)])
+
+
+def _framed(head: str, names: Lines, opening: Lines, body: Lines) -> Lines:
+    """The lines of a function, of whose arguments the compiler is told which are not used."""
+    used = set(re.findall(_NAME, "\n".join(body)))
+    unused = [f"(void){one};" for one in names if one not in used]
+    return [head, "{", *[f"    {line}" for line in (*opening, *unused, *body)], "}\n"]
 
 
 def _parameters(names: Sequence[str], what: Derived) -> list[str]:
@@ -230,9 +229,12 @@ class JavaScript(Language):
         if results.what.order > 1:
             parts.append(f"hess: {results.rows}")
         lines = [*(self.helpers[one] for one in self.used), ""] if self.used else []
-        lines += [f"// {line}" for line in remark]
-        lines += [f"export function {name}({', '.join(names)}) {{", *[f"    {line}" for line in body]]
-        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+        return "\n".join([*lines, *self._framed(name, names, body, parts, remark)])
+
+    def _framed(self, name: str, names: Lines, body: Lines, parts: Lines, remark: Lines) -> Lines:
+        """The lines of the function, with a comment before it, that returns an object with these parts."""
+        head = [*(f"// {line}" for line in remark), f"export function {name}({', '.join(names)}) {{"]
+        return [*head, *(f"    {line}" for line in body), f"    return {{{spread(parts)}}};", "}\n"]
 
     def loop(self, counter: str, length: int) -> str:
         """The head of a loop that counts from 0."""
@@ -252,18 +254,15 @@ class JavaScript(Language):
         lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
         for data, numbers in written.constants:
             lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
-        lines += [f"// {line}" for line in remark]
-        lines.append(f"export function {name}({', '.join(names)}) {{")
         flat = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
-        lines += [f"    const {self.flat(one)} = Array.from({one}).flat(Infinity);" for one in flat]
-        lines += [f"    const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
-        lines += [f"    {line}" for line in written.body]
+        body = [f"const {self.flat(one)} = Array.from({one}).flat(Infinity);" for one in flat]
+        body += [f"const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
         grads = [
             output if not shape else f"Array.from({output})" if len(shape) == 1 else f"nested({output}, {list(shape)})"
             for output, shape in zip(written.outputs[1:], what.shapes, strict=False)
         ]
         parts = [f"value: {written.outputs[0]}"] + [f"grad: [{', '.join(grads)}]"] * (what.order > 0)
-        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+        return "\n".join([*lines, *self._framed(name, names, [*body, *written.body], parts, remark)])
 
 
 _NESTED = """\
