@@ -15,16 +15,13 @@ from typing import Any, NamedTuple, TypeAlias
 from agrad.engine.autodiff.backward import result_of
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.core.context import scope
 from agrad.engine.core.graph import reachable
-from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.program import trace
 from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, recorded, valued
+from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
 from agrad.engine.values import Shape, Value, np, size_of
 
 _MOST_ROWS = 20_000  # steps of a Jacobian row by row
@@ -158,8 +155,7 @@ def batched(program: Program, values: Sequence[Value], which: Collection[int], c
 
     `values` are those of its inputs at which it is traced. Raises NotBatched.
     """
-    with trace.recording(), scope(listener=None, undefined=None), quiet():
-        xs = [trace.entered(value, False) for value in values]
+    with placeholders(values, ()) as xs:
         slots: list[Any] = [*map(valued, xs), *program.constants]
         batch = set(which)
         for slot, step in enumerate(program.steps, program.first):

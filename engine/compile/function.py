@@ -122,7 +122,8 @@ class Compiled:
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
-            self._hessian = Hessian(self._called, *given, partial(self._found, HVP), self._found_at_once)
+            products = partial(self._found, HVP, at_once=True)
+            self._hessian = Hessian(self._called, *given, partial(self._found, HVP), products)
             steps = self._program.steps
             self._hessian.largest = largest = max([size_of(step.shape) for step in steps], default=1)
             if largest > _SMALL and not any(step.op is OPS["matmul"] for step in steps):
@@ -277,9 +278,9 @@ class Compiled:
         found = Result(self.arguments)(*leaves)
         return found[0] if len(found) == 1 else found
 
-    def _family(self, derived: Derivation, has_loops: bool = True) -> Specializations:
-        made = partial(self._specialized, derived=derived, has_loops=has_loops)
-        return Specializations(made, partial(self._eagerly, derived))
+    def _family(self, derived: Derivation, has_loops: bool = True, at_once: bool = False) -> Specializations:
+        made = partial(self._specialized, derived=derived, has_loops=has_loops, at_once=at_once)
+        return Specializations(made, self._eagerly_at_once if at_once else partial(self._eagerly, derived))
 
     def _eagerly(
         self, derived: Derivation, given: tuple[Value, ...], is_checked: bool = False
@@ -356,19 +357,12 @@ class Compiled:
         return self.arguments.of(parts, self._wrt, "the direction")
 
     def _found(
-        self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]
+        self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value], at_once: bool = False
     ) -> tuple[Specialization | Eager, Sequence[Value]]:
-        """A product with a derivative, and the specialisation that computes it."""
-        key = derived, tuple(map(shape_of, more))
-        family = self._products.get(key) or self._products.setdefault(key, self._family(derived))
+        """A product with a derivative, or with `at_once` several, and the specialisation that computes it."""
+        key = derived, at_once, tuple(map(shape_of, more))
+        family = self._products.get(key) or self._products.setdefault(key, self._family(derived, at_once=at_once))
         return family.found((*values, *more))
-
-    def _found_at_once(self, values: tuple[Value, ...], directions: Sequence[Value]) -> Sequence[Value]:
-        """Products of the Hessian with directions along a new first axis. Raises NotBatched."""
-        key = HVP, "at once", tuple(map(shape_of, directions))
-        made = partial(self._specialized, derived=HVP, at_once=True)
-        family = self._products.get(key) or self._products.setdefault(key, Specializations(made, self._eagerly_at_once))
-        return family.found((*values, *directions))[1]
 
     def _eagerly_at_once(self, given: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
         """The same products, one after the other, without a program."""

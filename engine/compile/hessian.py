@@ -44,8 +44,8 @@ _AT_ONCE = 2**17  # entries of an intermediate result of several products
 class Hessian:
     """The Hessian of a function by some of its arguments, which have these shapes.
 
-    `product` gives, last, the Hessian times a direction; `products`, which may raise NotBatched, times several along a
-    new first axis.
+    `product` gives the Hessian times a direction; `products`, which may raise NotBatched, times several along a new
+    first axis. Before it comes the specialisation that it was computed by.
     """
 
     function: Callable[..., Any]
@@ -54,7 +54,7 @@ class Hessian:
     wrt: Sequence[int]
     backend: str
     product: Product
-    products: Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]] | None  # None where these have no rules
+    products: Product | None  # None where these have no rules
     largest: int = 1  # entries of an intermediate result
     told: str = ""  # how it is computed, and what a call is estimated to take
     directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
@@ -79,17 +79,14 @@ class Hessian:
         """The matrix by all entries of what it is differentiated by."""
         if self.directions is None:
             try:
-                made = self._found(flat(values))
+                matrix = self._by_entries(flat(values))
             except Diverged:  # a singular matrix, of which only the operation itself knows the result
-                return self._by_products(values, dense(self.size))
+                matrix = None
             except _ByProducts as plan:
-                (self.directions,) = plan.args
-            else:
-                if made is None:
-                    return self._by_products(values, dense(self.size))
-                used, found = made
-                return used.matrix(found)
-        return self._by_products(values, self.directions)
+                matrix, (self.directions,) = None, plan.args
+            if matrix is not None:
+                return matrix
+        return self._by_products(values, dense(self.size) if self.directions is None else self.directions)
 
     def _by_products(self, values: tuple[Value, ...], directions: Sequence[Direction]) -> Array:
         """The matrix by its products with some directions."""
@@ -118,7 +115,7 @@ class Hessian:
             return None
         products = self.products
         try:
-            given = [products(values, several) for several in self._batches(directions, shapes, count)]
+            given = [products(values, several)[1] for several in self._batches(directions, shapes, count)]
             found = [np.concatenate([np.reshape(x, (count, -1)) for x in one], axis=1) for one in given]
         except NotBatched:
             self.products = None
@@ -149,14 +146,14 @@ class Hessian:
             for i, a in parts
         ]
 
-    def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array] | None:
-        """The specialisation that holds, and the second derivatives that vary; None where it is made without one."""
+    def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
+        """The matrix from the second derivatives that vary; None where it is made without a specialisation."""
         used = next(iter(self.specializations.known), None)
         if isinstance(used, _Specialization) and used.native is not None and not used.checks:
             code: Any = used.native  # that of numbers
-            return used, np.frombuffer(code.raw(code.pack(*flat)))
+            return used.matrix(np.frombuffer(code.raw(code.pack(*flat))))
         taken, found = self.specializations.found(flat)
-        return (taken, np.array(found, np.float64)) if isinstance(taken, _Specialization) else None
+        return taken.matrix(np.array(found, np.float64)) if isinstance(taken, _Specialization) else None
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
@@ -206,10 +203,10 @@ class Hessian:
         gradient = optimised(gradient_of(numbers, flat, places), again=True)
         with as_graph(gradient, flat, places) as (results, xs):
             count = 1 + len(places)
-            new = _Specialization(results[1:count], [xs[place].node for place in places], self.backend)
-            found = extract([*new.varying, *results[count:]], xs, [given.name for given in numbers.inputs])
-        new.settle(optimised(checked(found, gradient.checks)))
-        return new
+            constant, varying = _second(results[1:count], [xs[place].node for place in places])
+            found = extract([*varying.values(), *results[count:]], xs, [given.name for given in numbers.inputs])
+        made = optimised(checked(found, gradient.checks))
+        return _Specialization(made, self.backend, constant, list(varying))
 
 
 class _ByProducts(Exception):
@@ -219,30 +216,14 @@ class _ByProducts(Exception):
 class _Specialization(Specialization):
     """A specialisation, and the places of its second derivatives in the matrix."""
 
-    def __init__(self, gradient: Sequence[Tensor], xs: Sequence[Node], backend: str) -> None:
-        self.constant = np.zeros((len(xs), len(xs)))
-        self.varying: list[Tensor] = []
-        places: list[tuple[int, int]] = []
-        order = {x: number for number, x in enumerate(xs)}
-        for row, entry in enumerate(gradient):
-            for column, second in _second(entry.node, row, order):
-                if isinstance(second, Tensor) and second.node.recorded:
-                    self.varying.append(second)
-                    places.append((row, column))
-                else:
-                    number = float(second.value if isinstance(second, Tensor) else second)
-                    self.constant[row, column] = self.constant[column, row] = number
-        size = len(xs)
-        rows, columns = np.array(places, dtype=int).reshape(-1, 2).T
-        apart = np.flatnonzero(rows != columns)
-        self.places = np.concatenate([rows * size + columns, (columns * size + rows)[apart]])
-        self.which = np.concatenate([np.arange(len(places)), apart])
-        self.wanted = backend
-
-    def settle(self, program: Any) -> None:
-        """Set the program of the second derivatives that vary."""
+    def __init__(self, program: Program, backend: str, constant: Array, varying: list[tuple[int, int]]) -> None:
         size = code_size(program)
-        super().__init__(lambda: program, lambda: Lowered(program), size, self.wanted, is_of_data(program))
+        super().__init__(lambda: program, lambda: Lowered(program), size, backend, is_of_data(program))
+        self.constant, side = constant, len(constant)
+        rows, columns = np.array(varying, dtype=int).reshape(-1, 2).T
+        apart = np.flatnonzero(rows != columns)
+        self.places = np.concatenate([rows * side + columns, (columns * side + rows)[apart]])
+        self.which = np.concatenate([np.arange(len(varying)), apart])
 
     def matrix(self, found: Array) -> Array:
         """The Hessian, with the computed values of the second derivatives that vary."""
@@ -251,16 +232,22 @@ class _Specialization(Specialization):
         return full
 
 
-def _second(entry: Node, row: int, order: dict[Node, int]) -> Iterator[tuple[int, Any]]:
-    """The derivatives of an entry of the gradient, up to the diagonal."""
-    if not entry.requires_grad:
-        return
-    behind = collect([entry])
-    targets = [x for x in behind if order.get(x, len(order)) <= row]
-    leading = leading_to(behind, targets)
-    if entry in leading:
-        for x, second in walk(leading, {entry: 1.0}, True, targets).items():
-            yield order[x], second
+def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict[tuple[int, int], Tensor]]:
+    """The second derivatives that are constant, in a matrix, and those up to the diagonal that are not, by place."""
+    constant, varying = np.zeros((len(xs), len(xs))), dict[tuple[int, int], Tensor]()
+    order = {x: number for number, x in enumerate(xs)}
+    for row, entry in enumerate(gradient):
+        behind = collect([entry.node]) if entry.requires_grad else []
+        targets = [x for x in behind if order.get(x, len(order)) <= row]
+        leading = leading_to(behind, targets)
+        found = walk(leading, {entry.node: 1.0}, True, targets) if entry.node in leading else {}
+        for x, second in found.items():
+            if isinstance(second, Tensor) and second.node.recorded:
+                varying[row, order[x]] = second
+            else:
+                number = float(second.value if isinstance(second, Tensor) else second)
+                constant[row, order[x]] = constant[order[x], row] = number
+    return constant, varying
 
 
 def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:

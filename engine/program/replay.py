@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
@@ -198,7 +198,7 @@ def _surely(write: Callable[[], None], undo: Callable[[], None]) -> None:
         raise
 
 
-def _put(nodes: list[_Written], handles: list[tuple[Tensor, Value | None]]) -> None:
+def _put(nodes: Iterable[_Written], handles: Iterable[tuple[Tensor, Value | None]]) -> None:
     for node, value, stamp in nodes:
         node.value, node.stamp = value, stamp
     for handle, array in handles:
@@ -292,9 +292,9 @@ class CachedReplay:
             return False  # an ordinary replay has the better message
         nodes = [*self.late, root]
         log = current().undo_log
-        before = partial(_put_values, nodes, [node.value for node in nodes], [node.stamp for node in nodes])
+        before = partial(_put, [(node, node.value, node.stamp) for node in nodes], ())
         stamp = next_stamp()
-        write = partial(_put_values, nodes, found, [stamp] * len(nodes))
+        write = partial(_put, [(node, value, stamp) for node, value in zip(nodes, found, strict=True)], ())
         if log is None:
             _surely(write, before)
         else:
@@ -389,11 +389,6 @@ def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
     except AgradError:
         return None
     return None if program.checks else Compiled(optimised(program)).call
-
-
-def _put_values(nodes: list[Node], values: Iterable[Any], stamps: list[int]) -> None:
-    for node, value, stamp in zip(nodes, values, stamps, strict=True):
-        node.value, node.stamp = value, stamp
 
 
 # Freed graphs built again: a replay gives a freed node back what it was computed from, and what its rules read.

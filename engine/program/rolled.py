@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from agrad.engine.core.context import scope
 from agrad.engine.core.graph import Node, collecting_later
-from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import flat, joined, split
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, recorded, recording, valued
+from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, placeholders, recorded, valued
 from agrad.engine.values import Shape, Value, np
 
 LONG = 2_000  # steps, from which on a program is searched
@@ -192,8 +190,7 @@ class _Roller:
             slot = self.start - lag * self.loop.period + place
             if slot < 0 or self.whole.shape(slot) != self.block[place].shape:
                 return None
-        with recording(), scope(listener=None, undefined=None), quiet():
-            xs = [entered(value, place in self.wrt) for place, value in enumerate(self.values)]
+        with placeholders(self.values, self.wrt) as xs:
             self.slots: dict[int, Any] = dict(enumerate([*map(valued, xs), *self.whole.constants]))
             self._record(range(self.whole.first, self.start))
             if not self._run(inner):

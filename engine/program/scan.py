@@ -20,15 +20,14 @@ from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, stepped
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import scalarised
-from agrad.engine.core.context import afford, current, scope
-from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.context import afford, current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import Parts, closed_over, flat, joined, settled, structure, vector_of
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import key, optimised
-from agrad.engine.program.trace import entered, extract, inlined, recording
+from agrad.engine.program.trace import extract, inlined, placeholders
 from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
 
 _PAIRWISE = 8  # entries, from which on numpy sums up several at once
@@ -168,8 +167,7 @@ class Body:
         state, row, same, out, sums = self.sizes
         state0, row0, same0 = self.example
         example = np.ones(state), np.concatenate([state0, row0, np.ones(state + out)]), np.append(same0, np.ones(sums))
-        with recording(), scope(listener=None, undefined=None), quiet():
-            xs = [entered(value) for value in example]
+        with placeholders(example, range(3)) as xs:
             cotangent, rows, given = xs
             operands = [rows[:state], rows[state : state + row], given[:same]]
             (y,) = inlined(self.program, operands)

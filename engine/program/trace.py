@@ -177,9 +177,15 @@ def as_graph(
     program: Program, values: Sequence[Value], wrt: Sequence[int]
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """A program as a graph: the values of its outputs and of the slots that its checks read, and its inputs."""
-    with recording(), scope(listener=None, undefined=None), quiet():
-        xs = [entered(value, place in wrt) for place, value in enumerate(values)]
+    with placeholders(values, wrt) as xs:
         yield inlined(program, xs), xs
+
+
+@contextmanager
+def placeholders(values: Sequence[Value], wrt: Sequence[int]) -> Iterator[list[Tensor]]:
+    """Leaves with some values, from which a program is recorded; it is differentiated by those at some places."""
+    with recording(), scope(listener=None, undefined=None), quiet():
+        yield [entered(value, place in wrt) for place, value in enumerate(values)]
 
 
 def inlined(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:

@@ -30,7 +30,7 @@ class _Move(NamedTuple):
     adds: bool
 
 
-class _Loops:
+class Loops:
     """Writes a program of arrays as statements with loops. Raises AgradError where there are none for an operation."""
 
     def __init__(self, what: Derived, language: Language, names: Sequence[str], prefix: str) -> None:
@@ -183,7 +183,7 @@ class _Loops:
         self._lines(*self._nest(around, [f"{here} {'+=' if move.adds else '='} {there};"]))
 
 
-class _Expressions(_Loops):
+class Expressions(Loops):
     """The same as statements with operations on whole arrays."""
 
     _kind = " of arrays"
@@ -254,20 +254,13 @@ def _entry(name: str, strides: Sequence[int], begin: int = 0) -> str:
     return f"{name}[{' + '.join(parts).replace('+ -', '- ')}]"
 
 
-def in_loops(what: Derived, language: Language, name: str, names: Sequence[str], remark: Sequence[str]) -> str:
+def of_arrays(
+    kind: type[Loops], language: Language, what: Derived, name: str, names: Sequence[str], remark: Sequence[str]
+) -> str:
     """The text of the function for a program of arrays.
 
-    Raises AgradError of kind `limit` for an operation that has no loop, and of kind `type` for a function that the
-    language does not have.
+    Raises AgradError of kind `limit` for an operation that has no loop, or that NumPy does not have, and of kind `type`
+    for a function that the language does not have.
     """
     flat = [language.flat(one) if given.shape else one for one, given in zip(names, what.arguments, strict=True)]
-    return language.arrays(name, names, what, _Loops(what, language, flat, prefix_of(names)).written, remark)
-
-
-def in_numpy(what: Derived, language: Language, name: str, names: Sequence[str], remark: Sequence[str]) -> str:
-    """The text of the function: it takes arrays, and returns the value, and a tuple of gradients.
-
-    Raises AgradError of kind `limit` or `type` for an operation that NumPy does not have.
-    """
-    language = language.of_arrays
-    return language.arrays(name, names, what, _Expressions(what, language, names, prefix_of(names)).written, remark)
+    return language.arrays(name, names, what, kind(what, language, flat, prefix_of(names)).written, remark)

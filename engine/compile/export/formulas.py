@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -30,34 +30,13 @@ _MOST = 2000  # parts of a formula in one line
 _LONG = 200  # parts of one with a name
 
 
-class Formulas(NamedTuple):
-    """The results as terms, in which each name of `parts` stands for its term; the later may use the earlier."""
-
-    parts: dict[str, terms.Term]
-    results: list[terms.Term]
-
-
-def formulas(program: Program) -> Iterator[Formulas]:
-    """The formulas of the results: first whole ones, then with names for what is used several times, or is long.
-
-    Raises UnwritableError, with what has no formula.
-    """
-    if not program.is_scalar:
-        raise terms.UnwritableError("an array")
-    uses = Counter([slot for step in program.steps for slot in step.operands] + list(program.outputs))
-    taken = {given.name for given in program.inputs}
-    with suppress(_TooLong):
-        yield _read(program, lambda slot, made: False, taken)
-    yield _read(program, lambda slot, made: made.size > (2 if uses[slot] > 1 else _LONG), taken)
-
-
 class _TooLong(Exception):
     """One line would be very long."""
 
 
-def _read(program: Program, shares: Callable[[int, terms.Term], bool], taken: set[str]) -> Formulas:
-    """The terms of the results, with names for the steps that are shared. Raises _TooLong."""
-    parts: dict[str, terms.Term] = {}
+def _read(program: Program, spelling: Language, shares: Callable[[int, terms.Term], bool]) -> Written:
+    """The formulas of the results, with names for the steps that are shared. Raises _TooLong, and UnwritableError."""
+    found, taken = list[tuple[str, str]](), {given.name for given in program.inputs}
     names = (name for number in range(1, 10**9) if (name := f"t{number}") not in taken)
     slots = [terms.variable(given.name) for given in program.inputs]
     slots += [terms.term(value) for value in program.constants]
@@ -65,11 +44,12 @@ def _read(program: Program, shares: Callable[[int, terms.Term], bool], taken: se
         made = term_of(step, [slots[x] for x in step.operands])
         if shares(slot, made):
             name = next(names)
-            parts[name], made = made, terms.variable(name)
+            found.append((spelling.name(name).text, spelling.write(made)))
+            made = terms.variable(name)
         if made.size > _MOST:
             raise _TooLong
         slots.append(made)
-    return Formulas(parts, [slots[slot] for slot in program.outputs])
+    return Written(found, [spelling.write(slots[slot]) for slot in program.outputs])
 
 
 def term_of(step: Step, operands: Sequence[terms.Term]) -> terms.Term:
@@ -336,13 +316,21 @@ def written(program: Program, spelling: Language, times: float = 1.0) -> Written
     Raises AgradError of kind `type` for what has no formula.
     """
     most = sum(len(step.partition("  #")[0].rstrip()) for step in parts(program)[1])
+    uses = Counter([slot for step in program.steps for slot in step.operands] + list(program.outputs))
+
+    def is_long(slot: int, made: terms.Term) -> bool:
+        """Whether a part gets a name because it is used several times, or is long."""
+        return made.size > (2 if uses[slot] > 1 else _LONG)
+
     tried: list[Written] = []
     try:
-        for found in formulas(program):
-            named = [(spelling.name(name).text, spelling.write(x)) for name, x in found.parts.items()]
-            tried.append(Written(named, list(map(spelling.write, found.results))))
-            if tried[-1].length <= times * most:
-                break
+        if not program.is_scalar:
+            raise terms.UnwritableError("an array")
+        for shares in (lambda slot, made: False, is_long):
+            with suppress(_TooLong):
+                tried.append(_read(program, spelling, shares))
+                if tried[-1].length <= times * most:
+                    break
     except (terms.UnwritableError, OverflowError) as problem:
         raise AgradError("type", f"there is no formula of {problem}") from None
     return min(tried, key=lambda one: one.length)

@@ -10,11 +10,12 @@ import builtins
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from keyword import kwlist
 from operator import mul
 from typing import ClassVar
 
-from agrad.engine.compile.export.arrays import in_loops, in_numpy
+from agrad.engine.compile.export.arrays import Expressions, Loops, of_arrays
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
 from agrad.engine.compile.export.source import (
@@ -289,25 +290,24 @@ def _or_infinite(name: str, infinite: str) -> str:
     return _helper(name, "x", text)
 
 
-# Python raises where IEEE 754 has a result.
+# Python raises where IEEE 754 has a result: some functions, the condition under which they do not, and that result.
+_PARTIAL = (
+    ("sin cos tan", "math.isfinite(x)", "math.nan"),
+    ("asin acos", "abs(x) <= 1.0", "math.nan"),
+    ("log log2 log10", "x > 0.0", "math.nan if x else -math.inf"),
+    ("log1p", "x > -1.0", "-math.inf if x == -1.0 else math.nan"),
+    ("sqrt", "x >= 0.0", "math.nan"),
+    ("acosh", "x >= 1.0", "math.nan"),
+    ("atanh", "abs(x) < 1.0", "x*math.inf if abs(x) == 1.0 else math.nan"),
+)
 _HELPERS = {
     **{
-        name: _helper(name, "x", f"return math.{name}(x) if math.isfinite(x) else math.nan")
-        for name in ("sin", "cos", "tan")
-    },
-    **{name: _helper(name, "x", f"return math.{name}(x) if abs(x) <= 1.0 else math.nan") for name in ("asin", "acos")},
-    **{
-        name: _helper(name, "x", f"return math.{name}(x) if x > 0.0 else math.nan if x else -math.inf")
-        for name in ("log", "log2", "log10")
+        name: _helper(name, "x", f"return math.{name}(x) if {defined} else {otherwise}")
+        for names, defined, otherwise in _PARTIAL
+        for name in names.split()
     },
     **{name: _or_infinite(name, "math.inf") for name in ("exp", "exp2", "expm1", "cosh")},
     "sinh": _or_infinite("sinh", "math.copysign(math.inf, x)"),
-    "acosh": _helper("acosh", "x", "return math.acosh(x) if x >= 1.0 else math.nan"),
-    "sqrt": _helper("sqrt", "x", "return math.sqrt(x) if x >= 0.0 else math.nan"),
-    "log1p": _helper("log1p", "x", "return math.log1p(x) if x > -1.0 else -math.inf if x == -1.0 else math.nan"),
-    "atanh": _helper(
-        "atanh", "x", "return math.atanh(x) if abs(x) < 1.0 else x*math.inf if abs(x) == 1.0 else math.nan"
-    ),
     "divide": _helper("divide", "x, y", "return x/y if y else x*math.copysign(math.inf, y)"),
     "fmod": _helper("fmod", "x, y", "return math.fmod(x, y) if math.isfinite(x) and y else math.nan"),
     "pow": """def pow(x, y):
@@ -331,7 +331,6 @@ class Python(Language):
     name = "Python"
     words = frozenset([*kwlist, *dir(builtins), "math"])
     helpers = _HELPERS
-    of_arrays = property(lambda self: NumPy())
     both, either = "and", "or"
     nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
@@ -410,9 +409,9 @@ class NumPy(Language):
 
 # Of a value with its derivatives, the name of the function, and the expression, for a comment.
 LANGUAGES: dict[str, Callable[[Derived, str, str], str]] = {
-    "c": lambda what, name, text: source(what, C(), name, text, in_loops),
-    "js": lambda what, name, text: source(what, JavaScript(), name, text, in_loops),
-    "py": lambda what, name, text: source(what, Python(), name, text, in_numpy),
+    "c": lambda what, name, text: source(what, C(), name, text, partial(of_arrays, Loops, C())),
+    "js": lambda what, name, text: source(what, JavaScript(), name, text, partial(of_arrays, Loops, JavaScript())),
+    "py": lambda what, name, text: source(what, Python(), name, text, partial(of_arrays, Expressions, NumPy())),
     "ag": in_agrad,
     "tex": in_latex,
 }

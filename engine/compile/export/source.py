@@ -235,11 +235,6 @@ class Language(Writer):
 
     # Functions of large arrays
 
-    @property
-    def of_arrays(self) -> Language:
-        """The language of such functions."""
-        return self
-
     def loop(self, counter: str, length: int) -> str:
         """The head of a loop that counts from 0."""
         raise NotImplementedError
@@ -268,10 +263,9 @@ def inside(formula: Formula, binding: int) -> str:
     return formula.text if formula.binding >= binding else f"({formula.text})"
 
 
-Large = Callable[[Derived, "Language", str, Sequence[str], Sequence[str]], str]
-
-
-def source(what: Derived, language: Language, name: str, text: str, large: Large) -> str:
+def source(
+    what: Derived, language: Language, name: str, text: str, large: Callable[[Derived, str, Lines, Lines], str]
+) -> str:
     """The text of a function of that name in a language. `text`: the expression, for a comment.
 
     `large` writes a program of arrays: it is given the names of the arguments, and the lines of a comment.
@@ -283,7 +277,7 @@ def source(what: Derived, language: Language, name: str, text: str, large: Large
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     if what.arrays:
         names = _names(what.arguments, name, language, ARRAY_WORDS)
-        return large(what, language, name, names, _remark(text, names, what))
+        return large(what, name, names, _remark(text, names, what))
     names, body, found = statements(what.program, what.arguments, language, name)
     count, many = what.count, size_of(what.result)
     first = many + many * count * (what.order > 0)

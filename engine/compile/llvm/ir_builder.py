@@ -150,6 +150,28 @@ def splat(name: str, lanes: int, unit: str = "double") -> Iterator[str]:
     yield f"  {name}.all = shufflevector {vector} {name}.1, {vector} poison, <{lanes} x i32> zeroinitializer"
 
 
+EVERY = "splat (i1 true)"  # the mask of all lanes
+
+
+def load(name: str, at: str, lanes: int, mask: str = EVERY, unit: str = "double") -> str:
+    """A vector that is read from memory, but for the lanes that a mask leaves out."""
+    vector, kind = f"<{lanes} x {unit}>", "f64" if unit == "double" else unit
+    given = f"ptr {at}, i32 1, <{lanes} x i1> {mask}, {vector} {'splat (double 1.0)' if kind == 'f64' else 'poison'}"
+    return f"  {name} = call {vector} @llvm.masked.load.v{lanes}{kind}.p0({given})"
+
+
+def gather(name: str, places: str, lanes: int, mask: str = EVERY) -> str:
+    """The same with an address for each lane."""
+    given = f"<{lanes} x ptr> {places}, i32 1, <{lanes} x i1> {mask}, <{lanes} x double> splat (double 1.0)"
+    return f"  {name} = call <{lanes} x double> @llvm.masked.gather.v{lanes}f64.v{lanes}p0({given})"
+
+
+def store(value: str, at: str, lanes: int, mask: str = EVERY) -> str:
+    """A vector that is written to memory, but for the lanes that a mask leaves out."""
+    given = f"<{lanes} x double> {value}, ptr {at}, i32 1, <{lanes} x i1> {mask}"
+    return f"  call void @llvm.masked.store.v{lanes}f64.p0({given})"
+
+
 _FEWEST = 3  # calls, of fewer of which one takes no less time
 _CALL = re.compile(r"  (%\S+) = call double @(\w+)\(double ([^,)]+)\)")
 _NAMES = re.compile(r"%[\w.]+")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from agrad.engine.compile.llvm.ir_builder import Code, counted, of_vectors, splat
+from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
@@ -159,8 +159,11 @@ class KernelCode:
         width, nothing = self.lanes * self.unrolled, f"{self.number} splat (double {_NOTHING})"
         vectors, tail = self.codes
         each = [(one, u) for one in self.inner_sums for u in range(self.unrolled)]
-        adding = [self._body(vectors, u, f"%at{u}", None) for u in range(self.unrolled)]
-        rest = self._body(tail, 0, "%t", "%mask")
+        adding = []
+        for u in range(self.unrolled):
+            vectors.lines.append(f"  %at{u} = add i64 %j, {u * self.lanes}")
+            adding.append(self._body(vectors, f"%at{u}", EVERY))
+        rest = self._body(tail, "%t", "%mask")
         yield f"  %span = sub i64 {end}, {first}\n  %whole = udiv i64 %span, {width}"
         yield f"  %covered = mul i64 %whole, {width}\n  %cut = add i64 {first}, %covered"
         for one, u in each:
@@ -211,10 +214,8 @@ class KernelCode:
 
     # The body of the innermost loop
 
-    def _body(self, code: Code, u: int, at: str, mask: str | None) -> Mapping[int, Symbol]:
-        """Write the steps for a vector of entries from `at` on, in the tail under a mask."""
-        if mask is None:
-            code.lines.append(f"  {at} = add i64 %j, {u * self.lanes}")
+    def _body(self, code: Code, at: str, mask: str) -> Mapping[int, Symbol]:
+        """Write the steps for a vector of entries from `at` on, under a mask."""
         found: dict[int, Symbol] = {}
         for slot, view in self.kernel.reads.items():
             found[slot] = self._read(code, slot, view, at, mask)
@@ -232,7 +233,7 @@ class KernelCode:
                 self._write(code, f"%sum{one.slot}.row", code.argument(before) + found[one.operand], at, mask)
         return found
 
-    def _read(self, code: Code, slot: int, view: View, at: str, mask: str | None) -> Symbol:
+    def _read(self, code: Code, slot: int, view: View, at: str, mask: str) -> Symbol:
         if not self.schedule.program.shape(view.slot):
             value = self.memory.value(view.slot)
             return code.argument(f"%n{view.slot}.all") if value is None else code.constant(value)
@@ -250,30 +251,19 @@ class KernelCode:
         code.lines.append(f"  {name}.row = getelementptr double, ptr {one.name}.row, i64 {name}.by")
         return code.argument(self._gathered(code, f"{name}.row", self._counted(stride), mask))
 
-    def _load(self, code: Code, row: str, at: str, mask: str | None, unit: str = "double") -> str:
+    def _load(self, code: Code, row: str, at: str, mask: str, unit: str = "double") -> str:
         name = f"%{code.prefix}{len(code.lines)}"
-        vector = f"<{self.lanes} x {unit}>"
         code.lines.append(f"  {name}.at = getelementptr {unit}, ptr {row}, i64 {at}")
-        if mask is None:
-            code.lines.append(f"  {name} = load {vector}, ptr {name}.at, align 1")
-        else:
-            suffix = f"v{self.lanes}{'f64' if unit == 'double' else unit}.p0"
-            other = "splat (double 1.0)" if unit == "double" else "zeroinitializer"
-            given = f"ptr {name}.at, i32 1, <{self.lanes} x i1> {mask}, {vector} {other}"
-            code.lines.append(f"  {name} = call {vector} @llvm.masked.load.{suffix}({given})")
+        code.lines.append(load(name, f"{name}.at", self.lanes, mask, unit))
         return name
 
-    def _gathered(self, code: Code, row: str, places: str, mask: str | None) -> str:
+    def _gathered(self, code: Code, row: str, places: str, mask: str) -> str:
         name = f"%{code.prefix}{len(code.lines)}"
-        pointers = f"<{self.lanes} x ptr>"
         code.lines.append(f"  {name}.at = getelementptr double, ptr {row}, <{self.lanes} x i64> {places}")
-        given = f"{pointers} {name}.at, i32 8, <{self.lanes} x i1> {mask or 'splat (i1 true)'}"
-        suffix = f"v{self.lanes}f64.v{self.lanes}p0"
-        given += f", {self.number} splat (double 1.0)"
-        code.lines.append(f"  {name} = call {self.number} @llvm.masked.gather.{suffix}({given})")
+        code.lines.append(gather(name, f"{name}.at", self.lanes, mask))
         return name
 
-    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str | None, stride: int = 1) -> None:
+    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str, stride: int = 1) -> None:
         name = f"%{code.prefix}{len(code.lines)}"
         if stride != 1:
             code.lines.append(f"  {name}.by = mul i64 {at}, {stride}")
@@ -282,23 +272,19 @@ class KernelCode:
             code.lines.append(f"  {name} = getelementptr double, ptr {name}.row, {apart}")
             given = f"{self.number} {value.text}, <{self.lanes} x ptr> {name}, i32 8, <{self.lanes} x i1> "
             suffix = f"v{self.lanes}f64.v{self.lanes}p0"
-            code.lines.append(f"  call void @llvm.masked.scatter.{suffix}({given}{mask or 'splat (i1 true)'})")
+            code.lines.append(f"  call void @llvm.masked.scatter.{suffix}({given}{mask})")
             return
         code.lines.append(f"  {name} = getelementptr double, ptr {row}, i64 {at}")
-        if mask is None:
-            code.lines.append(f"  store {self.number} {value.text}, ptr {name}, align 1")
-        else:
-            given = f"{self.number} {value.text}, ptr {name}, i32 1, <{self.lanes} x i1> {mask}"
-            code.lines.append(f"  call void @llvm.masked.store.v{self.lanes}f64.p0({given})")
+        code.lines.append(store(value.text, name, self.lanes, mask))
 
 
 def helpers(lanes: int) -> Sequence[str]:
     """What kernels call, and the declarations of LLVM's own functions."""
     v, mask, places = f"<{lanes} x double>", f"<{lanes} x i1>", f"<{lanes} x i64>"
-    load = "  %x = load double, ptr %at, align 1"
+    divided = "  %x = load double, ptr %at, align 1\n  %y = fdiv double %x, %by"
     return (
         _each("fill", "", "  store double 0.0, ptr %at, align 1"),
-        _each("divide", ", double %by", load + "\n  %y = fdiv double %x, %by", "  store double %y, ptr %at, align 1"),
+        _each("divide", ", double %by", divided, "  store double %y, ptr %at, align 1"),
         f"declare {v} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {v})",
         f"declare {places} @llvm.masked.load.v{lanes}i64.p0(ptr, i32, {mask}, {places})",
         f"declare void @llvm.masked.store.v{lanes}f64.p0({v}, ptr, i32, {mask})",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agrad.engine.compile.llvm import stages
-from agrad.engine.compile.llvm.ir_builder import Code, counted, of_vectors, splat
+from agrad.engine.compile.llvm.ir_builder import Code, counted, load, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.symbols import Symbol, lower
@@ -172,9 +172,7 @@ class Routine:
             yield f"  {place}.a = add i64 %{p}i, {row}\n  {place}.b = mul i64 {place}.a, {stage.columns}"
             yield f"  {place}.c = add i64 {place}.b, {vector * self.lanes}"
             yield f"  {place} = getelementptr double, ptr %out, i64 {place}.c"
-            value, mask = f"{number} %{p}t{row}.{vector}, ptr {place}", self._mask(vector)
-            masked = f"call void @llvm.masked.store.v{self.lanes}f64.p0({value}, i32 1, {mask})"
-            yield f"  store {value}, align 1" if mask is None else f"  {masked}"
+            yield store(f"%{p}t{row}.{vector}", place, self.lanes, self._mask(vector))
 
     def _added(self, p: str, count: int, across: int, down: int) -> Iterator[str]:
         """A column of the left matrix times a row of the right one, added to the sums."""
@@ -182,14 +180,10 @@ class Routine:
         # from one row of the right to the next
         yield f"  %{p}r = mul i64 %{p}k, {stage.columns if self.is_copied else stage.right.strides[0]}"
         for vector in vectors:
-            y, mask = f"%{p}y{vector}", self._mask(vector)
+            y = f"%{p}y{vector}"
             yield f"  {y}.i = add i64 %{p}r, {vector * self.lanes}"
             yield f"  {y}.at = getelementptr double, ptr %right, i64 {y}.i"
-            if mask is None:
-                yield f"  {y} = load {number}, ptr {y}.at, align 1"
-            else:
-                given = f"ptr {y}.at, i32 1, {mask}, {number} zeroinitializer"
-                yield f"  {y} = call {number} @llvm.masked.load.v{self.lanes}f64.p0({given})"
+            yield load(y, f"{y}.at", self.lanes, self._mask(vector))
         yield f"  %{p}c = mul i64 %{p}k, {across}\n  %{p}d = add i64 %{p}a, %{p}c"
         for row in range(count):
             x = f"%{p}x{row}"
@@ -201,12 +195,10 @@ class Routine:
                 given = f"{number} %{p}x{row}.all, {number} %{p}y{vector}, {number} %{p}s{row}.{vector}"
                 yield f"  %{p}t{row}.{vector} = call {number} @llvm.fma.v{self.lanes}f64({given})"
 
-    def _mask(self, vector: int) -> str | None:
-        """The lanes of a vector in which there are columns; None where there are in all."""
+    def _mask(self, vector: int) -> str:
+        """The lanes of a vector in which there are columns."""
         left = self.stage.columns - vector * self.lanes
-        if left >= self.lanes:
-            return None
-        return f"<{self.lanes} x i1> <{', '.join(f'i1 {int(lane < left)}' for lane in range(self.lanes))}>"
+        return f"<{', '.join(f'i1 {int(lane < left)}' for lane in range(self.lanes))}>"
 
 
 class RunningCode:
