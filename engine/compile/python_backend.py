@@ -13,6 +13,7 @@ buffer; the rest are computed as without compilation.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from keyword import iskeyword
@@ -31,6 +32,7 @@ _DEEP = 8  # how deep formulas are nested
 _LONG = 200  # characters
 Layout: TypeAlias = "tuple[int, ...]"
 _LITERALS = (float, int, bool, type(None), str)
+_CALL = re.compile(r"\w+\([^()]*\)")
 
 
 class Compiled:
@@ -150,21 +152,15 @@ class _Writer:
         for slot in range(program.first):
             yield from self._checked(slot)
         for slot, step in enumerate(program.steps, program.first):
-            formula = self._formula(step)
-            if formula is None:
-                self.texts.append(f"t{slot}")
-                yield f"t{slot} = {self._array(slot, step)}"
-            elif (
-                self.uses[slot] == 1
-                and slot not in self.checks
-                and len(formula) <= _LONG
-                and all(self.depths.get(x, 0) < _DEEP for x in step.operands)
-            ):
-                self.texts.append(formula if _is_call(formula) else f"({formula})")
-                self.depths[slot] = 1 + max((self.depths.get(x, 0) for x in step.operands), default=0)
+            formula, is_single = self._formula(step)
+            depth = max((self.depths.get(x, 0) for x in step.operands), default=0)
+            is_inner = self.uses[slot] == 1 and slot not in self.checks and depth < _DEEP
+            if formula is not None and is_inner and len(formula) <= _LONG:
+                self.texts.append(formula if is_single else f"({formula})")
+                self.depths[slot] = 1 + depth
             else:
                 self.texts.append(f"t{slot}")
-                yield f"t{slot} = {formula}"
+                yield f"t{slot} = {self._array(slot, step) if formula is None else formula}"
             yield from self._checked(slot)
 
     def _input(self, name: str) -> str:
@@ -182,17 +178,18 @@ class _Writer:
         self.names[name] = value
         return name
 
-    def _formula(self, step: Step) -> str | None:
-        """The source of an operation on floats; None if it is not one."""
+    def _formula(self, step: Step) -> tuple[str | None, bool]:
+        """The source of an operation on floats, and whether it is a call, and needs no brackets; None if it is none."""
         op = step.op
         if step.shape or op.scalar is None or any(self.program.shape(x) for x in step.operands):
-            return None
+            return None, False
         if op.python and not step.attrs and not (self.is_careful and op.python_raises):
-            return op.python.format(*[self.texts[x] for x in step.operands])
+            return op.python.format(*[self.texts[x] for x in step.operands]), bool(_CALL.fullmatch(op.python))
         if self.is_careful:
-            return self._call(op.name, lambda *values, **attrs: compute(op, values, attrs), step)
+            return self._call(op.name, lambda *values, **attrs: compute(op, values, attrs), step), True
         is_known = getattr(op.scalar, "__module__", "") == "math"
-        return self._call(op.name, op.scalar, step, "" if is_known else "is a function on floats, called directly")
+        note = "" if is_known else "is a function on floats, called directly"
+        return self._call(op.name, op.scalar, step, note), True
 
     def _call(self, name: str, function: Callable[..., Any], step: Step, note: str = "") -> str:
         """The source of a call of a function, of which there may be a note."""
@@ -274,19 +271,6 @@ def _uses(program: Program) -> list[int]:
     for slot in program.outputs:
         uses[slot] += 1
     return uses
-
-
-def _is_call(formula: str) -> bool:
-    """Whether a formula needs no brackets: `sin(x + y)`."""
-    name, bracket, rest = formula.partition("(")
-    if not (name.isidentifier() and bracket and rest.endswith(")")):
-        return False
-    depth = 1
-    for place, sign in enumerate(rest):
-        depth += (sign == "(") - (sign == ")")
-        if not depth:
-            return place == len(rest) - 1
-    return False
 
 
 def _number_in(program: Program, slot: int) -> float | None:

@@ -27,37 +27,6 @@ HELPERS = (
     "@one.number = private constant double 1.0",
     "@one.count = private constant i32 1",
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-    "\n".join(
-        (
-            "define internal void @exchange(ptr %rows, ptr %pivots, i64 %size, i64 %columns, i1 %backward) {\nentry:",
-            "  %last = sub i64 %size, 1",
-            *counted(
-                "n",
-                "entry",
-                "%size",
-                (
-                    "  %m = sub i64 %last, %n\n  %i = select i1 %backward, i64 %m, i64 %n",
-                    "  %at = getelementptr i32, ptr %pivots, i64 %i\n  %pivot = load i32, ptr %at",
-                    "  %wide = sext i32 %pivot to i64\n  %other = sub i64 %wide, 1",
-                    "  %a = mul i64 %i, %columns\n  %b = mul i64 %other, %columns",
-                    "  %p = getelementptr double, ptr %rows, i64 %a\n  %q = getelementptr double, ptr %rows, i64 %b",
-                    "  %same = icmp eq i64 %i, %other\n  br i1 %same, label %kept, label %other.row\nother.row:",
-                    *counted(
-                        "k",
-                        "other.row",
-                        "%columns",
-                        (
-                            "  %pk = getelementptr double, ptr %p, i64 %k\n  %x = load double, ptr %pk, align 1",
-                            "  %qk = getelementptr double, ptr %q, i64 %k\n  %y = load double, ptr %qk, align 1",
-                            "  store double %y, ptr %pk, align 1\n  store double %x, ptr %qk, align 1",
-                        ),
-                    ),
-                    "  br label %kept\nkept:",
-                ),
-            ),
-            "  ret void\n}",
-        )
-    ),
 )
 
 
@@ -344,13 +313,25 @@ def _solved(stage: stages.Solve) -> Iterator[str]:
     elif is_vector:
         given = ("%size", "@one.count", "%factor", "%size", "%pivots", "%out", "%size", "%info")
         yield _call("dgetrs", "N" if back else "T", *given)
+    elif back:
+        yield from _exchanged(stage, "%n")
+        yield from (_from_the_right("L", "T", "U"), _from_the_right("U", "T", "N"))
     else:
-        rows = f"ptr %out, ptr %pivots, i64 {stage.system.size}, i64 {stage.columns}"
-        exchange = f"  call void @exchange({rows}, i1 {int(not back)})"
-        if back:
-            yield from (exchange, _from_the_right("L", "T", "U"), _from_the_right("U", "T", "N"))
-        else:
-            yield from (_from_the_right("U", "N", "N"), _from_the_right("L", "N", "U"), exchange)
+        yield from (_from_the_right("U", "N", "N"), _from_the_right("L", "N", "U"))
+        yield from _exchanged(stage, "%m")
+
+
+def _exchanged(stage: stages.Solve, row: str) -> Iterator[str]:
+    """Each row of the result exchanged with another, from the first on (`%n`) or from the last (`%m`)."""
+    size, columns = stage.system.size, stage.columns
+    one = (
+        f"  %m = sub i64 {size - 1}, %n\n  %at = getelementptr i32, ptr %pivots, i64 {row}",
+        "  %pivot = load i32, ptr %at\n  %wide = sext i32 %pivot to i64\n  %other = sub i64 %wide, 1",
+        f"  %a = mul i64 {row}, {columns}\n  %b = mul i64 %other, {columns}",
+        "  %p = getelementptr double, ptr %out, i64 %a\n  %q = getelementptr double, ptr %out, i64 %b",
+        _call("dswap", "%columns", "%p", "@one.count", "%q", "@one.count"),
+    )
+    return counted("n", "entry", size, one)
 
 
 def _from_the_right(triangle: str, turned: str, diagonal: str) -> str:

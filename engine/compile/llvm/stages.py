@@ -135,7 +135,7 @@ def broadcast(view: View, shape: Shape, space: Shape) -> View | None:
 
 
 _FEWEST = 8  # rows of a matrix, of fewer of which the factors are not worth keeping
-_LAPACK, _BLAS = ("dgetrf", "dgetrs"), ("dtrsm", "dtrsv")
+_LAPACK, _BLAS = ("dgetrf", "dgetrs"), ("dtrsm", "dtrsv", "dswap")
 
 
 class System(NamedTuple):
