@@ -12,17 +12,16 @@ from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, TypeAlias
 
-from agrad.engine.autodiff.backward import result_of
+from agrad.engine.autodiff.backward import or_zeros, result_of
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
-from agrad.engine.values import Shape, Value, np, size_of
+from agrad.engine.values import Shape, Value, size_of
 
 _MOST_ROWS = 20_000  # steps of a Jacobian row by row
 
@@ -103,10 +102,7 @@ def row(y: Tensor, xs: list[Tensor], create_graph: bool = True) -> list[Tensor]:
     """The Jacobian of a number or an array; 0 by what it does not depend on."""
     if not y.shape and create_graph:
         return gradients(y, xs)
-    behind = reachable(y.node) if y.requires_grad else set()
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], jacobian(y, used, create_graph), strict=True)) if used else {}
-    return [found[x.node] if x.node in found else tensor(np.zeros(y.shape + x.shape)) for x in xs]
+    return or_zeros(y, xs, lambda used: jacobian(y, used, create_graph), y.shape)
 
 
 def _pushed(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:

@@ -57,6 +57,13 @@ class Rewriting:
         self.steps.append((step, operands))
         return len(self.inputs) + len(self.steps) - 1
 
+    def shared(self, step: Step, operands: tuple[int, ...], ordered: tuple[int, ...]) -> int:
+        """The reference of a step, which is computed once on equal operands, in whatever order these are given."""
+        key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
+        if key not in self.known:
+            self.known[key] = self.step(step, operands)
+        return self.known[key]
+
     def made_by(self, reference: int) -> tuple[Step, tuple[int, ...]] | None:
         """The step of a reference."""
         number = reference - len(self.inputs)
@@ -90,15 +97,21 @@ class Rewriting:
 def rewritten(program: Program, visit: Visit) -> Program:
     """The program with each step replaced by what `visit` returns a reference to; by itself for None."""
     new = Rewriting(program)
+    references = inserted(new, program, visit)
+    checks: dict[tuple[int, Any, Any], GuardCheck] = {}
+    for check in program.checks:  # the first of equal ones
+        checks.setdefault((references[check.slot], check.read, check.outcome), check)
+    return new.program([references[slot] for slot in program.outputs], checks)
+
+
+def inserted(new: Rewriting, program: Program, visit: Visit) -> list[int]:
+    """The references of what is in the slots of a program whose steps are written into another in the same way."""
     references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
     for step in program.steps:
         operands = tuple([references[x] for x in step.operands])
         found = visit(new, step, operands)
         references.append(new.step(step, operands) if found is None else found)
-    checks: dict[tuple[int, Any, Any], GuardCheck] = {}
-    for check in program.checks:  # the first of equal ones
-        checks.setdefault((references[check.slot], check.read, check.outcome), check)
-    return new.program([references[slot] for slot in program.outputs], checks)
+    return references
 
 
 def frozen(value: Any) -> object:
@@ -171,15 +184,9 @@ def simplify(program: Program, again: bool = False) -> Program:
 
 def share(program: Program) -> Program:
     """Compute equal steps once."""
-    known: dict[object, int] = {}
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
-        ordered = tuple(sorted(operands)) if step.op.commutes else operands
-        key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
-        found = known.get(key)
-        if found is None:
-            known[key] = found = new.step(step, operands)
-        return found
+        return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
 
     return rewritten(program, visit)
 

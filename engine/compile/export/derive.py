@@ -21,7 +21,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step, spans
-from agrad.engine.program.passes import Rewriting, arranged, frozen, optimised
+from agrad.engine.program.passes import Rewriting, arranged, inserted, optimised
 from agrad.engine.program.trace import gradient_of, gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
@@ -53,6 +53,13 @@ class Derived(Struct):
     def count(self) -> int:
         """How many first derivatives there are."""
         return sum(map(size_of, self.shapes))
+
+    def divided(self, results: list[str]) -> tuple[list[str], list[str], list[list[str]]]:
+        """The formulas of the value, by entries; of the derivatives of each; and the rows of the second ones."""
+        many = size_of(self.result)
+        end = many + many * self.count * (self.order > 0)
+        rows = range(end, len(results), self.count or 1)
+        return results[:many], results[many:end], [results[begin : begin + self.count] for begin in rows]
 
 
 def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
@@ -285,7 +292,12 @@ def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) 
     outcomes.
     """
     new = Rewriting(programs[0])
-    made = [_inlined(new, program) for program in programs]
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
+        return new.shared(step, operands, operands)
+
+    slots = [inserted(new, program, visit) for program in programs]
+    made = [[references[x] for x in one.outputs] for one, references in zip(programs, slots, strict=True)]
     count = len(programs[0].outputs) - len(conditions[0])
 
     def chosen(some: list[int], place: int) -> list[int]:
@@ -297,15 +309,3 @@ def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) 
         return [x if x == y else new.step(Step(OPS["where"], (), {}, ()), (condition, x, y)) for x, y in both]
 
     return new.program(chosen(list(range(len(programs))), 0), {})
-
-
-def _inlined(new: Rewriting, program: Program) -> list[int]:
-    """The references of the outputs of a program that is computed in another."""
-    references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
-    for step in program.steps:
-        operands = tuple([references[x] for x in step.operands])
-        name = "step", step.op.name, operands, frozen(step.attrs)
-        if name not in new.known:
-            new.known[name] = new.step(step, operands)
-        references.append(new.known[name])
-    return [references[slot] for slot in program.outputs]

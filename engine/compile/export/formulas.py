@@ -390,6 +390,5 @@ def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str
         raise AgradError("shape", message, fixes=[Hint("sum the entries up, or export to .c, .js or .py")])
     inputs = tuple(Input(entry, ()) for entry in entry_names(what.arguments))
     found = written(replace(what.program, inputs=inputs), spelling, times)
-    value, *others = found.results
-    first, rest = others[: what.count], others[what.count :]
-    return value, first, [rest[begin : begin + what.count] for begin in range(0, len(rest), what.count or 1)], found
+    (value,), first, second = what.divided(found.results)
+    return value, first, second, found

@@ -279,11 +279,7 @@ def source(
         names = _names(what.arguments, name, language, ARRAY_WORDS)
         return large(what, name, names, _remark(text, names, what))
     names, body, found = statements(what.program, what.arguments, language, name)
-    count, many = what.count, size_of(what.result)
-    first = many + many * count * (what.order > 0)
-    second = [found[begin : begin + count] for begin in range(first, len(found), count or 1)]
-    results = Results(what, found[:many], found[many:first], second)
-    return language.function(name, names, body, results, _remark(text, names, what))
+    return language.function(name, names, body, Results(what, *what.divided(found)), _remark(text, names, what))
 
 
 def statements(

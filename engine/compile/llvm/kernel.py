@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, of_vectors, splat, store
-from agrad.engine.compile.llvm.memory import Memory
+from agrad.engine.compile.llvm.memory import Memory, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
 from agrad.engine.compile.symbols import Symbol, lower
@@ -112,7 +112,7 @@ class KernelCode:
                 yield self.memory.number(slot, f"%n{slot}.at") + f"\n  %n{slot} = load double, ptr %n{slot}.at"
                 yield from splat(f"%n{slot}", self.lanes)
         for one in self.kernel.sums:
-            yield f"  call void @fill(ptr %sum{one.slot}, i64 {self._entries(one)})"
+            yield zeros(f"%sum{one.slot}", self._entries(one))
         nest: Iterator[str] = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
         for axis in reversed(range(len(self.axes) - 1)):
             nest = counted(f"i{axis}", f"i{axis - 1}.loop" if axis else "entry", self.axes[axis], nest)
@@ -281,10 +281,14 @@ class KernelCode:
 def helpers(lanes: int) -> Sequence[str]:
     """What kernels call, and the declarations of LLVM's own functions."""
     v, mask, places = f"<{lanes} x double>", f"<{lanes} x i1>", f"<{lanes} x i64>"
-    divided = "  %x = load double, ptr %at, align 1\n  %y = fdiv double %x, %by"
+    head = "define internal void @divide(ptr %row, i64 %count, double %by) {\nentry:"
+    divided = (
+        "  %at = getelementptr double, ptr %row, i64 %i\n  %x = load double, ptr %at, align 1",
+        "  %y = fdiv double %x, %by\n  store double %y, ptr %at, align 1",
+    )
     return (
-        _each("fill", "", "  store double 0.0, ptr %at, align 1"),
-        _each("divide", ", double %by", divided, "  store double %y, ptr %at, align 1"),
+        "\n".join((head, *counted("i", "entry", "%count", divided), "  ret void\n}")),
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         f"declare {v} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {v})",
         f"declare {places} @llvm.masked.load.v{lanes}i64.p0(ptr, i32, {mask}, {places})",
         f"declare void @llvm.masked.store.v{lanes}f64.p0({v}, ptr, i32, {mask})",
@@ -293,10 +297,3 @@ def helpers(lanes: int) -> Sequence[str]:
         f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {v})",
         f"declare {v} @llvm.fma.v{lanes}f64({v}, {v}, {v})",
     )
-
-
-def _each(name: str, given: str, *lines: str) -> str:
-    """A function that does the same with each entry of a row."""
-    head = f"define internal void @{name}(ptr %row, i64 %count{given}) {{\nentry:"
-    body = ("  %at = getelementptr double, ptr %row, i64 %i", *lines)
-    return "\n".join((head, *counted("i", "entry", "%count", body), "  ret void\n}"))

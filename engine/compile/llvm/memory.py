@@ -99,6 +99,11 @@ def _pointer(name: str, array: Any) -> str:
     return f"  {name} = getelementptr i8, ptr inttoptr (i64 {address(array)} to ptr), i64 0"
 
 
+def zeros(at: str, count: int) -> str:
+    """The line that sets so many numbers to 0."""
+    return f"  call void @llvm.memset.p0.i64(ptr {at}, i8 0, i64 {8 * count}, i1 false)"
+
+
 def address(array: Any) -> int:
     """Where an array begins."""
     found: int = array.__array_interface__["data"][0]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, of_vectors, splat, store
-from agrad.engine.compile.llvm.memory import Memory
+from agrad.engine.compile.llvm.memory import Memory, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape
@@ -73,8 +73,7 @@ def scatter_code(name: str, stage: stages.Scatter, memory: Memory) -> str:
         "  %sum = fadd double %y, %x\n  store double %sum, ptr %to, align 1",
     )
     given = memory.array(stage.slot, "%out"), memory.array(stage.operand, "%in"), memory.table(stage.places, "%places")
-    filled = f"  call void @fill(ptr %out, i64 {stage.length})"
-    return _stage(name, *given, filled, *counted("i", "entry", stage.count, added))
+    return _stage(name, *given, zeros("%out", stage.length), *counted("i", "entry", stage.count, added))
 
 
 def product_code(name: str, routine: str, stage: stages.Product, memory: Memory) -> str:
@@ -253,7 +252,7 @@ def repeat_code(name: str, stage: stages.Repeat, memory: Memory) -> str:
         f"  %rows = getelementptr double, ptr %in, i64 {state}",
         f"  %same = getelementptr double, ptr %in, i64 {state + count * row}",
         f"  %sums = getelementptr double, ptr %out, i64 {count * code.width}",
-        *([f"  call void @fill(ptr %sums, i64 {sums})"] if sums else []),
+        zeros("%sums", sums),
         f"  call void inttoptr (i64 {code.address} to ptr)({addresses}, i64 {count})",
     )
 
