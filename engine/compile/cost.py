@@ -120,7 +120,8 @@ def of_stage(schedule: Schedule, stage: stages.Stage) -> tuple[float, str]:
             text = f"a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
             return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns, text
         case stages.Scatter():
-            return _KERNEL + _FUNCTION * stage.count, f"sums of {stage.count} entries by their places"
+            count = size_of(schedule.program.shape(stage.operand))
+            return _KERNEL + _FUNCTION * count, f"sums of {count} entries by their places"
         case stages.Running():
             text = (
                 f"{schedule.step(stage.slot).op.name}, an entry from the one before, over {format_shape(stage.shape)}"

@@ -122,14 +122,13 @@ class Compiled:
                 raise AgradError("arity", message, fixes=[Hint("wrt with each argument once")])
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
-            products = partial(self._found, HVP, at_once=True)
-            self._hessian = Hessian(self._called, *given, partial(self._found, HVP), products)
             steps = self._program.steps
-            self._hessian.largest = largest = max([size_of(step.shape) for step in steps], default=1)
-            if largest > _SMALL and not any(step.op is OPS["matmul"] for step in steps):
-                self._hessian.products = None  # several at once need more memory than the caches have
-            if self._is_rolled:
-                self._hessian.set_dense()
+            largest = max([size_of(step.shape) for step in steps], default=1)
+            products = None  # several at once may need more memory than the caches have
+            if largest <= _SMALL or any(step.op is OPS["matmul"] for step in steps):
+                products = partial(self._found, HVP, at_once=True)
+            one = partial(self._found, HVP)
+            self._hessian = Hessian(self._called, *given, one, products, largest, is_dense=self._is_rolled)
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,13 +55,17 @@ class Hessian:
     backend: str
     product: Product
     products: Product | None  # None where these have no rules
-    largest: int = 1  # entries of an intermediate result
+    largest: int  # entries of an intermediate result
     told: str = ""  # how it is computed, and what a call is estimated to take
     directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
+    is_dense: InitVar[bool] = False  # whether it is made by a product for each column
     _places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
     _kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, is_dense: bool) -> None:
+        if is_dense:
+            self.directions = dense(self.size)
+            self._tell(self.size, None, None)
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
         self.specializations = Specializations(self._specialized, lambda flat: (Eager((), []), ()))
 
@@ -69,11 +73,6 @@ class Hessian:
     def size(self) -> int:
         """How many entries it is differentiated by."""
         return sum(size_of(self.shapes[place]) for place in self.wrt)
-
-    def set_dense(self) -> None:
-        """Compute it by a product for each column."""
-        self.directions = dense(self.size)
-        self._tell(self.size, None, None)
 
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""

@@ -149,10 +149,10 @@ def spans(lengths: Iterable[int]) -> list[range]:
 def assembled(
     inputs: Iterable[Input],
     constants: Iterable[Value],
-    steps: Iterable[tuple[Step, Iterable[int]]],
-    outputs: Iterable[int],
-    checks: Iterable[tuple[GuardCheck, int]],
-    place: Callable[[int], int],
+    steps: Iterable[tuple[Step, Iterable[Any]]],
+    outputs: Iterable[Any],
+    checks: Iterable[tuple[GuardCheck, Any]],
+    place: Callable[[Any], int],
 ) -> Program:
     """A program of steps, with their operands, and of checks, with what they read, of which `place` gives the slots."""
     return Program(

@@ -18,7 +18,7 @@ from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.closed import flat, joined, split
-from agrad.engine.program.ir import GuardCheck, Input, Program, Step
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step, assembled
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.trace import checked, entered, extract, handle_of, inlined, placeholders, recorded, valued
@@ -226,26 +226,21 @@ class _Roller:
             if place in self.fixed:
                 self._take("same", self.start + place)
         self._read_after()
-        starts = dict(zip([*self.taken, "made"], np.cumsum([0, *map(len, self.taken.values())]).tolist(), strict=True))
-        made: dict[int, int] = {}  # the slots of the places
-        steps: list[Step] = []
-        for place, (step, uses) in enumerate(zip(self.block, plan, strict=True)):
-            if place in self.selecting:
-                made[place] = starts["row"] + self.taken["row"][place]
-                continue
-            if place in self.fixed:
-                if self.start + place in self.taken["same"]:
-                    made[place] = starts["same"] + self.taken["same"][self.start + place]
-                continue
-            slots = [made[key] if kind == "made" else starts[kind] + self.taken[kind][key] for kind, key in uses]
-            made[place] = starts["made"] + len(steps)
-            steps.append(Step(step.op, tuple(slots), step.attrs, step.shape))
-        state = self.taken["state"]
-        registers = [made[place] if lag == 1 else state[place, lag - 1] for place, lag in state]
+        made = {place: ("made", place) for place in range(len(plan))}
+        made |= {place: ("row", place) for place in self.selecting}
+        made |= {place: ("same", self.start + place) for place in self.fixed}
+        own = [place for place, (kind, _) in made.items() if kind == "made"]
+        names = [(kind, key) for kind, taken in self.taken.items() for key in taken] + [made[place] for place in own]
+        slots = {name: number for number, name in enumerate(names)}
+        steps = [
+            (self.block[place], [made[key] if kind == "made" else (kind, key) for kind, key in plan[place]])
+            for place in own
+        ]
+        outputs = [made[place] if lag == 1 else ("state", (place, lag - 1)) for place, lag in self.taken["state"]]
+        outputs += [made[place] for place in self.outs]
         inputs = [Input(f"x{n}", shape) for n, shape in enumerate([x for part in self._shapes() for x in part])]
         constants = [self.whole.constants[slot - len(self.whole.inputs)] for slot in self.taken["constant"]]
-        outputs = (*registers, *[made[place] for place in self.outs])
-        return Program(tuple(inputs), tuple(constants), tuple(steps), outputs, ())
+        return assembled(inputs, constants, steps, outputs, (), slots.__getitem__)
 
     def _use(self, number: int) -> tuple[str, Any]:
         """What kind of operand one is, and its key among those that an iteration takes; `made` if it computes it."""

@@ -6,6 +6,7 @@ matrices, and operations that only move entries, or add them into zeros, along t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Loops:
             self._pointwise(step, name)
         elif op.sums is not None:
             self._sum(step, name, *op.sums(shapes[0], step.attrs))
-        elif op.operator is not None and op.operator.sign == "@" and self._multiplies(step.attrs["shapes"]):
+        elif op.operator is not None and op.operator.sign == "@" and max(map(len, step.attrs["shapes"])) <= self._most:
             self._product(step, name)
         elif (found := _moved(step, shapes)) is not None:
             self._move(step, name, found)
@@ -84,6 +85,7 @@ class Loops:
             raise AgradError("limit", f"the function cannot be exported: it has more than {_DATA} numbers of data")
 
     _kind = ""  # of an operation that is not written, in words
+    _most: float = 2  # axes of what is multiplied
 
     def _constant(self, value: Any) -> str:
         numbers = [self.language.number(x) for x in np.ravel(value).tolist()]
@@ -155,9 +157,6 @@ class Loops:
         if over:
             self._lines(*self._nest((size_of(step.shape),), [f"{name}[i] = {name}[i]{over};"]))
 
-    def _multiplies(self, shapes: Sequence[Shape]) -> bool:
-        return all(len(shape) in (1, 2) for shape in shapes)
-
     def _product(self, step: Step, name: str) -> None:
         first, second = step.attrs["shapes"]
         rows, inner, columns = first[0] if len(first) == 2 else 1, first[-1], second[1] if len(second) == 2 else 1
@@ -186,7 +185,7 @@ class Loops:
 class Expressions(Loops):
     """The same as statements with operations on whole arrays."""
 
-    _kind = " of arrays"
+    _kind, _most = " of arrays", math.inf
 
     def _constant(self, value: Any) -> str:
         if isinstance(value, float):
@@ -212,9 +211,6 @@ class Expressions(Loops):
         shaped = f".reshape({step.shape})" if step.shape else ""
         source = self.names[step.operands[0]]
         self.written.body.append(f"{name} = np.sum({source}, axis={tuple(axes)}){shaped}{over}")
-
-    def _multiplies(self, shapes: Sequence[Shape]) -> bool:
-        return True
 
     def _product(self, step: Step, name: str) -> None:
         left, right = (self.names[x] for x in step.operands)

@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.ir_builder import Code, loads, of_step, of_vectors, stores
+from agrad.engine.compile.llvm.ir_builder import Code, loads, module, of_step, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, definitions, function, in_pieces, machine
+from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, function, in_pieces, machine
 from agrad.engine.compile.registry import NativeBackend
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.program.ir import Program
@@ -167,7 +167,7 @@ class Native:
             frame = compute_kernel(code.lines, inputs, outputs)
         else:
             frame = rows_kernel(code.lines, inputs, outputs, lanes)
-        return "\n\n".join((*definitions(code.called, lanes), *code.declared(), frame))
+        return module([code], frame)
 
 
 class LLVMBackend(NativeBackend):

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.arguments import row_of
-from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, of_step, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, stores
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, in_pieces
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, in_pieces
 from agrad.engine.compile.paths import Branching, Paths, branching
 from agrad.engine.compile.plan import Lowered, Unpacking, packing
 from agrad.engine.compile.scalarise import regular
@@ -122,7 +122,7 @@ class Decisions:
         )
         rows = "define void @decide_rows(ptr %in, ptr %out, ptr %numbers, i64 %first, i64 %end) {\nentry:"
         text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
-        return "\n\n".join((*definitions(code.called, 1), *code.declared(), body, text))
+        return module([code], body, text)
 
 
 def decided(

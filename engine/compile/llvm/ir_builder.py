@@ -91,6 +91,16 @@ class Code(Writer):
         return self.write(f"call {self.number} @{name}({given})")
 
 
+def module(codes: Iterable[Code], *parts: str) -> str:
+    """The text of a module of functions, with what the codes in them call."""
+    codes, called = list(codes), dict[int, dict[str, int]]()
+    for code in codes:
+        called.setdefault(code.lanes, {}).update(code.called)
+    functions = [line for lanes, names in called.items() for line in definitions(names, lanes)]
+    intrinsics = [line for code in codes for line in code.declared()]
+    return "\n\n".join(dict.fromkeys((*functions, *intrinsics, *parts)))
+
+
 def of_step(step: Step) -> Code:
     """The code of a step on numbers. Raises UnwrittenError where there is none, or the C library lacks a function."""
     code = Code(1)

@@ -21,11 +21,11 @@ from typing import Any
 
 from agrad.engine.compile.arguments import row_of
 from agrad.engine.compile.llvm import routines, stages
-from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.ir_builder import Code, module
 from agrad.engine.compile.llvm.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.memory import Buffers, Memory
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import compiled, definitions, function, machine
+from agrad.engine.compile.llvm.target import compiled, function, machine
 from agrad.engine.core.dispatch import all_floats
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import computed as silently
@@ -168,13 +168,7 @@ class Loops:
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
         texts += [routines.Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
-        declared: dict[str, None] = {}
-        for width in (1, lanes):
-            here = [code for code in codes if code.lanes == width]
-            functions = {name: count for code in here for name, count in code.called.items()}
-            lines = [*definitions(functions, width), *[line for code in here for line in code.declared()]]
-            declared.update(dict.fromkeys(lines))
-        return "\n\n".join((*declared, *helpers(lanes), *routines.HELPERS, *texts))
+        return module(codes, *helpers(lanes), *routines.HELPERS, *texts)
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], products: dict[object, stages.Product]) -> str:
         """The function of a stage; adds to the codes in it, and to the kinds of products."""

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from agrad.engine.compile.cost import interpreted, of_loops
 from agrad.engine.compile.llvm.backend import repeat_kernel, written
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped, loads
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped, loads, module
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
-from agrad.engine.compile.llvm.target import LONG, binding, compiled, definitions, function, llvmlite, machine
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
 from agrad.engine.compile.plan import without_outer
 from agrad.engine.program.ir import Input, Program, Step, assembled
 from agrad.engine.program.passes import optimised, prune
@@ -64,7 +64,7 @@ class Repeated:
         outputs = written(self.program, code)
         grouped = Grouped(code)
         frame = repeat_kernel(grouped.lines, self.sizes, outputs, self.width, grouped.attributes)
-        return "\n\n".join((*definitions(code.called, 1), *grouped.declared, *code.declared(), frame))
+        return module([code], *grouped.declared, frame)
 
 
 _FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
@@ -122,9 +122,7 @@ class Iterated:
         if self.conditions is not None:
             found = written(self.conditions.program, asked)
             texts.append(_holds(asked.lines, inputs, found, self.conditions.answers))
-        called = {**code.called, **asked.called}
-        declared = dict.fromkeys((*definitions(called, 1), *code.declared(), *asked.declared(), *_DECLARED))
-        return "\n\n".join((*declared, *texts))
+        return module([code, asked], *_DECLARED, *texts)
 
 
 _DECLARED = (

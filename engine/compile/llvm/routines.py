@@ -18,7 +18,7 @@ from agrad.engine.compile.llvm.ir_builder import Code, counted, load, of_vectors
 from agrad.engine.compile.llvm.memory import Memory, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.symbols import Symbol, lower
-from agrad.engine.values import Shape
+from agrad.engine.values import Shape, size_of
 
 _ROWS = 4  # of a product that are computed side by side
 
@@ -73,7 +73,8 @@ def scatter_code(name: str, stage: stages.Scatter, memory: Memory) -> str:
         "  %sum = fadd double %y, %x\n  store double %sum, ptr %to, align 1",
     )
     given = memory.array(stage.slot, "%out"), memory.array(stage.operand, "%in"), memory.table(stage.places, "%places")
-    return _stage(name, *given, zeros("%out", stage.length), *counted("i", "entry", stage.count, added))
+    count, length = [size_of(memory.program.shape(slot)) for slot in (stage.operand, stage.slot)]
+    return _stage(name, *given, zeros("%out", length), *counted("i", "entry", count, added))
 
 
 def product_code(name: str, routine: str, stage: stages.Product, memory: Memory) -> str:

@@ -358,8 +358,7 @@ class Schedule:
             rows, inner = self.program.shape(step.operands[0])
             return stages.Product(slot, left, right, rows, inner, step.shape[1])
         if kind == "scatter":
-            count = size_of(self.program.shape(step.operands[0]))
-            return stages.Scatter(slot, step.operands[0], self.scatters[slot], count, size_of(step.shape))
+            return stages.Scatter(slot, step.operands[0], self.scatters[slot])
         if kind == "running":
             assert step.op.runs is not None
             reads = tuple([self._read(x, step.shape) for x in step.operands])

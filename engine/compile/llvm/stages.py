@@ -324,13 +324,11 @@ class Product(Struct):
 
 
 class Scatter(Struct):
-    """A sum by places: so many entries of the operand, each added to the result at the place that a table lists."""
+    """A sum by places: the entries of the operand, each added to the result at the place that a table lists."""
 
     slot: int
     operand: int
     places: View
-    count: int
-    length: int  # of the result
 
 
 class Running(Struct):
