@@ -141,7 +141,7 @@ class Loops:
     def _total(self, name: str, lengths: Sequence[int], term: str, over: str = "") -> None:
         """A sum that is a number."""
         total = f"{name}_sum"
-        self._lines(self.language.variable(total), *self._nest(lengths, [f"{total} += {term};"]))
+        self._lines(self.language.zero.format(total), *self._nest(lengths, [f"{total} += {term};"]))
         self._lines(self.language.assign(name, f"{total}{over}", False))
 
     def _sum(self, step: Step, name: str, axes: Sequence[int], divisor: float) -> None:
@@ -258,5 +258,5 @@ def of_arrays(
     Raises AgradError of kind `limit` for an operation that has no loop, or that NumPy does not have, and of kind `type`
     for a function that the language does not have.
     """
-    flat = [language.flat(one) if given.shape else one for one, given in zip(names, what.arguments, strict=True)]
+    flat = [language.flat.format(one) if given.shape else one for one, given in zip(names, what.arguments, strict=True)]
     return language.arrays(name, names, what, kind(what, language, flat, prefix_of(names)).written, remark)

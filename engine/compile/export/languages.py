@@ -62,6 +62,7 @@ class C(Language):
     doubtful = r"_.*|[A-Z][A-Z0-9_]+|\w+_t"  # the headers of a system may define such names, as macros or types
 
     nan, infinity = "NAN", "INFINITY"
+    counting, zero = "int", "double {} = 0.0;"
 
     def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         """An entry, counted row by row."""
@@ -83,14 +84,6 @@ class C(Language):
         end = [] if what.result else [f"return {results.values[0]};"]
         lines = ["#include <math.h>", "", f"/* {_commented(remark)} */"]
         return "\n".join([*lines, *_framed(head, names, [], [*_stored(body, stored), *end])])
-
-    def loop(self, counter: str, length: int) -> str:
-        """The head of a loop that counts from 0."""
-        return f"for (int {counter} = 0; {counter} < {length}; {counter}++) {{"
-
-    def variable(self, name: str) -> str:
-        """A statement that makes a variable of 0."""
-        return f"double {name} = 0.0;"
 
     def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function; what it computes besides stands in memory that it takes, and gives back."""
@@ -211,6 +204,7 @@ class JavaScript(Language):
     words = frozenset(_JAVASCRIPT_WORDS)
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
+    counting, zero, flat = "let", "let {} = 0;", "{}_flat"
     helpers = _JAVASCRIPT_HELPERS
 
     def number(self, value: float) -> str:
@@ -237,18 +231,6 @@ class JavaScript(Language):
         head = [*(f"// {line}" for line in remark), f"export function {name}({', '.join(names)}) {{"]
         return [*head, *(f"    {line}" for line in body), f"    return {{{spread(parts)}}};", "}\n"]
 
-    def loop(self, counter: str, length: int) -> str:
-        """The head of a loop that counts from 0."""
-        return f"for (let {counter} = 0; {counter} < {length}; {counter}++) {{"
-
-    def variable(self, name: str) -> str:
-        """A statement that makes a variable of 0."""
-        return f"let {name} = 0;"
-
-    def flat(self, name: str) -> str:
-        """The name of an argument as a flat array."""
-        return f"{name}_flat"
-
     def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function; the gradients get the shapes of the arguments at its end."""
         lines = [self.helpers[helper] for helper in self.used]
@@ -256,7 +238,7 @@ class JavaScript(Language):
         for data, numbers in written.constants:
             lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
         flat = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
-        body = [f"const {self.flat(one)} = Array.from({one}).flat(Infinity);" for one in flat]
+        body = [f"const {self.flat.format(one)} = Array.from({one}).flat(Infinity);" for one in flat]
         body += [f"const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
         grads = [
             output if not shape else f"Array.from({output})" if len(shape) == 1 else f"nested({output}, {list(shape)})"
@@ -331,7 +313,7 @@ class Python(Language):
     name = "Python"
     words = frozenset([*kwlist, *dir(builtins), "math"])
     helpers = _HELPERS
-    both, either = "and", "or"
+    both, either, opposite = "and", "or", Formula("(not {})")
     nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"math.{name}" for name in _TOTAL},
@@ -345,10 +327,6 @@ class Python(Language):
         text = write().text if not operands else ""
         is_nonzero = text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
         return super().binary(name, x, y) if name != "div" or is_nonzero else self._called("divide", (x, y))
-
-    def opposite(self, text: str) -> Formula:
-        """The opposite of an outcome."""
-        return Formula(f"(not {text})")
 
     def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
         """One of two numbers."""
@@ -379,14 +357,11 @@ class NumPy(Language):
         "fabs": "np.abs",
     }
     nan, infinity = "np.nan", "np.inf"
+    opposite = Formula("np.logical_not({})")
 
     def logic(self, name: str, a: str, b: str) -> str:
         """Two outcomes together."""
         return self._outcome(lambda x, y: Formula(f"np.logical_{name}({x.text}, {y.text})"), a, b, key=name)
-
-    def opposite(self, text: str) -> Formula:
-        """The opposite of an outcome."""
-        return Formula(f"np.logical_not({text})")
 
     def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
         """One of two numbers, entry by entry."""

@@ -178,11 +178,10 @@ class Language(Writer):
 
     def invert(self, a: str) -> str:
         """The opposite outcome."""
-        return self._outcome(lambda one: self.opposite(inside(one, ATOM)), a, key="invert")
+        text, binding = self.opposite
+        return self._outcome(lambda one: Formula(text.format(inside(one, ATOM)), binding), a, key="invert")
 
-    def opposite(self, text: str) -> Formula:
-        """The opposite of an outcome."""
-        return Formula(f"!{text}", SIGN)
+    opposite: ClassVar[Formula] = Formula("!{}", SIGN)
 
     def select(self, condition: str, x: str, y: str) -> str:
         """A choice."""
@@ -235,17 +234,13 @@ class Language(Writer):
 
     # Functions of large arrays
 
+    counting: ClassVar[str]  # what declares the counter of a loop
+    zero: ClassVar[str]  # a statement that makes a variable of 0
+    flat: ClassVar[str] = "{}"  # the name of an argument as a flat array
+
     def loop(self, counter: str, length: int) -> str:
         """The head of a loop that counts from 0."""
-        raise NotImplementedError
-
-    def flat(self, name: str) -> str:
-        """The name of an argument as a flat array."""
-        return name
-
-    def variable(self, name: str) -> str:
-        """A statement that makes a variable of 0."""
-        raise NotImplementedError
+        return f"for ({self.counting} {counter} = 0; {counter} < {length}; {counter}++) {{"
 
     def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The text of the function for arrays: `names` are those of its arguments."""

@@ -62,22 +62,28 @@ def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]
     count = size_of(shape)
     if not op.moves_entries or max(count, size_of(result)) > _MOST or 0 in (count, size_of(result)):
         return None
-    order = _order(count, lambda entries: op.array(_shaped(entries, shape), **attrs))
+    order = _order(op, [shape], attrs)
     if order is None or order.shape != result:
         return None
     table = places(base, shape).ravel()[order]
     return affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
 
 
-def _order(count: int, apply: Callable[[Array], Any]) -> Places | None:
-    """Where each entry of the result of a function was among so many entries; None if it does more than move them."""
-    numbered = np.arange(float(count))
+def _order(op: Op, shapes: Sequence[Shape], attrs: dict[str, Any]) -> Places | None:
+    """Where each entry of a result was among those of all operands; None if the operation does more than move them."""
+    parts = list(zip(spans(map(size_of, shapes)), shapes, strict=True))
+
+    def applied(entries: Array) -> Array:
+        given = [entries[one.start : one.stop].reshape(x) if x else float(entries[one.start]) for one, x in parts]
+        return np.asarray(op.array(*given, **attrs), dtype=np.float64)
+
+    numbered = np.arange(float(sum(map(size_of, shapes))))
     mixed = numbered[::-1] * 3.0 + 0.25
-    found = np.asarray(apply(numbered), dtype=np.float64)
-    if not (np.floor(found) == found).all() or found.min() < 0 or found.max() >= count:
+    found = applied(numbered)
+    if not (np.floor(found) == found).all() or found.min() < 0 or found.max() >= len(numbered):
         return None
     order = found.astype(np.int64)
-    return order if np.array_equal(np.asarray(apply(mixed)), mixed[order]) else None
+    return order if np.array_equal(applied(mixed), mixed[order]) else None
 
 
 def is_injective(view: View, shape: Shape) -> bool:
@@ -95,27 +101,17 @@ def places(view: View, shape: Shape) -> Places:
     return found
 
 
-def _shaped(entries: Array, shape: Shape) -> Any:
-    return entries.reshape(shape) if shape else float(entries[0])
-
-
 def placed(op: Op, shapes: Sequence[Shape], result: Shape, attrs: dict[str, Any]) -> list[Places] | None:
     """For each operand, where its entries are in a result that consists of the operands; None if it does not."""
-    parts = list(zip(spans(map(size_of, shapes)), shapes, strict=True))
-    count = sum([len(one) for one, _ in parts])
+    count = sum(map(size_of, shapes))
     if not op.moves_entries or op.reach == "mixed" or not 0 < count <= _MOST or count != size_of(result):
         return None
-
-    def joined(entries: Array) -> Any:
-        given = [_shaped(entries[one.start : one.stop], shape) for one, shape in parts]
-        return np.asarray(op.array(*given, **attrs)).ravel()
-
-    order = _order(count, joined)
-    if order is None or not np.array_equal(np.sort(order), np.arange(count)):
+    order = _order(op, shapes, attrs)
+    if order is None or not np.array_equal(np.sort(order, axis=None), np.arange(count)):
         return None
     where = np.empty(count, dtype=np.int64)
-    where[order] = np.arange(count)
-    return [where[one.start : one.stop].reshape(shape) for one, shape in parts]
+    where[order.ravel()] = np.arange(count)
+    return [where[one.start : one.stop].reshape(x) for one, x in zip(spans(map(size_of, shapes)), shapes, strict=True)]
 
 
 def affine(slot: int, table: Places) -> View | None:
