@@ -37,9 +37,7 @@ class Loops:
     def __init__(self, what: Derived, language: Language, names: Sequence[str], prefix: str) -> None:
         self.language, self.prefix, self.written = language, prefix, Written()
         program = what.program
-        self.shapes: list[Shape] = [given.shape for given in program.inputs]
-        self.shapes += [np.shape(constant) for constant in program.constants]
-        self.shapes += [step.shape for step in program.steps]
+        self.shapes = [program.shape(slot) for slot in range(program.first + len(program.steps))]
         self.names = list(names)
         first = len(program.inputs)
         self.numbers = {first + place: x for place, x in enumerate(program.constants) if isinstance(x, float)}

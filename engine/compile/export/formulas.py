@@ -110,6 +110,8 @@ def operations(text: str) -> int:
 class Language:
     """Terms as text in the language of agrad. Numbers become fractions and multiples of pi where they are."""
 
+    root, derived = "sqrt({})", "d/d{} = {}"
+
     def write(self, x: terms.Term) -> str:
         """A term as text."""
         return self.sum(x).text
@@ -148,7 +150,7 @@ class Language:
     def power(self, base: terms.Name | terms.Applied | terms.Term, exponent: terms.Term) -> Text:
         """A base, with its exponent where that is not 1."""
         if exponent.number == Fraction(1, 2):
-            return self.root(self.base(base))
+            return Text(self.root.format(self.base(base).text), ATOM)
         if exponent.number == 1:
             return self.base(base)
         return self.raised(self.base(base), self.sum(exponent))
@@ -165,7 +167,7 @@ class Language:
 
     def derivative(self, name: str, text: str) -> str:
         """A line that says what a derivative is: `d/dx = …`."""
-        return f"d/d{name} = {text}"
+        return self.derived.format(self.name(name).text, text)
 
     def number(self, text: str) -> Text:
         """A positive number, or a constant."""
@@ -185,10 +187,6 @@ class Language:
         """`a**b`."""
         return Text(f"{self.bracketed(base, ATOM)}**{self.bracketed(exponent, POWER)}", POWER)
 
-    def root(self, base: Text) -> Text:
-        """`sqrt(a)`."""
-        return Text(f"sqrt({base.text})", ATOM)
-
     def name(self, name: str) -> Text:
         """Itself."""
         return Text(name, ATOM)
@@ -204,9 +202,7 @@ class Language:
 class Latex(Language):
     """LaTeX, for between dollar signs."""
 
-    def derivative(self, name: str, text: str) -> str:
-        r"""As `\frac{\partial}{\partial x} = …`."""
-        return rf"\frac{{\partial}}{{\partial {latex_name(name)}}} = {text}"
+    root, derived = r"\sqrt{{{}}}", r"\frac{{\partial}}{{\partial {}}} = {}"
 
     def number(self, text: str) -> Text:
         r"""`2.5`, `10^{-7}`, `\pi`."""
@@ -235,10 +231,6 @@ class Latex(Language):
     def raised(self, base: Text, exponent: Text) -> Text:
         """`a^{b}`."""
         return Text(f"{self.bracketed(base, ATOM)}^{{{exponent.text}}}", POWER)
-
-    def root(self, base: Text) -> Text:
-        r"""`\sqrt{a}`."""
-        return Text(rf"\sqrt{{{base.text}}}", ATOM)
 
     def name(self, name: str) -> Text:
         r"""`x`, `\alpha`, `\mathrm{speed}`."""

@@ -18,18 +18,7 @@ from typing import ClassVar
 from agrad.engine.compile.export.arrays import Expressions, Loops, of_arrays
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
-from agrad.engine.compile.export.source import (
-    CHOICE,
-    OR,
-    Formula,
-    Language,
-    Lines,
-    Results,
-    Written,
-    inside,
-    source,
-    spread,
-)
+from agrad.engine.compile.export.source import CHOICE, Formula, Language, Lines, Results, Written, source, spread
 from agrad.engine.compile.llvm.stages import strides_of
 from agrad.engine.program.ir import spans
 from agrad.engine.values import size_of
@@ -314,6 +303,7 @@ class Python(Language):
     words = frozenset([*kwlist, *dir(builtins), "math"])
     helpers = _HELPERS
     both, either, opposite = "and", "or", Formula("(not {})")
+    choice = Formula("{1} if {0} else {2}", CHOICE)
     nan, infinity = "math.nan", "math.inf"
     functions: ClassVar[dict[str, str]] = {
         **{name: f"math.{name}" for name in _TOTAL},
@@ -327,10 +317,6 @@ class Python(Language):
         text = write().text if not operands else ""
         is_nonzero = text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
         return super().binary(name, x, y) if name != "div" or is_nonzero else self._called("divide", (x, y))
-
-    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
-        """One of two numbers."""
-        return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
 
     def function(self, name: str, names: Lines, body: Lines, results: Results, remark: Lines) -> str:
         """The function, which returns the value, a tuple of gradients, and a list of the rows of the Hessian."""
@@ -357,15 +343,11 @@ class NumPy(Language):
         "fabs": "np.abs",
     }
     nan, infinity = "np.nan", "np.inf"
-    opposite = Formula("np.logical_not({})")
+    opposite, choice = Formula("np.logical_not({})"), Formula("np.where({}, {}, {})")
 
     def logic(self, name: str, a: str, b: str) -> str:
         """Two outcomes together."""
         return self._outcome(lambda x, y: Formula(f"np.logical_{name}({x.text}, {y.text})"), a, b, key=name)
-
-    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
-        """One of two numbers, entry by entry."""
-        return Formula(f"np.where({which.text}, {here.text}, {there.text})")
 
     def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function, which takes arrays, and returns the value, and a tuple of gradients."""

@@ -185,14 +185,17 @@ class Language(Writer):
 
     def select(self, condition: str, x: str, y: str) -> str:
         """A choice."""
-        found = self._step(self.choice, condition, x, y, key="select")
+        text, binding = self.choice
+
+        def write(which: Formula, here: Formula, there: Formula) -> Formula:
+            return Formula(text.format(inside(which, OR), inside(here, OR), inside(there, CHOICE)), binding)
+
+        found = self._step(write, condition, x, y, key="select")
         if (x, y) == (self.literal(1.0), self.literal(0.0)):
             self.of_outcome[found] = condition
         return found
 
-    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
-        """One of two numbers."""
-        return Formula(f"{inside(which, OR)} ? {inside(here, OR)} : {inside(there, CHOICE)}", CHOICE)
+    choice: ClassVar[Formula] = Formula("{} ? {} : {}", CHOICE)
 
     def library(self, function: str, operands: tuple[str, ...]) -> str:
         """A call. Raises Lacking."""

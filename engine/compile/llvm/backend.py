@@ -163,11 +163,13 @@ class Native:
         """The text of a module: for numbers (one lane) with the function `compute`, for vectors with `rows`."""
         code = Code(lanes)
         outputs, inputs = written(self.program, code), len(self.program.inputs)
-        if lanes == 1:
-            frame = compute_kernel(code.lines, inputs, outputs)
-        else:
-            frame = rows_kernel(code.lines, inputs, outputs, lanes)
-        return module([code], frame)
+        if lanes > 1:
+            return module([code], rows_kernel(code.lines, inputs, outputs, lanes))
+        # With a frame pointer, an instruction on the stack is one byte shorter than with the stack pointer; the time of
+        # a long program is about that of fetching its bytes.
+        head = 'define void @compute(ptr noalias %in, ptr noalias %out) "frame-pointer"="all" {'
+        lines = (head, *loads("%in", range(inputs)), *code.lines, *stores("%out", outputs), "  ret void\n}")
+        return module([code], "\n".join(lines))
 
 
 class LLVMBackend(NativeBackend):
@@ -276,46 +278,6 @@ done:
   ret void
 }}
 """
-
-
-def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) -> str:
-    """The function `compute`, from an array of inputs to one of outputs; the inputs are called %x0, %x1, …"""
-    # With a frame pointer, an instruction on the stack is one byte shorter than with the stack pointer; the time of a
-    # long program is about that of fetching its bytes.
-    attribute = '"frame-pointer"="all"'
-    head = [f"define void @compute(ptr noalias %in, ptr noalias %out) {attribute} {{"]
-    head += loads("%in", range(inputs))
-    return "\n".join((*head, *lines, *stores("%out", outputs), "  ret void\n}"))
-
-
-def repeat_kernel(
-    lines: Sequence[str], sizes: tuple[int, int, int], outputs: Sequence[str], width: int, attributes: str = ""
-) -> str:
-    """The function `repeat`: a body that runs again and again, from its state.
-
-    The inputs %x0, %x1, … are the state, a row and what is the same in each iteration, with these `sizes`. The first
-    `width` outputs, of which the first are the new state, are a row of the table; the others are added to sums.
-    """
-    state, row, same = sizes
-    table = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
-    entry, body = [f"define void @repeat({table}, i64 %count) {attributes} {{", "entry:"], []
-    entry += loads("%same", range(state + row, state + row + same), state + row)
-    entry += ["  br label %next", "next:", "  %turn = phi i64 [0, %entry], [%following, %body]"]
-    entry += ["  %from = phi ptr [%state, %entry], [%made, %body]", "  %more = icmp slt i64 %turn, %count"]
-    entry += ["  br i1 %more, label %body, label %done", "body:"]
-    for name, array, step in (("row", "rows", row), ("made", "table", width)):
-        body += [f"  %at.{name} = mul i64 %turn, {step}"]
-        body += [f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}"]
-    body += [*loads("%from", range(state)), *loads("%row", range(state, state + row), state)]
-    after = []
-    for i, text in enumerate(outputs):
-        array, place = ("%made", i) if i < width else ("%sums", i - width)
-        after.append(f"  %q{i} = getelementptr double, ptr {array}, i64 {place}")
-        if i >= width:
-            after += [f"  %before{i} = load double, ptr %q{i}", f"  %sum{i} = fadd double %before{i}, {text}"]
-        after.append(f"  store double {text if i < width else f'%sum{i}'}, ptr %q{i}")
-    after += ["  %following = add i64 %turn, 1", "  br label %next", "done:", "  ret void", "}"]
-    return "\n".join((*entry, *body, *lines, *after))
 
 
 def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.cost import interpreted, of_loops
-from agrad.engine.compile.llvm.backend import repeat_kernel, written
-from agrad.engine.compile.llvm.ir_builder import Code, Grouped, loads, module
+from agrad.engine.compile.llvm.backend import written
+from agrad.engine.compile.llvm.ir_builder import Code, Grouped, counted, loads, module, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
@@ -63,8 +63,25 @@ class Repeated:
         code = Code(1)
         outputs = written(self.program, code)
         grouped = Grouped(code)
-        frame = repeat_kernel(grouped.lines, self.sizes, outputs, self.width, grouped.attributes)
-        return module([code], *grouped.declared, frame)
+        return module([code], *grouped.declared, self._kernel(grouped.lines, outputs, grouped.attributes))
+
+    def _kernel(self, lines: Sequence[str], outputs: Sequence[str], attributes: str) -> str:
+        """The function `repeat`, whose inputs %x0, %x1, … are the state, a row and what is the same."""
+        (state, row, same), width = self.sizes, self.width
+        body = list[str]()
+        for name, array, step in (("row", "rows", row), ("made", "table", width)):
+            body.append(f"  %at.{name} = mul i64 %turn, {step}")
+            body.append(f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}")
+        body += [*loads("%from", range(state)), *loads("%row", range(state, state + row), state), *lines]
+        body += stores("%made", outputs[:width])
+        for i, text in enumerate(outputs[width:]):
+            body.append(f"  %s{i} = getelementptr double, ptr %sums, i64 {i}\n  %before{i} = load double, ptr %s{i}")
+            body.append(f"  %sum{i} = fadd double %before{i}, {text}\n  store double %sum{i}, ptr %s{i}")
+        arrays = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
+        head = f"define void @repeat({arrays}, i64 %count) {attributes} {{\nentry:"
+        before = loads("%same", range(state + row, state + row + same), state + row)
+        phis = ["  %from = phi ptr [%state, %entry], [%made, %turn.end]"]
+        return "\n".join((head, *before, *counted("turn", "entry", "%count", body, phis=phis), "  ret void\n}"))
 
 
 _FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
@@ -226,7 +243,7 @@ def stepped(program: Program) -> Stepped | None:
     return found if of_loops(found.loops.schedule) < interpreted(program) else None
 
 
-def divided(program: Program, same: Iterable[int]) -> tuple[Program, Program] | None:
+def divided(program: Program, same: Sequence[int]) -> tuple[Program, Program] | None:
     """What depends on some inputs alone, and the rest, which takes that instead of them; None if that is all.
 
     What is transposed stays so where it is used: that takes no time, and shares the factors of a matrix.
@@ -242,22 +259,18 @@ def divided(program: Program, same: Iterable[int]) -> tuple[Program, Program] | 
             needed.update(dict.fromkeys([x for x in step.operands if x in fixed]))
     if not fixed.isdisjoint(program.outputs):
         return None
-    given = [program.inputs[x] for x in same]
-    before = prune(_taking(program, list(same), given, list(range(first, first + len(program.steps))), list(needed)))
     kept = [x for x in range(inputs) if x not in fixed]
-    taken = [program.inputs[x] for x in kept] + [Input(f"fixed{x}", program.shape(x)) for x in needed]
-    rest = [slot for slot in range(first, first + len(program.steps)) if slot not in fixed]
-    return before, prune(_taking(program, [*kept, *needed], taken, rest, list(program.outputs)))
+    return _taking(program, same, needed), _taking(program, [*kept, *needed], program.outputs)
 
 
-def _taking(program: Program, slots: list[int], inputs: list[Input], steps: list[int], outputs: list[int]) -> Program:
-    """The program of some steps, whose inputs are some slots; steps that need others are left out."""
-    taken = [*slots, *range(len(program.inputs), program.first)]
-    place = {slot: number for number, slot in enumerate(taken)}
+def _taking(program: Program, slots: Iterable[int], outputs: Iterable[int]) -> Program:
+    """The program of some outputs that takes what is in some slots."""
+    count, slots = len(program.inputs), list(slots)
+    inputs = [program.inputs[x] if x < count else Input(f"fixed{x}", program.shape(x)) for x in slots]
+    place = {slot: number for number, slot in enumerate([*slots, *range(count, program.first)])}
     made: list[tuple[Step, tuple[int, ...]]] = []
-    for slot in steps:
-        operands = program.operands(slot)
-        if all(x in place for x in operands):
+    for slot, step in enumerate(program.steps, program.first):
+        if slot not in place and all(x in place for x in step.operands):
             place[slot] = len(place)
-            made.append((program.steps[slot - program.first], operands))
-    return assembled(inputs, program.constants, made, outputs, (), place.__getitem__)
+            made.append((step, step.operands))
+    return prune(assembled(inputs, program.constants, made, outputs, (), place.__getitem__))
