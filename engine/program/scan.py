@@ -121,7 +121,7 @@ class Body:
 
     def loop(self, count: int) -> tuple[Repeated, int] | None:
         """The machine code for so many iterations; None where there is none, or where it runs for too long at once."""
-        return (self.native, count) if count <= PIECE and self.native is not None else None
+        return (self.native, count) if 0 < count <= PIECE and self.native is not None else None
 
     def run(self, x: Array, count: int, is_native: bool = False) -> Array:
         """All iterations. `x`: the first state, the rows, and what is the same; gives the new states and results in

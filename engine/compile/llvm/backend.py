@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.ir_builder import Code, loads, module, of_step, of_vectors, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, function, in_pieces, machine
@@ -264,17 +264,7 @@ entry:
   %room = alloca [{lanes} x double], align 64
   store {number} zeroinitializer, ptr %room, align 64
 {opening}
-  br label %block
-block:
-  %row = phi i64 [%first, %entry], [%next, %body]
-  %left = sub i64 %end, %row
-  %more = icmp sgt i64 %left, 0
-  br i1 %more, label %body, label %done
-body:
-{body}
-  %next = add i64 %row, {lanes}
-  br label %block
-done:
+{blocks}
   ret void
 }}
 """
@@ -283,7 +273,7 @@ done:
 def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:
     """The function `rows`, which computes rows of columns; the inputs are called %x0, %x1, …"""
     number = f"<{lanes} x double>"
-    opening, before, after = [], [], []
+    opening, before, after = [], ["  %left = sub i64 %end, %row"], []
     for i in range(inputs):
         opening += _pointer("column", "columns", i)
         opening += [f"  %r{i} = getelementptr i64, ptr %strides, i64 {i}", f"  %stride{i} = load i64, ptr %r{i}"]
@@ -296,7 +286,7 @@ def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes
         number=number,
         lanes=lanes,
         opening="\n".join(opening),
-        body="\n".join((*before, *lines, *after)),
+        blocks="\n".join(counted("row", "entry", "%end", (*before, *lines, *after), "%first", lanes)),
         attributes=of_vectors(lanes),
     )
 

@@ -144,13 +144,11 @@ class KernelCode:
 
     def _chunks(self) -> Iterator[str]:
         if self.inner_sums and self.length > CHUNK:
-            yield "  br label %chunk"
-            yield f"chunk:\n  %first = phi i64 [0, %row], [%after, %chunked]\n  %after = add i64 %first, {CHUNK}"
-            yield f"  %last = icmp uge i64 %after, {self.length}"
-            yield f"  %end = select i1 %last, i64 {self.length}, i64 %after"
-            yield from self._row("chunk", "%first", "%end")
-            yield "  br label %chunked\nchunked:"
-            yield "  br i1 %last, label %rowdone, label %chunk\nrowdone:"
+            end = (
+                f"  %last = icmp uge i64 %after, {self.length}\n  %end = select i1 %last, i64 {self.length}, i64 %after"
+            )
+            chunk = chain([f"  %after = add i64 %first, {CHUNK}", end], self._row("first.loop", "%first", "%end"))
+            yield from counted("first", "row", self.length, chunk, step=CHUNK)
         else:
             yield from self._row("row", "0", str(self.length))
 
