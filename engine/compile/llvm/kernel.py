@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, of_vectors, splat, store
-from agrad.engine.compile.llvm.memory import Memory, zeros
+from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
 from agrad.engine.compile.symbols import Symbol, lower
@@ -129,25 +129,18 @@ class KernelCode:
     def _addresses(self) -> Iterator[str]:
         """Where the row of the innermost loop begins."""
         for (kind, slot), one in self.references.items():
-            offset = str(one.offset)
-            for axis, stride in enumerate(one.strides[:-1]):
-                if stride:
-                    name = f"%{kind}{slot}.{axis}"
-                    yield f"  {name}.by = mul i64 %i{axis}, {stride}"
-                    yield f"  {name} = add i64 {offset}, {name}.by"
-                    offset = name
             unit = "i64" if kind == "read" and slot in self.tables else "double"
-            yield f"  {one.name}.row = getelementptr {unit}, ptr {one.name}, i64 {offset}"
+            steps = [(f"%i{axis}", stride) for axis, stride in enumerate(one.strides[:-1])]
+            yield from entry(f"{one.name}.row", unit, one.name, one.offset, steps)
             if kind == "read" and unit == "double" and not one.strides[-1]:
                 yield f"  {one.name}.x = load double, ptr {one.name}.row, align 1"
                 yield from splat(f"{one.name}.x", self.lanes)
 
     def _chunks(self) -> Iterator[str]:
         if self.inner_sums and self.length > CHUNK:
-            end = (
-                f"  %last = icmp uge i64 %after, {self.length}\n  %end = select i1 %last, i64 {self.length}, i64 %after"
-            )
-            chunk = chain([f"  %after = add i64 %first, {CHUNK}", end], self._row("first.loop", "%first", "%end"))
+            after = f"  %after = add i64 %first, {CHUNK}\n  %last = icmp uge i64 %after, {self.length}"
+            end = f"  %end = select i1 %last, i64 {self.length}, i64 %after"
+            chunk = chain([after, end], self._row("first.loop", "%first", "%end"))
             yield from counted("first", "row", self.length, chunk, step=CHUNK)
         else:
             yield from self._row("row", "0", str(self.length))

@@ -7,7 +7,7 @@ writes it to the last one that reads it, or a view of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agrad.engine.compile.llvm.schedule import Schedule
@@ -97,6 +97,17 @@ class Memory:
 
 def _pointer(name: str, array: Any) -> str:
     return f"  {name} = getelementptr i8, ptr inttoptr (i64 {address(array)} to ptr), i64 0"
+
+
+def entry(name: str, unit: str, base: str, first: int, steps: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """The lines that name the address of an entry: that of the first, and counters times strides from there on."""
+    at = str(first)
+    for number, (counter, stride) in enumerate(steps):
+        if stride:
+            step = f"{name}.{number}"
+            yield f"  {step}.by = mul i64 {counter}, {stride}\n  {step} = add i64 {at}, {step}.by"
+            at = step
+    yield f"  {name} = getelementptr {unit}, ptr {base}, i64 {at}"
 
 
 def zeros(at: str, count: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import Code, counted, load, of_vectors, splat, store
-from agrad.engine.compile.llvm.memory import Memory, zeros
+from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.symbols import Symbol, lower
 from agrad.engine.values import Shape, size_of
@@ -228,14 +228,8 @@ class RunningCode:
         return self.code.argument(name)
 
     def _address(self, base: str, unit: str, offset: int, strides: Shape, places: Mapping[int, str]) -> str:
-        lines, at = self.code.lines, str(offset)
-        for axis, stride in enumerate(strides):
-            if stride and places[axis] != "0":
-                name = f"%g{len(lines)}"
-                lines.append(f"  {name}.by = mul i64 {places[axis]}, {stride}\n  {name} = add i64 {at}, {name}.by")
-                at = name
-        name = f"%g{len(lines)}"
-        lines.append(f"  {name} = getelementptr {unit}, ptr {base}, i64 {at}")
+        name = f"%g{len(self.code.lines)}"
+        self.code.lines += entry(name, unit, base, offset, [(places[axis], x) for axis, x in enumerate(strides)])
         return name
 
 
