@@ -109,7 +109,7 @@ class KernelCode:
         numbers = {view.slot for view in self.kernel.reads.values() if not program.shape(view.slot)}
         for slot in sorted(numbers):
             if self.memory.value(slot) is None:
-                yield self.memory.number(slot, f"%n{slot}.at") + f"\n  %n{slot} = load double, ptr %n{slot}.at"
+                yield self.memory.load(slot, f"%n{slot}")
                 yield from splat(f"%n{slot}", self.lanes)
         for one in self.kernel.sums:
             yield zeros(f"%sum{one.slot}", self._entries(one))

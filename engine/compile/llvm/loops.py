@@ -273,7 +273,7 @@ class Driver:
         yield f"  call void @part{len(self.parts)}(ptr %tab, ptr %num)"
         self.parts.append(some)
         if any(isinstance(stage, stages.Factorise) for stage in some):
-            yield from self._loaded(self.memory.failed, name)
+            yield self.memory.load(self.memory.failed, name)
             yield f"  {name}.set = fcmp une double {name}, 0.0\n  br i1 {name}.set, label %failed, label %{name[1:]}.on"
             yield f"{name[1:]}.on:"
 
@@ -281,12 +281,8 @@ class Driver:
         """A branch by the truth of a number at the end of a segment."""
         name, known = f"%d{number}", self.memory.value(slot)
         if known is None:
-            yield from self._loaded(slot, name)
+            yield self.memory.load(slot, name)
         read = name if known is None else Code(1).literal(known)
         yield f"  {name}.holds = fcmp une double {read}, 0.0"
         labels = [f"s{after[key]}" if key in after else "unknown" for key in (frozen(True), frozen(False))]
         yield f"  br i1 {name}.holds, label %{labels[0]}, label %{labels[1]}"
-
-    def _loaded(self, slot: int, name: str) -> Iterator[str]:
-        yield self.memory.number(slot, f"{name}.at")
-        yield f"  {name} = load double, ptr {name}.at, align 1"

@@ -89,6 +89,10 @@ class Memory:
         """The same of a number."""
         return f"  {name} = getelementptr double, ptr %num, i64 {slot}"
 
+    def load(self, slot: int, name: str) -> str:
+        """The lines that read a number."""
+        return f"{self.number(slot, f'{name}.at')}\n  {name} = load double, ptr {name}.at, align 1"
+
     def value(self, slot: int) -> float | None:
         """The number, if it is known."""
         value = self.constants.get(slot)
@@ -99,7 +103,7 @@ def _pointer(name: str, array: Any) -> str:
     return f"  {name} = getelementptr i8, ptr inttoptr (i64 {address(array)} to ptr), i64 0"
 
 
-def entry(name: str, unit: str, base: str, first: int, steps: Iterable[tuple[str, int]]) -> Iterator[str]:
+def entry(name: str, unit: str, base: str, first: int, steps: Iterable[tuple[str, int]] = ()) -> Iterator[str]:
     """The lines that name the address of an entry: that of the first, and counters times strides from there on."""
     at = str(first)
     for number, (counter, stride) in enumerate(steps):

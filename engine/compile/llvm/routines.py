@@ -47,10 +47,10 @@ def numbers_code(name: str, schedule: Schedule, stage: stages.Numbers, memory: M
             return code.constant(value)
         if view is not None and memory.program.shape(base):
             lines.append(memory.array(base, f"%a{slot}"))
-            lines.append(f"  %x{slot}.at = getelementptr double, ptr %a{slot}, i64 {view.offset}")
+            lines.extend(entry(f"%x{slot}.at", "double", f"%a{slot}", view.offset))
+            lines.append(f"  %x{slot} = load double, ptr %x{slot}.at, align 1")
         else:
-            lines.append(memory.number(base, f"%x{slot}.at"))
-        lines.append(f"  %x{slot} = load double, ptr %x{slot}.at, align 1")
+            lines.append(memory.load(base, f"%x{slot}"))
         return code.argument(f"%x{slot}")
 
     for slot in stage.steps:
@@ -81,8 +81,7 @@ def product_code(name: str, routine: str, stage: stages.Product, memory: Memory)
     """A function that calls the routine of a product with its matrices."""
     lines = [memory.array(stage.slot, "%out")]
     for side, view in (("left", stage.left), ("right", stage.right)):
-        lines.append(memory.array(view.slot, f"%{side}.0"))
-        lines.append(f"  %{side} = getelementptr double, ptr %{side}.0, i64 {view.offset}")
+        lines += [memory.array(view.slot, f"%{side}.0"), *entry(f"%{side}", "double", f"%{side}.0", view.offset)]
     return _stage(name, *lines, f"  call void @{routine}(ptr %out, ptr %left, ptr %right)")
 
 

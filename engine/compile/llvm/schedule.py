@@ -62,7 +62,8 @@ class Schedule:
         for one in self.branching.segments:
             self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
             for slot in range(one.first, one.end):
-                self.levels[slot] = max(self._level(slot, self.step(slot)), lowest)
+                ready = [self._ready(x, space) for x, space in self._reads(slot)]
+                self.levels[slot] = max([lowest, *ready])
         self.kernels: dict[tuple[Shape, int], stages.Kernel] = {}
         self._fuse()
         staged = list(self._factorised(self._stages()))
@@ -107,8 +108,9 @@ class Schedule:
             return False
         parts = [self._part(slot, x, where) for x, where in zip(step.operands, found, strict=True) if where.size]
         whole = [part for part in parts if part is not None]
-        self.joins[slot] = whole
-        return len(whole) == len(parts)
+        if len(whole) == len(parts):
+            self.joins[slot] = whole
+        return slot in self.joins
 
     def _part(self, slot: int, operand: int, where: stages.Places) -> stages.Join | None:
         """The part of a result that is an operand, or what that is a rearrangement of; None if it lies irregularly."""
@@ -192,18 +194,8 @@ class Schedule:
                     by_library.update(self.step(slot).operands)
             self.stored.add(slot)
         self._settle_views()
-        for slot, step in enumerate(self.program.steps, self.program.first):
-            space = self._space(slot, step)
-            for x in step.operands if space is not None else ():
-                if not self.is_direct(x, space):
-                    self.stored.add(self._base(x).slot)
-            if self.kinds[slot] in ("product", "running"):
-                self.stored.update([self._base(x).slot for x in step.operands])
-            if self.kinds[slot] == "copy":
-                self.stored.add(self.copies[slot].slot)
-            for part in self.joins.get(slot, ()):
-                if not self.is_direct(part.operand, self.program.shape(part.operand)):
-                    self.stored.add(self._base(part.operand).slot)
+        reads = [one for slot in self.kinds for one in self._reads(slot)]
+        self.stored.update([self._base(x).slot for x, space in reads if not self.is_direct(x, space)])
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
@@ -223,22 +215,23 @@ class Schedule:
             return self.program.shape(step.operands[0])
         return step.shape if kind in ("kernel", "number") else None
 
+    def _reads(self, slot: int) -> list[tuple[int, Shape | None]]:
+        """What a step reads, each with the shape of the loop in which that is computed, too, if it has this shape."""
+        kind, step = self.kinds[slot], self.step(slot)
+        if kind == "view":
+            return []
+        if kind == "solve":
+            return [(self.systems[slot].matrix, None), (step.operands[1], None)]
+        if kind == "join":
+            return [(part.operand, self.program.shape(part.operand)) for part in self.joins[slot]]
+        space = self._space(slot, step)
+        return [(x, space) for x in step.operands]
+
     def is_direct(self, slot: int, space: Shape | None) -> bool:
         """Whether a slot is computed in the same loop."""
         return self.kind(slot) == "kernel" and self.program.shape(slot) == space
 
     # When
-
-    def _level(self, slot: int, step: Step) -> int:
-        kind = self.kinds[slot]
-        if kind == "view":
-            return 0
-        if kind == "solve":
-            return max([self._ready(x, None) for x in (self.systems[slot].matrix, step.operands[1])])
-        if kind == "join":
-            return max([self._ready(part.operand, self.program.shape(part.operand)) for part in self.joins[slot]])
-        space = self._space(slot, step)
-        return max([self._ready(x, space) for x in step.operands], default=0)
 
     def _ready(self, operand: int, space: Shape | None) -> int:
         """The level from which on something can be read."""
