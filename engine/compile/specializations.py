@@ -107,7 +107,6 @@ class Specialization:
         self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
         self._lowered: Lowered | None = None  # the one for machine code
-        self._outcomes: tuple[object, Sequence[object]] | None = None  # of the guards, and these guards
         self._code: Code | None = None
         self.backend = backend
         self.exact_backend, self.native_backend = names_of(backend)
@@ -193,13 +192,10 @@ class Specialization:
                 raise Diverged(number)
         return found[:count]
 
-    @property
+    @cached_property
     def outcomes(self) -> Sequence[object]:
         """The outcomes of the guards of the code that computes it."""
-        checks = self.checks if self.native is not None else self.exact.checks
-        if self._outcomes is None or self._outcomes[0] is not checks:
-            self._outcomes = checks, [frozen(check.outcome) for check in checks]
-        return self._outcomes[1]
+        return [frozen(check.outcome) for check in self.exact.checks]
 
     def state(self) -> str:
         """What computes it, and why, in words."""
@@ -228,6 +224,7 @@ class Specialization:
             if not self.reason and self.native is None:  # which another thread may have made
                 native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
                 self.checks = lowered.program.checks
+                self.outcomes = [frozen(check.outcome) for check in self.checks]
                 self.lowering = lowered.name
                 self.native = native  # last: from here on other threads call it, and read the checks
         return self.native

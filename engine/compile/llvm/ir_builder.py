@@ -153,6 +153,14 @@ def counted(
     yield f"  br i1 %{name}.more, label %{name}.loop, label %{name}.done\n{name}.done:"
 
 
+def nested(loops: Sequence[tuple[str, int]], inside: Iterable[str]) -> Iterator[str]:
+    """Loops in each other, each with the name of its counter, the outermost first, in the block `entry`."""
+    blocks = ["entry", *[f"{name}.loop" for name, _ in loops]]
+    for (name, count), before in reversed([*zip(loops, blocks, strict=False)]):
+        inside = counted(name, before, count, inside)
+    return iter(inside)
+
+
 def splat(name: str, lanes: int, unit: str = "double") -> Iterator[str]:
     """A vector `name.all` with the same number in all lanes."""
     vector = f"<{lanes} x {unit}>"

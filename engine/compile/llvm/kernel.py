@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, of_vectors, splat, store
+from agrad.engine.compile.llvm.ir_builder import EVERY, Code, counted, gather, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Sum, View, strides_of
@@ -113,10 +113,8 @@ class KernelCode:
                 yield from splat(f"%n{slot}", self.lanes)
         for one in self.kernel.sums:
             yield zeros(f"%sum{one.slot}", self._entries(one))
-        nest: Iterator[str] = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
-        for axis in reversed(range(len(self.axes) - 1)):
-            nest = counted(f"i{axis}", f"i{axis - 1}.loop" if axis else "entry", self.axes[axis], nest)
-        yield from nest
+        row = chain(["  br label %row\nrow:"], self._addresses(), self._chunks())
+        yield from nested([(f"i{axis}", length) for axis, length in enumerate(self.axes[:-1])], row)
         for one in self.kernel.sums:
             if one.divisor != 1.0:
                 by = Code(1).constant(one.divisor).text

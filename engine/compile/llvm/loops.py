@@ -71,19 +71,15 @@ class Loops:
 
     def call(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, for floats and contiguous arrays."""
-        if self.memory.is_singular:
-            return self.program.run(*values)
-        buffers = self._buffers()
-        found = self._called(buffers, values)
-        self._pool.append(buffers)
-        return found
+        found = None if self.memory.is_singular else self.along(values)
+        return self.program.run(*values) if found is None else found[1]  # which says what is wrong, or the result
 
     def along(self, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the path that is taken, and its outputs; None where it is not known, or a matrix singular."""
         buffers = self._buffers()
-        number, found = self._along(buffers, values)
+        found = self._along(buffers, values)
         self._pool.append(buffers)
-        return (number, found) if number >= 0 else None
+        return found
 
     @contextmanager
     def holding(self, held: Sequence[Value]) -> Iterator[Callable[..., tuple[Value, ...]] | None]:
@@ -94,7 +90,12 @@ class Loops:
             yield None
             return
         buffers.hold(known)
-        yield lambda *values: self._called(buffers, values)
+
+        def call(*values: Value) -> tuple[Value, ...]:
+            found = self._along(buffers, values)
+            return self.program.run(*values) if found is None else found[1]
+
+        yield call
         self._pool.append(buffers)
 
     def _buffers(self) -> Buffers:
@@ -103,19 +104,14 @@ class Loops:
         except IndexError:
             return Buffers(self.memory)
 
-    def _called(self, buffers: Buffers, values: Sequence[Value]) -> tuple[Value, ...]:
-        number, found = self._along(buffers, values)
-        return self.program.run(*values) if number == FAILED else found  # which says what is wrong, or the result
-
-    def _along(self, buffers: Buffers, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]]:
-        """Compute all stages on the way: the number of the path, UNKNOWN or FAILED, and the outputs."""
+    def _along(self, buffers: Buffers, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]] | None:
         buffers.enter(values)
         number = silently(self._run, buffers) if self._library else self._run(buffers)
         if number == FAILED:
             buffers.numbers[self.memory.failed] = 0.0
-        found = tuple(buffers.outputs(self.ends[number])) if number >= 0 else ()
+        found = (number, tuple(buffers.outputs(self.ends[number]))) if number >= 0 else None
         buffers.leave()
-        return number, found
+        return found
 
     def _run(self, buffers: Buffers) -> int:
         run, (table, numbers) = self._function, buffers.addresses

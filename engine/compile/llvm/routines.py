@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agrad.engine.compile.llvm import stages
-from agrad.engine.compile.llvm.ir_builder import Code, counted, load, of_vectors, splat, store
+from agrad.engine.compile.llvm.ir_builder import Code, counted, load, nested, of_vectors, splat, store
 from agrad.engine.compile.llvm.memory import Memory, entry, zeros
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.symbols import Symbol, lower
@@ -112,7 +112,7 @@ class Routine:
                 "  %cq = getelementptr double, ptr %right, i64 %ce\n  store double %cx, ptr %cq, align 1",
             )
             yield f"  %right = alloca [{stage.inner * stage.columns} x double], align 64"
-            yield from counted("ci", "entry", stage.inner, counted("cj", "ci.loop", stage.columns, copied))
+            yield from nested([("ci", stage.inner), ("cj", stage.columns)], copied)
             before = "ci.done"
         else:
             yield "  %right = getelementptr double, ptr %given, i64 0"
@@ -187,7 +187,6 @@ class RunningCode:
         """A loop over each other axis; in these the first entry, then the loop over those that follow."""
         shape, axis = self.stage.shape, self.stage.axis
         others = [other for other, length in enumerate(shape) if other != axis and length > 1]
-        labels = ["entry", *[f"i{other}.loop" for other in others]]
         places = dict.fromkeys(range(len(shape)), "0") | {other: f"%i{other}" for other in others}
         first, lines = self._entry(places, None)
         lines += ["  br label %row\nrow:"]
@@ -195,10 +194,7 @@ class RunningCode:
             made, following = self._entry(places | {axis: "%k"}, self.code.argument("%y"))
             last = f"  %y = phi double [{first}, %row], [{made}, %k.end]"
             lines += counted("k", "row", shape[axis], following, first=1, phis=[last])
-        nest: Iterator[str] = iter(lines)
-        for other, before in zip(reversed(others), reversed(labels[:-1]), strict=True):
-            nest = counted(f"i{other}", before, shape[other], nest)
-        return nest
+        return nested([(f"i{other}", shape[other]) for other in others], lines)
 
     def _entry(self, places: Mapping[int, str], last: Symbol | None) -> tuple[str, list[str]]:
         """The entry at these places, which is the first or follows the last one, and the lines that compute it."""
