@@ -124,8 +124,7 @@ class Columns:
                 return
             places = np.arange(len(columns[0])) if places is None else places
             good = np.ones(len(places), dtype=bool) if good is None else good
-            for out, result in zip(outs, found, strict=True):
-                out[places[good]] = result[good] if np.shape(result) else result
+            _put(outs, [x[good] if np.shape(x) else x for x in found], places[good])
             if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
                 _put(outs, used.code.call(*row_of(columns, 0)), places[0])
                 good[0] = True
