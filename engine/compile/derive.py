@@ -53,16 +53,11 @@ class Derivation(NamedTuple):
         """
         if self.made is _results:
             return program
-        count = len(program.outputs)
         if self.entries:
             entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
             if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
                 raise TooLong
-
-        def made(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-            return [*self.made(results[:count], xs, groups, True), *results[count:]]
-
-        return checked(of_graph(program, values, _all(groups), made), program.checks)
+        return of_graph(program, values, _all(groups), lambda ys, xs: self.made(ys, xs, groups, True))
 
 
 def widened(program: Program, extras: Sequence[Input]) -> Program:

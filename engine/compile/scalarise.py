@@ -7,12 +7,12 @@ before it is differentiated: only then does it show which entries depend on each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
 
-from agrad.engine.core.op import OPS
+from agrad.engine.core.op import OPS, Op
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step, spans
 from agrad.engine.program.passes import Rewriting, optimised
 from agrad.engine.values import Value, format_shape, np, size_of
@@ -37,9 +37,9 @@ class _Expansion(Rewriting):
         self.most, self.is_final = most, is_final
         self.suspect: int | None = None  # the reference of a number that is 0 unless an operation may have failed
 
-    def apply(self, name: str, *operands: Any) -> _Scalar:
+    def apply(self, op: Op, operands: Iterable[Any], attrs: dict[str, Any]) -> _Scalar:
         """The result of an operation on numbers."""
-        return _Scalar(self, self.step(Step(OPS[name], (), {}, ()), tuple([reference_of(self, x) for x in operands])))
+        return _Scalar(self, self.step(Step(op, (), attrs, ()), tuple([reference_of(self, x) for x in operands])))
 
     def step(self, step: Step, operands: tuple[int, ...]) -> int:
         """The reference of a new step. Raises _TooLong."""
@@ -52,15 +52,13 @@ class _Expansion(Rewriting):
         if not entries.size:
             return
         total = np.add.reduce(entries, axis=None)
-        zero = self.apply("sub", total, total)
-        if self.suspect is not None:
-            zero = self.apply("add", _Scalar(self, self.suspect), zero)
-        self.suspect = zero.reference
+        zero = self.apply(OPS["sub"], (total, total), {})
+        self.suspect = (zero if self.suspect is None else _Scalar(self, self.suspect) + zero).reference
 
 
 def _method(name: str, is_reflected: bool = False) -> Callable[..., _Scalar]:
     def apply(self: _Scalar, *others: Any) -> _Scalar:
-        return self.new.apply(name, *others, self) if is_reflected else self.new.apply(name, self, *others)
+        return self.new.apply(OPS[name], (*others, self) if is_reflected else (self, *others), {})
 
     return apply
 
@@ -158,11 +156,7 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     op = step.op
     if op.reach == "pointwise" and op.scalar is not None and "axis" not in step.attrs:
         spread = [np.broadcast_to(x, step.shape).ravel() for x in operands]
-        made = [
-            _Scalar(new, new.step(Step(op, (), step.attrs, ()), tuple([reference_of(new, x) for x in xs])))
-            for xs in zip(*spread, strict=True)
-        ]
-        return _boxed(made, step.shape)
+        return _boxed([new.apply(op, xs, step.attrs) for xs in zip(*spread, strict=True)], step.shape)
     expand = op.entries or (op.array if op.moves_entries else None)
     found = _sum(step, operands[0]) if op.sums is not None else None
     if found is None and expand is not None:

@@ -58,11 +58,7 @@ def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -
     If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
     """
     sole(program)
-
-    def made(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        return [results[0], *gradients(results[0], [xs[place] for place in wrt]), *results[1:]]
-
-    return checked(of_graph(program, values, wrt, made), program.checks)
+    return of_graph(program, values, wrt, lambda ys, xs: [ys[0], *gradients(ys[0], [xs[place] for place in wrt])])
 
 
 def sole(program: Program) -> None:
@@ -166,10 +162,12 @@ def plain(x: object) -> Value:
 def of_graph(program: Program, values: Sequence[Value], places: Sequence[int], made: Making) -> Program:
     """The program of what is made of the results of another, and of its inputs, as a graph at some values.
 
-    It is differentiated by the inputs at some places.
+    It is differentiated by the inputs at some places, and has the checks of the other.
     """
+    count, names = len(program.outputs), [given.name for given in program.inputs]
     with as_graph(program, values, places) as (results, xs):
-        return extract(made(results, xs), xs, [given.name for given in program.inputs], current().guard)
+        found = extract([*made(results[:count], xs), *results[count:]], xs, names, current().guard)
+    return checked(found, program.checks)
 
 
 @contextmanager

@@ -94,10 +94,12 @@ class Loops:
         self.written.constants.append((name, numbers))
         return name
 
+    _lacks = "loop"
+    _note = f"a function of fewer entries, of at most {MOST} instructions, is exported without loops"
+
     def _lacking(self, operation: str) -> AgradError:
-        message = f"the function cannot be exported: {operation} of an array of so many entries has no loop"
-        note = f"a function of fewer entries, of at most {MOST} instructions, is exported without loops"
-        return AgradError("limit", message, notes=[note])
+        message = f"the function cannot be exported: {operation} of an array of so many entries has no {self._lacks}"
+        return AgradError("limit", message, notes=[self._note] if self._note else [])
 
     def _lines(self, *lines: str) -> None:
         self.written.body += lines
@@ -184,6 +186,7 @@ class Expressions(Loops):
     """The same as statements with operations on whole arrays."""
 
     _kind, _most = " of arrays", math.inf
+    _lacks, _note = "code in Python", ""
 
     def _constant(self, value: Any) -> str:
         if isinstance(value, float):
@@ -193,10 +196,6 @@ class Expressions(Loops):
         text = repr(np.asarray(value).tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
         self.written.constants.append((name, [text]))
         return name
-
-    def _lacking(self, operation: str) -> AgradError:
-        message = f"the function cannot be exported: {operation} of an array of so many entries has no code in Python"
-        return AgradError("limit", message)
 
     def _pointwise(self, step: Step, name: str) -> None:
         body, formula = self._formula(step, name, lambda x: self.names[x])
