@@ -32,7 +32,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from agrad.engine.errors import AgradError, Note, Origin
-from agrad.engine.struct import Struct
+from agrad.engine.struct import Struct, computed
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
@@ -87,7 +87,10 @@ class UndoLog:
         stopped = None
         while self.undos or self.held:
             try:
-                self._restore()
+                while self.undos:
+                    next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
+                    self.undos.popitem()  # only now: an undo that was interrupted is run again
+                self.held.clear()
             except KeyboardInterrupt as error:
                 stopped = error
         if stopped is not None:
@@ -99,12 +102,6 @@ class UndoLog:
             self.roll_back()
         finally:
             self.roll_back()  # does nothing, unless the first could not begin
-
-    def _restore(self) -> None:
-        while self.undos:
-            next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
-            self.undos.popitem()  # only now: an undo that was interrupted is run again
-        self.held.clear()
 
 
 class Clock:
@@ -194,64 +191,43 @@ class Files(Struct, eq=False, frozen=False):
     seen: dict[str, list[int]] | None = None
 
 
-class RandomNumbers:
+class RandomNumbers(Struct, eq=False, frozen=False):
     """The generator of random numbers; None until the first is drawn or a seed is set.
 
     `seeds` gives the seed when the first is drawn: a session that keeps its statements notes it.
     """
 
-    __slots__ = ("generator", "seeds")
-
-    def __init__(self) -> None:
-        self.generator: Any = None
-        self.seeds: Callable[[], int | None] = lambda: None
+    generator: Any = None
+    seeds: Callable[[], int | None] = lambda: None
 
 
-class Context:
+class Context(Struct, eq=False, frozen=False):
     """Everything that belongs to one session. See the docstring of this module."""
 
-    __slots__ = (
-        "anomalies",
-        "clock",
-        "files",
-        "given",
-        "guard",
-        "limits",
-        "listener",
-        "origin",
-        "outer",
-        "quietly",
-        "random",
-        "reads",
-        "recording",
-        "scope",
-        "silence",
-        "statement",
-        "tracing",
-        "undefined",
-        "undo_log",
-    )
+    recording: bool = True  # whether operations append nodes
+    guard: Any = None  # the last `Guard` that new nodes depend on, or None
+    origin: Origin | None = None  # of the expression that is being evaluated
+    statement: Origin | None = None  # of the statement it is a part of
+    undo_log: UndoLog | None = None
+    tracing: Tracing | None = None
+    reads: list[tuple[Any, Origin | None]] | None = None  # nodes of values read as plain data, if collected
+    clock: Clock | None = None
+    anomalies: bool = False  # whether a backward that gives nan is an error
+    listener: Callable[[Note], None] | None = None  # receives notes on results
+    undefined: list[Any] | None = None  # operations whose result is nan: see `inspect.undefined`
+    silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
+    quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
+    outer: Context | None = None  # that this is derived from
+    scope: scope | None = None  # that this was made by
+    given: Any = None  # the guard that it began with
+    limits: Limits = computed()
+    random: RandomNumbers = computed()
+    files: Files = computed()
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.recording = True  # whether operations append nodes
-        self.guard: Any = None  # the last `Guard` that new nodes depend on, or None
-        self.origin: Origin | None = None  # of the expression that is being evaluated
-        self.statement: Origin | None = None  # of the statement it is a part of
-        self.undo_log: UndoLog | None = None
-        self.tracing: Tracing | None = None
-        self.reads: list[tuple[Any, Origin | None]] | None = None  # nodes of values read as plain data, if collected
-        self.clock: Clock | None = None
-        self.anomalies = False  # whether a backward that gives nan is an error
-        self.listener: Callable[[Note], None] | None = None  # receives notes on results
-        self.undefined: list[Any] | None = None  # operations whose result is nan: see `inspect.undefined`
-        self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
-        self.quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
-        self.outer: Context | None = None  # that this is derived from
-        self.scope: scope | None = None  # that this was made by
-        self.given: Any = None  # the guard that it began with
-        self.limits = limits or Limits()
-        self.random = RandomNumbers()
-        self.files = Files()
+        """A context that is derived from none."""
+        super().__init__()
+        self.limits, self.random, self.files = limits or Limits(), RandomNumbers(), Files()
 
     def derived(self) -> Context:
         """A copy that shares everything but the switches: limits, random numbers, access to files."""
@@ -267,16 +243,20 @@ class Context:
         return made
 
 
-class _Default(Context):
+class _Default(Context, frozen=False):
     """What `current` returns in a thread that has not set a context: a placeholder for the thread's own context.
 
     The context is made, and made current, as soon as any attribute is used.
     """
 
-    __slots__ = ()
-
     def __init__(self) -> None:
         pass  # it has no attributes of its own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_own(), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(_own(), name, value)
 
     def derived(self) -> Context:
         return _own().derived()
@@ -291,13 +271,6 @@ def _own() -> Context:
     CURRENT.set(found)
     return found
 
-
-def _delegate(name: str) -> property:
-    return property(lambda self: getattr(_own(), name), lambda self, value: setattr(_own(), name, value))
-
-
-for _name in Context.__slots__:
-    setattr(_Default, _name, _delegate(_name))
 
 _THREAD = _local()
 CURRENT: ContextVar[Context] = ContextVar("agrad", default=_Default())  # noqa: B039 - it has no state of its own
@@ -394,9 +367,7 @@ def allow(memory: float) -> None:
 
 def afford(name: str, *shapes: Shape) -> None:
     """Refuse results of these shapes if they need more memory than allowed; `name` is the operation."""
-    entries = 0
-    for shape in shapes:
-        entries += size_of(shape)
+    entries = sum(map(size_of, shapes))
     if entries > current().limits.entries:
         raise _refusal(name, shapes[0], entries)
 

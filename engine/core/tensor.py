@@ -13,7 +13,7 @@ from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine import core
-from agrad.engine.core.context import CURRENT, Context, current, scope
+from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, roots_of, sharers, together, touch
 from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, note_read, number, take_out, truth
 from agrad.engine.core.versions import mark_written, share_storage, supersede
@@ -568,13 +568,7 @@ class _NoGrad(scope, ContextDecorator):
     __slots__ = ()
 
     def __init__(self) -> None:
-        self.changes = {}
-
-    def __enter__(self) -> Context:
-        made = current().derived()
-        made.scope, made.recording = self, False
-        CURRENT.set(made)
-        return made
+        super().__init__(recording=False)
 
     def _recreate_cm(self) -> _NoGrad:
         return self  # nothing of it changes
