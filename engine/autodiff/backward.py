@@ -209,7 +209,7 @@ class _Collecting:
 
     def __init__(self, storage: Storage | None, stamp: int, fresh: bool) -> None:
         self.storage, self.stamp, self.fresh = storage, stamp, fresh
-        self.joined: dict[Storage | None, Storage | None] = {}
+        self.joined: dict[int, Storage | None] = {}  # by the identity of what is known of the gradient before
 
     def __call__(self, node: Node, value: Any) -> Gradient | FirstNumber:
         before = None if self.fresh or node.collected is None else node.grad
@@ -222,31 +222,31 @@ class _Collecting:
         if before is None or before.value is None:
             if result is not value:
                 result.node.storage = self.storage
-            return Gradient(result, part, 1, None)
+            return Gradient(result, part)
         parts = before.parts + part if len(before.parts) == before.calls < 8 else before.parts
         if before.value.node.recorded or result.node.recorded:
             total = before.value + result
         else:
             total = _handle(OPS["add"].call(before.value.value, result.value), self._with(before.value.node.storage))
-        return Gradient(total, parts, before.calls + 1, None)
+        return Gradient(total, parts, before.calls + 1)
 
     def _of_arrays(self, before: Gradient | None, value: Any) -> Gradient:
         """The same for an array that is added to none or to another."""
         if before is None or before.value is None:
-            return Gradient(_handle(value, self.storage), (), 1, None)
+            return Gradient(_handle(value, self.storage))
         old = before.value.node
         there: Any = old.value
         total = _handle(on_arrays(OPS["add"], (there, value), {}), self._with(old.storage))
-        return Gradient(total, before.parts, before.calls + 1, None)
+        return Gradient(total, before.parts, before.calls + 1)
 
     def _with(self, before: Storage | None) -> Storage | None:
         """What is known of the sum of this gradient and one from before."""
         if before is not None and self.storage is not None and before.roots == self.storage.roots:
             return self.storage
-        if before not in self.joined:
+        if id(before) not in self.joined:
             roots = together(*[one.roots for one in (before, self.storage) if one is not None])
-            self.joined[before] = Storage([], roots=roots) if roots else None
-        return self.joined[before]
+            self.joined[id(before)] = Storage(roots=roots) if roots else None
+        return self.joined[id(before)]
 
 
 def _is_plain(gradient: Gradient) -> bool:
@@ -264,7 +264,7 @@ def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Stora
         look_behind(guards)
         behind += [guard.roots for guard in guards]
     roots = together(roots, *behind) if behind else roots
-    return Storage([], roots=roots) if roots else None
+    return Storage(roots=roots) if roots else None
 
 
 def _handle(value: Value, storage: Storage | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.op import Op
@@ -23,49 +23,33 @@ from agrad.engine.values import Shape, Value, format_number, shape_of
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 
-class Gradient:
+class Gradient(NamedTuple):
     """The accumulated gradient of a leaf, or a retained value: the sum, and its terms."""
 
-    __slots__ = ("calls", "cleared", "parts", "value")
-
-    def __init__(self, value: Any, parts: tuple[float, ...], calls: int, cleared: object) -> None:
-        self.value = value  # a Tensor, or None
-        self.parts = parts  # the contributions of the first few calls, of a scalar
-        self.calls = calls
-        self.cleared = cleared  # what cleared it last
+    value: Any  # a Tensor, or None
+    parts: tuple[float, ...] = ()  # the contributions of the first few calls, of a scalar
+    calls: int = 1
+    cleared: object = None  # what cleared it last
 
 
-class Storage:
-    """The versions of the data of a value, once they are shared or written. Never changed, only replaced.
+class Storage(NamedTuple):
+    """The versions of the data of a value, once they are shared or written.
 
     A write outside `no_grad` gives a computed value a new history: then `successor` is the node that has the name from
     there on, and the node itself keeps what others were computed from.
     """
 
-    __slots__ = ("by", "count", "cut", "nodes", "roots", "stamp", "successor", "way")
-
-    def __init__(
-        self,
-        nodes: list[weakref.ref[Node]],
-        count: int = 0,
-        by: object = None,
-        stamp: int = 0,
-        successor: int = 0,
-        roots: Roots = (),
-        cut: Origin | None = None,
-        way: str = "",
-    ) -> None:
-        self.nodes = nodes  # all with the same data, through detach
-        self.count = count  # the version: how often it was written
-        self.by = by  # the statement that wrote last, or a phrase
-        self.stamp = stamp  # of that write
-        self.successor = successor  # the `seq` of the successor
-        self.roots = roots  # the leaves that it was computed from without recording
-        self.cut = cut  # where the record ended
-        self.way = way  # how it was written last: "set", "data", or a method such as "copy_"
+    nodes: Sequence[weakref.ref[Node]] = ()  # all with the same data, through detach
+    version: int = 0  # how often it was written
+    by: object = None  # the statement that wrote last, or a phrase
+    stamp: int = 0  # of that write
+    successor: int = 0  # the `seq` of the successor
+    roots: Roots = ()  # the leaves that it was computed from without recording
+    cut: Origin | None = None  # where the record ended
+    way: str = ""  # how it was written last: "set", "data", or a method such as "copy_"
 
 
-UNWRITTEN = Storage([])  # of every new value
+UNWRITTEN = Storage()  # of every new value
 
 
 class Extra:
@@ -202,25 +186,6 @@ class Node:
     Python takes a quarter longer to make an object of a class that has one.
     """
 
-    __slots__ = (
-        "attrs",
-        "collected",
-        "extra",
-        "freed",
-        "guard",
-        "handle",
-        "inputs",
-        "name",
-        "op",
-        "origin",
-        "requires_grad",
-        "seq",
-        "shape",
-        "stamp",
-        "value",
-        "__weakref__",
-    )
-
     op: Op | None
     inputs: tuple[Input, ...]
     attrs: dict[str, Any] | None
@@ -236,6 +201,8 @@ class Node:
     guard: Guard | None  # the guards that it depends on
     extra: Extra | None
     handle: weakref.ref[Any] | None  # to the Tensor of an array, which a replay renews
+
+    __slots__ = (*__annotations__, "__weakref__")
 
     if TYPE_CHECKING:  # installed where Tensor is defined
 
@@ -386,8 +353,7 @@ def roots_of(node: Node) -> Roots:
     if node.op is None:
         return (weakref.ref(node),) if node.recorded else ()
     roots = _roots_behind(node)
-    old = node.storage or UNWRITTEN
-    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut, old.way)
+    node.storage = (node.storage or UNWRITTEN)._replace(roots=roots)
     return roots
 
 

@@ -186,7 +186,7 @@ class Tensor:
             shapes = f"a gradient of shape {format_shape(given.shape)} to {format_shape(self.shape)}"
             raise AgradError("shape", f"cannot assign {shapes}: a gradient has the shape of its value")
         touch(self.node)
-        self.node.grad = Gradient(given, (), 1, None)
+        self.node.grad = Gradient(given)
 
     def clear_grad(self) -> None:
         """Set the gradient to none."""
@@ -238,7 +238,7 @@ class Tensor:
     @property
     def version(self) -> int:
         """How often the data were written in place, through any alias."""
-        return self.node.storage.count if self.node.storage else 0
+        return self.node.storage.version if self.node.storage else 0
 
     _version = version  # PyTorch's name
 
@@ -487,7 +487,7 @@ def gradient_of(node: Node) -> Gradient | None:
     value.origin = value.guard = None  # plain data, without guards
     value.seq, value.stamp = node.seq, stamp  # at least as old as the backward pass, so that a write to it is logged
     value.storage = storage
-    node.collected = gradient = Gradient(bare(value), (number,), 1, None)
+    node.collected = gradient = Gradient(bare(value), (number,))
     return gradient
 
 
@@ -518,11 +518,8 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
         if operand.guard is not node.guard:
             node.guard = joined(node.guard, operand.guard)
     if roots:
-        old = node.storage
-        if old is None:
-            node.storage = Storage([], roots=roots, cut=cut)
-        else:  # it shares its data already, or was written
-            node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, cut, old.way)
+        old = node.storage  # not None where it shares its data already, or was written
+        node.storage = Storage((), 0, None, 0, 0, roots, cut) if old is None else old._replace(roots=roots, cut=cut)
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:

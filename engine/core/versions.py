@@ -16,14 +16,10 @@ from agrad.engine.core.graph import UNWRITTEN, Node, Roots, Storage, by_seq, col
 
 def share_storage(node: Node, alias: Node) -> None:
     """Let a write to one of two nodes count for both, and for all that they share data with already."""
-    storage = node.storage or Storage([])
-    alive = [*sharers(node), alias]
-    for sharer in alive:
-        touch(sharer)
-        sharer.storage = storage
-    together = [weakref.ref(sharer) for sharer in alive]
+    storage, alive = node.storage or UNWRITTEN, [*sharers(node), alias]
+    references = [weakref.ref(sharer) for sharer in alive]
     roots = storage.roots or roots_of(node)
-    _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut, storage.way))
+    _replaced(alive, storage._replace(nodes=references, successor=0, roots=roots, way=""))
 
 
 def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = "") -> None:
@@ -31,7 +27,7 @@ def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = ""
     old = nodes[0].storage or UNWRITTEN
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()
-    storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut, way)
+    storage = Storage(old.nodes, old.version + 1, by, stamp, 0, roots, old.cut, way)
     guard = current().guard
     for node in nodes:
         touch(node)
@@ -42,14 +38,14 @@ def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = ""
 
 def supersede(node: Node, successor: Node, by: object) -> list[Node]:
     """Let a new node have the name, the version and the aliases of another; returns the aliases."""
-    old = node.storage or Storage([])
+    old = node.storage or UNWRITTEN
     aliases = [other for other in sharers(node) if other is not node]
     touch(node)
     node.stamp = next_stamp()
-    node.storage = Storage([], old.count, by, node.stamp, successor.seq, old.roots)
+    node.storage = Storage((), old.version, by, node.stamp, successor.seq, old.roots)
     together = [successor, *aliases]
     # The data of the aliases are written now; the successor is newer than that.
-    storage = Storage([weakref.ref(one) for one in together] if aliases else [], old.count + 1, by, node.stamp)
+    storage = Storage([weakref.ref(one) for one in together] if aliases else (), old.version + 1, by, node.stamp)
     _replaced(together, storage)
     for alias in aliases:
         alias.stamp = node.stamp

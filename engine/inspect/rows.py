@@ -189,7 +189,7 @@ class GraphRows:
         """Everything about one node."""
         value = self.values[node].value if node in self.values else node.value
         gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
-        computed, written = node.op is not None, node.storage if node.storage and node.storage.count else None
+        computed, written = node.op is not None, node.storage if node.storage and node.storage.version else None
         return NodeRow(
             number=self.numbers[node.seq],
             name=node.name,
@@ -203,7 +203,7 @@ class GraphRows:
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
             gradient=None if gradient is None else _summary(gradient),
-            version=written.count if written else 0,
+            version=written.version if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),
             stale=node in self.stale,

@@ -385,5 +385,5 @@ def _copied(self: Tensor, memo: Any = None) -> Tensor:
     """A new leaf, with a copy of the gradient."""
     made = _restored(_data_of_leaf(self, "a copy of this kind"), self.requires_grad, self.name)
     if self.grad is not None:
-        made.node.grad = Gradient(tensor(self.grad.detach()), (), 1, None)
+        made.node.grad = Gradient(tensor(self.grad.detach()))
     return made

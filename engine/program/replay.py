@@ -374,7 +374,7 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int) -> None:
 def _is_plain(node: Node) -> bool:
     """Whether a computed value exists, is not shared, and was never written to."""
     storage = node.storage
-    return node.freed is None and (storage is None or not (storage.nodes or storage.count or storage.successor))
+    return node.freed is None and (storage is None or not (storage.nodes or storage.version or storage.successor))
 
 
 def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:

@@ -122,8 +122,8 @@ def _origin(node: Node) -> str:
 def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
     storage = value.node.storage
     version = "0, never written in place"
-    if storage is not None and storage.count:
-        version = f"{storage.count}, last written {_place(storage.by)}"
+    if storage is not None and storage.version:
+        version = f"{storage.version}, last written {_place(storage.by)}"
     entries = size_of(value.shape)
     gradient = gradient_of(name, value, session).text(session.settings).removeprefix(f"{name}.grad = ")
     function = value.grad_fn
@@ -187,7 +187,7 @@ def _state(order: list[Node], root: Node, session: Session) -> list[str]:
 def _since(stale: set[Node]) -> str:
     """The last write that a graph has not seen."""
     sources = {x for node in stale for x in (node, *node.inputs) if isinstance(x, Node)}
-    writes = [node.storage for node in sources if node.storage is not None and node.storage.count]
+    writes = [node.storage for node in sources if node.storage is not None and node.storage.version]
     if not writes:
         return "stale"
     by: Any = max(writes, key=lambda storage: storage.stamp).by

@@ -207,7 +207,7 @@ class Stager(ByRule):
         if value.grad is not None:
             owner = self.placeholders[-1]
             gradient = self.enter(GRADIENT, name, value, value.grad.value, False)
-            proxy.node.grad, owner.gradient = Gradient(gradient, (), 0, None), self.placeholders[-1]
+            proxy.node.grad, owner.gradient = Gradient(gradient, (), 0), self.placeholders[-1]
         return proxy
 
     def enter(self, kind: str, name: str, value: Any, data: Any, requires_grad: bool) -> Tensor:
@@ -507,7 +507,7 @@ class Stager(ByRule):
             elif node.grad is not None and node.grad.value is not None:
                 self.watched.append(node.grad.value)
                 one.calls += 1
-                node.grad = Gradient(self.cut(node.grad.value), (), 0, None)
+                node.grad = Gradient(self.cut(node.grad.value), (), 0)
 
     def _zero(self, gradient: Tensor, options: dict[str, Any]) -> None:
         """`w.grad.zero_()`."""
@@ -519,7 +519,7 @@ class Stager(ByRule):
                     raise NotTraceable(f"the gradient of {one.name} has a name, and is written")
                 one.zeroed = True
                 zeros = tensor(np.zeros(gradient.shape) if gradient.shape else 0.0)
-                one.proxy.node.grad = Gradient(zeros, (), 0, None)
+                one.proxy.node.grad = Gradient(zeros, (), 0)
                 return
         raise NotTraceable("it writes into a value that it computed")
 
@@ -809,7 +809,7 @@ class CompiledIteration:
         data.guard = None
         known = before.value.node.storage if before.value is not None else None
         leaves = [ref(other.value.node) for other in self.placeholders if other.kind == LEAF]
-        data.storage = Storage([], roots=together(known.roots if known is not None else (), tuple(leaves)))
+        data.storage = Storage(roots=together(known.roots if known is not None else (), tuple(leaves)))
         node.grad = Gradient(bare(data), before.parts, calls, before.cleared)
 
 
@@ -865,8 +865,7 @@ def _write(one: Placeholder, value: Value, done: int) -> None:
     target = one.value
     target.write(lambda array: np.copyto(array, value), value if not target.shape else None, "update")
     old = target.node.storage
-    more = one.writes * done - 1
-    target.node.storage = Storage(old.nodes, old.count + more, old.by, old.stamp, old.successor, old.roots, old.cut)
+    target.node.storage = old._replace(version=old.version + one.writes * done - 1, way="")
 
 
 def _like(one: Placeholder, value: Value) -> Any:
@@ -877,7 +876,7 @@ def _like(one: Placeholder, value: Value) -> Any:
     node = leaf(value)
     node.origin, node.guard = before.origin, before.guard
     if before.storage is not None and before.storage.roots:
-        node.storage = Storage([], roots=before.storage.roots, cut=before.storage.cut)
+        node.storage = Storage(roots=before.storage.roots, cut=before.storage.cut)
     one.value = bare(node)
     return one.value
 

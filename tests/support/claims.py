@@ -67,7 +67,7 @@ def facts_of(node: Node) -> tuple[Any, ...]:
     """All about a node that a statement could have changed."""
     gradient, storage = node.grad, node.storage
     collected = gradient and (id(gradient.value), repr(gradient.value), gradient.calls, gradient.parts)
-    version = (storage.count, storage.stamp, storage.successor) if storage else (0, 0, 0)
+    version = (storage.version, storage.stamp, storage.successor) if storage else (0, 0, 0)
     shape = (id(node), node.name, node.shape, node.requires_grad, node.recorded, node.keeps_grad)
     # The entries of an array are compared as those of the names; a computed node keeps them or not as rules read them.
     value = repr(node.value) if node.op is None or node.shape == () else ""
