@@ -21,6 +21,7 @@ from agrad.engine.core.graph import (
     Node,
     Roots,
     Storage,
+    alive,
     collect,
     free,
     leading_to,
@@ -265,6 +266,12 @@ def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Stora
         behind += [guard.roots for guard in guards]
     roots = together(roots, *behind) if behind else roots
     return Storage(roots=roots) if roots else None
+
+
+def is_gradient(value: Tensor) -> bool:
+    """Whether a value is what a leaf has as its gradient: that of the passes that have run, whatever changed since."""
+    leaves = alive(value.node.storage.roots) if value.node.storage is not None else ()
+    return any((found := leaf.grad) is not None and found.value is value for leaf in leaves)
 
 
 def _handle(value: Value, storage: Storage | None = None) -> Tensor:

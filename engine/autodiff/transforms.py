@@ -22,7 +22,7 @@ from agrad.engine.autodiff.forward_mode import push, push_along
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import afford, current, scope
 from agrad.engine.core.dispatch import composed, operand
-from agrad.engine.core.graph import Node, collect, new_node, oldest, reachable, roots_of
+from agrad.engine.core.graph import Node, alive, collect, new_node, oldest, reachable, roots_of
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.op import OPS, Function
@@ -530,8 +530,8 @@ def refuse_lost(
         return
     behind: set[Node] = set().union(*[reachable(y.node) for y in results if y.requires_grad])
     for place, x in xs.items():
-        leaves = {root() for root in roots_of(x.node)}
-        read = [at for node, at in reads if any(root() in leaves for root in roots_of(node))]
+        leaves = set(alive(roots_of(x.node)))
+        read = [at for node, at in reads if not leaves.isdisjoint(alive(roots_of(node)))]
         if x.node not in behind and read:
             where = f" at {read[0].where}" if read[0] is not None else ""
             f = getattr(function, "__name__", "f")

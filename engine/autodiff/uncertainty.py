@@ -23,10 +23,10 @@ from agrad.engine.core.dispatch import composed, operand
 from agrad.engine.core.graph import (
     Node,
     Uncertainty,
+    alive,
     by_seq,
     collect,
     leading_to,
-    leaves_of,
     new_node,
     reachable,
     roots_of,
@@ -216,7 +216,7 @@ def _is_possible(correlations: Any) -> bool:
 
 def lost(y: Tensor) -> str:
     """What is to be said of a value that was computed from uncertain ones without recording; empty for any other."""
-    roots = leaves_of(roots_of(y.node)) if Uncertainty.exists and not y.requires_grad else ()
+    roots = alive(roots_of(y.node)) if Uncertainty.exists and not y.requires_grad else ()
     names = [node.spell() for node in roots if node.uncertainty is not None]
     return f"{y.node.spell()} has no uncertainty: it was computed from {names[0]} without its graph" if names else ""
 

@@ -26,9 +26,8 @@ from agrad.engine.core.op import (
     Function,
     Op,
     Signature,
-    as_one,
 )
-from agrad.engine.core.tensor import Tensor, bare, handle, inherit
+from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
@@ -287,12 +286,10 @@ MISSING = object()  # the value of an argument that was not given
 
 def caller(op: Op) -> Function:
     """The function that is called for a row."""
-    simple = op.scalar is not None and not op.signature.attributes and not op.variadic
-    makers = {1: _unary, 2: _binary} if simple else {}
-    maker = makers.get(len(op.signature.operands))
-    if maker is None:
-        return _of_several(op) if op.variadic or len(op.signature.operands) > 1 else _of_one(op)
-    call = maker(op)
+    count = len(op.signature.operands)
+    if op.scalar is None or op.signature.attributes or op.variadic or count > 2:
+        return _of_several(op) if op.variadic or count > 1 else _of_one(op)
+    call = _unary(op) if count == 1 else _binary(op)
     call.signature = op.signature  # type: ignore[attr-defined]  # it takes its operands and nothing else
     return call
 
@@ -515,20 +512,11 @@ def _is_value(x: Any) -> bool:
 
 
 def _bound(signature: Signature, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any] | None:
-    """The attributes by name, if all are simple, and named as in the row: as `Signature.bind` gives them."""
-    bound = dict(signature.attributes)
-    if rest:
-        if not _is_simple(rest) or (signature.gathers is None and len(rest) > len(bound)):
+    """The attributes by name, if all are simple; AgradError of kind `arity` if they do not fit."""
+    for value in (*rest, *keywords.values()):
+        if type(value) is not int and not _is_simple(value):
             return None
-        if signature.gathers is not None:
-            bound[signature.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
-        else:
-            bound.update(zip(bound, rest, strict=False))
-    for name, value in keywords.items():
-        if name not in bound or name == signature.gathers or not _is_simple(value):
-            return None
-        bound[name] = value
-    return None if REQUIRED in bound.values() else bound
+    return signature.attributes_of(rest, keywords)
 
 
 def _is_simple(value: Any) -> bool:
@@ -586,7 +574,7 @@ def operand(x: Any) -> Any:
         return x
     if _is_of_objects(x):
         x = x.tolist()
-    if (type(x) is list or type(x) is tuple) and _holds_tensor(x):
+    if (type(x) is list or type(x) is tuple) and next(tensors_in(x), None) is not None:
         return OPS["stack"].call([operand(entry) for entry in x])
     return coerce(x, copy=False)
 
@@ -601,10 +589,6 @@ def _is_of_objects(x: Any) -> bool:
     if type(x) is float or isinstance(x, Tensor):  # asking a Tensor for its dtype would load numpy
         return False
     return getattr(getattr(x, "dtype", None), "hasobject", False) and bool(x.shape)
-
-
-def _holds_tensor(x: Any) -> bool:
-    return any(isinstance(e, Tensor) or ((type(e) is list or type(e) is tuple) and _holds_tensor(e)) for e in x)
 
 
 # The arrays of the caller that a graph needs again: its constants.

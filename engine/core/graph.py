@@ -49,9 +49,6 @@ class Storage(NamedTuple):
     way: str = ""  # how it was written last: "set", "data", or a method such as "copy_"
 
 
-UNWRITTEN = Storage()  # of every new value
-
-
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
@@ -147,9 +144,14 @@ class Guard:
     def is_open(self) -> bool:
         """Whether its outcome can still change: whether a leaf behind it can be set, or written as an alias."""
         return any(
-            leaf is not None and (len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None))
-            for leaf in (root() for root in self.behind())
+            len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None)
+            for leaf in alive(self.behind())
         )
+
+    @property
+    def changed(self) -> list[Node]:
+        """Those leaves, as far as they are known, that have changed since."""
+        return [leaf for leaf in alive(self.roots) if leaf.stamp > self.stamp]
 
     def after(self, parent: Guard | None) -> Guard:
         """The same guard after another one."""
@@ -332,7 +334,7 @@ def sharers(node: Node) -> list[Node]:
     storage = node.storage
     if storage is None or not storage.nodes:
         return [node]
-    return [other for other in (reference() for reference in storage.nodes) if other is not None]
+    return alive(storage.nodes)
 
 
 def together(*groups: Roots) -> Roots:
@@ -340,9 +342,9 @@ def together(*groups: Roots) -> Roots:
     return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
 
 
-def leaves_of(roots: Roots) -> set[Node]:
-    """Those of the leaves that still exist."""
-    return {leaf for root in roots if (leaf := root()) is not None}
+def alive(references: Iterable[weakref.ref[Node]]) -> list[Node]:
+    """Those of some nodes that still exist."""
+    return [node for reference in references if (node := reference()) is not None]
 
 
 def roots_of(node: Node) -> Roots:
@@ -353,7 +355,7 @@ def roots_of(node: Node) -> Roots:
     if node.op is None:
         return (weakref.ref(node),) if node.recorded else ()
     roots = _roots_behind(node)
-    node.storage = (node.storage or UNWRITTEN)._replace(roots=roots)
+    node.storage = (node.storage or Storage())._replace(roots=roots)
     return roots
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import ClassVar
 
-from agrad.engine.core.graph import Guard, Node
+from agrad.engine.core.graph import Guard, Node, alive
 from agrad.engine.errors import AgradError, Facts, Hint, Label
 from agrad.engine.values import Value, format_shape
 
@@ -166,17 +166,15 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
         built, was = f"{entries} were selected by {name}, which has changed", "other entries"
     message = f"{root.spell()} cannot be replayed: {built}"
     labels = [Label(guard.origin, f"… {was} then")] if guard.origin is not None else []
-    changed = [
-        leaf.spell() for leaf in (root() for root in guard.roots) if leaf is not None and leaf.stamp > guard.stamp
-    ]
-    notes = [f"the value of the guard is gone, and {changed[0]} has changed"] if value is None and changed else []
+    gone = guard.changed if value is None else []
+    notes = [f"the value of the guard is gone, and {gone[0].spell()} has changed"] if gone else []
     facts = Diverged(root, guard=guard)
     return AgradError("guard", message, labels=labels, notes=notes, fixes=[Hint("compute it again")], facts=facts)
 
 
 def _plain_error(guard: Guard, root: Node) -> AgradError:
     """A replay of what was built after a value had been read as a plain number, from data that have changed since."""
-    names = [leaf.spell() for leaf in (leaf() for leaf in guard.roots) if leaf and leaf.stamp > guard.stamp]
+    names = (leaf.spell() for leaf in guard.changed)
     behind = next((name for name in names if not name.startswith("a ")), "a leaf behind it")
     where = f" at {guard.origin.where}" if guard.origin is not None else ""
     message = f"{root.spell()} cannot be replayed: before it was built, a value was read as a plain number{where}"
@@ -271,7 +269,7 @@ def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node],
     """
     for path, current in _paths(node):
         if not current.recorded and current.storage is not None and current.storage.roots:
-            sources = [source for source in (root() for root in current.storage.roots) if source is not None]
+            sources = alive(current.storage.roots)
             if leaf in sources or (leaf is None and sources):
                 return _back(path, current), leaf or sources[0]
             if leaf is None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, behind, collect, leaves_of, roots_of, together, touch
+from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, alive, behind, collect, roots_of, together, touch
 from agrad.engine.values import Value, np
 
 if TYPE_CHECKING:
@@ -30,19 +30,7 @@ if TYPE_CHECKING:
 MANY = 64  # from this length on, a chain of guards is checked each time that it has doubled
 
 
-def truth(value: Value) -> object:
-    """The reading of an `if`."""
-    return bool(value)
-
-
-def number(value: Value) -> object:
-    """The reading of a size or an index."""
-    return float(value)
-
-
-def integer(value: Value) -> object:
-    """The reading of `int(x)`."""
-    return int(value)
+truth, number, integer = bool, float, int  # the readings of an `if`, of a size or an index, and of `int(x)`
 
 
 def entries(value: Value) -> object:
@@ -135,7 +123,7 @@ def _take_at(node: Node, place: Place | None) -> None:
     last = context.guard
     if node.guard is not None and node.guard is not last:
         last = context.guard = joined(last, node.guard)
-    stamp = max([leaf.stamp for leaf in leaves_of(roots)], default=0)
+    stamp = max([leaf.stamp for leaf in alive(roots)], default=0)
     if last is not None and last.node is None and last.stamp >= stamp and last.roots == roots:
         return  # it was read before
     _push(Guard(last, None, bits, PLAIN, roots, place, next_stamp()))
@@ -157,9 +145,9 @@ def is_ours(frame: FrameType) -> bool:
 def take_behind(node: Node) -> None:
     """The same on every bit of the arguments behind a value: for what is computed from them without recording."""
     tracing = current().tracing
-    leaves = leaves_of(roots_of(node))
+    leaves = set(alive(roots_of(node)))
     for x in tracing.inputs if tracing is not None else ():
-        if leaves & leaves_of(roots_of(x.node)):
+        if not leaves.isdisjoint(alive(roots_of(x.node))):
             choose(x.node, x.value, bits)
 
 

@@ -102,9 +102,10 @@ class Signature(Struct, eq=False, frozen=False):
             operands, rest = tuple(given), args[len(self.operands) :]
         if not self.attributes and not rest and not keywords:
             return operands, {}
-        return operands, self._attributes(rest, keywords)
+        return operands, self.attributes_of(rest, keywords)
 
-    def _attributes(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+    def attributes_of(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """Every attribute by name, from the arguments after the operands."""
         attrs = dict(self.attributes)
         if self.gathers is not None and rest:
             attrs[self.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
@@ -112,10 +113,10 @@ class Signature(Struct, eq=False, frozen=False):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
             raise self._error(f"{self.name} got {count} too many: {self.usage}")
-        else:
+        elif rest:
             attrs.update(zip(attrs, rest, strict=False))
         for given, value in keywords.items():
-            name = ALIASES.get(given, given) if given not in attrs else given
+            name = given if given in attrs else ALIASES.get(given, given)
             if name not in attrs:
                 raise self._error(f"{self.name} has no argument {given}: {self.usage}")
             attrs[name] = as_one(value) if name == self.gathers else value

@@ -30,6 +30,7 @@ from agrad.engine.values import (
     np,
     shape_of,
     size_of,
+    spread,
     whole,
 )
 
@@ -246,13 +247,11 @@ class Tensor:
 
     def item(self) -> float:
         """The one entry as a float."""
-        value = self._taken()
-        return value if isinstance(value, float) else _entry_of(value)
+        return _entry_of(self._taken())
 
     def _number(self) -> float:
         """The same, for code that makes its own guards."""
-        value = self.value
-        return value if isinstance(value, float) else _entry_of(value)
+        return _entry_of(self.value)
 
     def tolist(self) -> Any:
         """The entries as (nested lists of) floats."""
@@ -429,10 +428,10 @@ class Tensor:
         node.handle = weakref.ref(self)
 
 
-def _entry_of(array: Array) -> float:
-    if array.size != 1:
-        raise AgradError("shape", f"a value of shape {format_shape(array.shape)} is not one number")
-    return float(array.reshape(()))
+def _entry_of(value: Value) -> float:
+    if not isinstance(value, float) and value.size != 1:
+        raise AgradError("shape", f"a value of shape {format_shape(value.shape)} is not one number")
+    return float(spread(value, ()))
 
 
 def _no_index(node: Node) -> NoIndex:
@@ -468,13 +467,6 @@ def handle(node: Node, array: Value | None = None) -> Tensor:
     made = bare(node, array)
     node.handle = weakref.ref(made)
     return made
-
-
-def is_gradient(value: Tensor) -> bool:
-    """Whether a value is what a leaf has as its gradient: that of the passes that have run, whatever changed since."""
-    storage = value.node.storage
-    leaves = [] if storage is None else [leaf for leaf in (root() for root in storage.roots) if leaf is not None]
-    return any((found := gradient_of(leaf)) is not None and found.value is value for leaf in leaves)
 
 
 def gradient_of(node: Node) -> Gradient | None:
@@ -535,7 +527,7 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
         note_read(value.node)
         value = value._taken() if requires_grad else value.value
     elif type(value) in (list, tuple) or getattr(getattr(value, "dtype", None), "hasobject", False):
-        for one in _tensors_in(value):
+        for one in tensors_in(value):
             one._taken()  # if it requires grad, the error of `coerce` says more
     number = coerce(value, truths=not requires_grad)
     if type(number) is not float:
@@ -550,13 +542,13 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     return bare(node)
 
 
-def _tensors_in(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
     """The Tensors among the entries of (nested) lists or of an array of objects."""
     for entry in value.flat if hasattr(value, "flat") else value:
         if isinstance(entry, Tensor):
             yield entry
         elif type(entry) is list or type(entry) is tuple:
-            yield from _tensors_in(entry)
+            yield from tensors_in(entry)
 
 
 class _NoGrad(scope, ContextDecorator):

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from agrad.engine import core
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import UNWRITTEN, Node, Roots, Storage, by_seq, collect, roots_of, sharers, together, touch
+from agrad.engine.core.graph import Node, Roots, Storage, alive, by_seq, collect, roots_of, sharers, together, touch
 
 
 def share_storage(node: Node, alias: Node) -> None:
     """Let a write to one of two nodes count for both, and for all that they share data with already."""
-    storage, alive = node.storage or UNWRITTEN, [*sharers(node), alias]
+    storage, alive = node.storage or Storage(), [*sharers(node), alias]
     references = [weakref.ref(sharer) for sharer in alive]
     roots = storage.roots or roots_of(node)
     _replaced(alive, storage._replace(nodes=references, successor=0, roots=roots, way=""))
@@ -24,7 +24,7 @@ def share_storage(node: Node, alias: Node) -> None:
 
 def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = "") -> None:
     """Count a write to nodes that share their data: a new version of each. What was computed from them is older."""
-    old = nodes[0].storage or UNWRITTEN
+    old = nodes[0].storage or Storage()
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()
     storage = Storage(old.nodes, old.version + 1, by, stamp, 0, roots, old.cut, way)
@@ -38,7 +38,7 @@ def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = ""
 
 def supersede(node: Node, successor: Node, by: object) -> list[Node]:
     """Let a new node have the name, the version and the aliases of another; returns the aliases."""
-    old = node.storage or UNWRITTEN
+    old = node.storage or Storage()
     aliases = [other for other in sharers(node) if other is not node]
     touch(node)
     node.stamp = next_stamp()
@@ -173,8 +173,8 @@ def _newer(operand: Node, node: Node) -> bool:
 def changed_behind(node: Node) -> Node | None:
     """The leaf, or rewritten value, that makes a value out of date; None where it is not."""
     if node.op is None:
-        leaves = (root() for root in node.storage.roots) if node.storage is not None and not node.recorded else ()
-        return next((leaf for leaf in leaves if leaf is not None and leaf.stamp > node.stamp), None)
+        leaves = alive(node.storage.roots) if node.storage is not None and not node.recorded else ()
+        return next((leaf for leaf in leaves if leaf.stamp > node.stamp), None)
     order = collect([node])
     if max(one.stamp for one in order) == node.seq:
         return None  # nothing behind it was written since it was made

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Guard, Input, Node, collect, remembered, sharers, touch
+from agrad.engine.core.graph import Guard, Input, Node, alive, collect, remembered, sharers, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
 from agrad.engine.core.guards import look_behind
 from agrad.engine.core.numpy_warnings import quiet
@@ -83,8 +83,8 @@ class _Replay:
     def run(self) -> None:
         """Compute the nodes out of date, the oldest first, and each guard as soon as its value is known."""
         for one in self.constants:  # what was cut off from a leaf that has changed since cannot be computed here
-            for root in one.storage.roots if one.storage is not None and one not in self.sources else ():
-                if (leaf := root()) is not None and leaf.stamp > one.stamp:
+            for leaf in alive(one.storage.roots) if one.storage is not None and one not in self.sources else ():
+                if leaf.stamp > one.stamp:
                     raise cut_off_error(one, leaf, self.root)
         needed = self._needed()
         last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
@@ -142,8 +142,7 @@ class _Replay:
         """Stop if a guard has another outcome."""
         node = guard.node
         if node is None:
-            changed = any(leaf is not None and leaf.stamp > guard.stamp for leaf in (root() for root in guard.roots))
-            error = diverged_error(guard, None, self.root) if changed else None
+            error = diverged_error(guard, None, self.root) if guard.changed else None
         elif node in self.late or _is_renewed(node, guard):
             error = diverged_error(guard, self.found[node] if node in self.found else _held(node), self.root)
         else:

@@ -24,7 +24,7 @@ from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.autodiff.transforms import refuse_lost
 from agrad.engine.core import graph
 from agrad.engine.core.context import Tracing, current, scope
-from agrad.engine.core.graph import Guard, Node, collect, collecting_later, leaf, leaves_of, new_node, sharers
+from agrad.engine.core.graph import Guard, Node, alive, collect, collecting_later, leaf, new_node, sharers
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import bits, look_behind, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
@@ -247,7 +247,7 @@ class _Extraction:
     def __init__(self, outputs: list[Node], inputs: list[Node], names: Sequence[str], chosen: Guard | None) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.given = set(inputs)
-        self.leaves = set().union(*(leaves_of(graph.roots_of(x)) for x in inputs))
+        self.leaves = {leaf for x in inputs for leaf in alive(graph.roots_of(x))}
         self.keys: dict[int, object] = {}
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
@@ -285,7 +285,7 @@ class _Extraction:
     def _of_inputs(self) -> list[Guard]:
         """The guards that depend on the same leaves as the inputs."""
         look_behind(self.found_guards)
-        return [guard for guard in self.found_guards if self.leaves & leaves_of(guard.roots)]
+        return [guard for guard in self.found_guards if not self.leaves.isdisjoint(alive(guard.roots))]
 
     def _resolve(self, node: Node) -> Node | Value:
         """The slot of a node: an input, an operation, or a constant."""
@@ -321,9 +321,9 @@ class _Extraction:
         for other in sharers(constant):
             if other in self.given or other.op is not None:
                 return other
-        for root in constant.storage.roots:
-            if root() in self.leaves:
-                raise _cut_off(constant.spell(), root(), constant.storage.cut or constant.origin)
+        for source in alive(constant.storage.roots):
+            if source in self.leaves:
+                raise _cut_off(constant.spell(), source, constant.storage.cut or constant.origin)
         return None
 
     def program(self) -> Program:
@@ -370,7 +370,9 @@ class _Extraction:
         found = []
         for guard in sorted(guards, key=lambda guard: guard.stamp):
             if guard.node is None:
-                raise _cut_off(guard.name, next(root() for root in guard.roots if root() in self.leaves), guard.origin)
+                raise _cut_off(
+                    guard.name, next(leaf for leaf in alive(guard.roots) if leaf in self.leaves), guard.origin
+                )
             if self._resolve(guard.node) in moving:
                 found.append(guard)
         return found

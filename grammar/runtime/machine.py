@@ -13,12 +13,13 @@ from math import inf
 from typing import Any, NoReturn, Protocol
 
 from agrad.engine import autodiff
+from agrad.engine.autodiff.backward import is_gradient
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.graph import Uncertainty, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
-from agrad.engine.core.tensor import Tensor, is_gradient, tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared

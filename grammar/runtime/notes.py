@@ -8,10 +8,11 @@ from itertools import islice
 from typing import Any
 
 import agrad
+from agrad.engine.autodiff.backward import is_gradient
 from agrad.engine.core.context import UndoLog, current
-from agrad.engine.core.graph import Node, behind, roots_of
+from agrad.engine.core.graph import Node, alive, behind, roots_of
 from agrad.engine.core.op import OPS
-from agrad.engine.core.tensor import Tensor, is_gradient
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
@@ -34,7 +35,7 @@ def at_leaf(name: str, value: Any, span: Span, told: set[tuple[str, int]]) -> No
     """
     if not isinstance(value, Tensor) or not value.requires_grad or (value.is_leaf and value.name is None):
         return None
-    found = [leaf for root in roots_of(value.node) if (leaf := root()) is not None and leaf.requires_grad]
+    found = [leaf for leaf in alive(roots_of(value.node)) if leaf.requires_grad]
     # But for uncertain numbers: with these a new leaf stays correlated.
     behind = list(dict.fromkeys(leaf.name for leaf in found if leaf.uncertainty is None and leaf.name is not None))
     in_function, place = current().reads is not None, (span.text, span.start)

@@ -9,7 +9,7 @@ from itertools import cycle, pairwise
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import uncertainty
-from agrad.engine.core.graph import roots_of
+from agrad.engine.core.graph import alive, roots_of
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
@@ -85,7 +85,7 @@ def note_constants(session: Session, call: Call, variables: Sequence[str]) -> No
             value = call.names.get(name)
             if name in variables or not isinstance(value, Tensor) or value.is_leaf:
                 continue
-            behind = {leaf.name for leaf in (root() for root in roots_of(value.node)) if leaf is not None}
+            behind = {leaf.name for leaf in alive(roots_of(value.node))}
             if moved := next((variable for variable in variables if variable in behind), None):
                 message = f"{name} is a value, computed before, and does not change with {moved}"
                 fixes = [Hint(f"formula {name}   shows it as an expression, to draw in its place")]
