@@ -14,7 +14,7 @@ from weakref import ref
 from agrad.engine import autodiff, core
 from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, walk
 from agrad.engine.core.context import Context, current, next_stamp
-from agrad.engine.core.dispatch import on_arrays
+from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import (
     FirstNumber,
     Gradient,
@@ -214,31 +214,21 @@ class _Collecting:
 
     def __call__(self, node: Node, value: Any) -> Gradient | FirstNumber:
         before = None if self.fresh or node.collected is None else node.grad
-        if type(value) is float and (before is None or before.value is None):
-            return value, self.storage, self.stamp
-        if node.shape and type(value) is not Tensor and (before is None or _is_plain(before)):
-            return self._of_arrays(before, value)
-        result = value if isinstance(value, Tensor) else _handle(value)
-        part = (result.item(),) if not result.shape else ()
+        is_plain = type(value) is not Tensor
         if before is None or before.value is None:
-            if result is not value:
-                result.node.storage = self.storage
-            return Gradient(result, part)
-        parts = before.parts + part if len(before.parts) == before.calls < 8 else before.parts
-        if before.value.node.recorded or result.node.recorded:
-            total = before.value + result
+            if type(value) is float:
+                return value, self.storage, self.stamp
+            first = _handle(value, self.storage) if is_plain else value
+            return Gradient(first, () if node.shape else (first.item(),))
+        old, parts = before.value.node, before.parts
+        if not node.shape and len(parts) == before.calls < 8:
+            parts += (value if is_plain else value.item(),)
+        if old.recorded or (not is_plain and value.node.recorded):
+            total = before.value + (_handle(value) if is_plain else value)
         else:
-            total = _handle(OPS["add"].call(before.value.value, result.value), self._with(before.value.node.storage))
+            new = value if is_plain else value.value
+            total = _handle(compute(OPS["add"], (old.value, new), {}), self._with(old.storage))
         return Gradient(total, parts, before.calls + 1)
-
-    def _of_arrays(self, before: Gradient | None, value: Any) -> Gradient:
-        """The same for an array that is added to none or to another."""
-        if before is None or before.value is None:
-            return Gradient(_handle(value, self.storage))
-        old = before.value.node
-        there: Any = old.value
-        total = _handle(on_arrays(OPS["add"], (there, value), {}), self._with(old.storage))
-        return Gradient(total, before.parts, before.calls + 1)
 
     def _with(self, before: Storage | None) -> Storage | None:
         """What is known of the sum of this gradient and one from before."""
@@ -248,12 +238,6 @@ class _Collecting:
             roots = together(*[one.roots for one in (before, self.storage) if one is not None])
             self.joined[id(before)] = Storage(roots=roots) if roots else None
         return self.joined[id(before)]
-
-
-def _is_plain(gradient: Gradient) -> bool:
-    """Whether a gradient is none, or an array without a graph."""
-    tensor = gradient.value
-    return tensor is None or (tensor.node.value is not None and not tensor.node.recorded)
 
 
 def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Storage | None:

@@ -579,14 +579,9 @@ def _hooked(node: Node, g: Any, create_graph: bool) -> Any:
         with scope(recording=create_graph):
             found = hook(given)
         if found is not None:
-            g = _fitting(node, found, create_graph)
+            g = found if isinstance(found, Tensor) else coerce(found)
+            if shape_of(g) != node.shape:
+                shapes = f"{format_shape(shape_of(g))}: its gradient has {format_shape(node.shape)}"
+                raise AgradError("shape", f"the hook of {node.spell()} returned shape {shapes}")
+            g = g.value if isinstance(g, Tensor) and not create_graph else g
     return g
-
-
-def _fitting(node: Node, found: Any, create_graph: bool) -> Any:
-    value = found if isinstance(found, Tensor) else coerce(found)
-    shape = value.shape if isinstance(value, Tensor) else shape_of(value)
-    if shape != node.shape:
-        given, wanted = format_shape(shape), format_shape(node.shape)
-        raise AgradError("shape", f"the hook of {node.spell()} returned shape {given}: its gradient has {wanted}")
-    return value.value if isinstance(value, Tensor) and not create_graph else value

@@ -28,7 +28,7 @@ from agrad.engine.core.guards import note_read
 from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
-from agrad.engine.values import describe, format_shape, np, spread, whole
+from agrad.engine.values import describe, format_shape, np, shape_of, spread, whole
 
 # As values
 
@@ -242,10 +242,9 @@ def _pushed(y: Tensor, directions: list[tuple[Tensor, Any]], own: Sequence[Tenso
     being traced has computed. Where it has none, the pass computes plain values and records nothing.
     """
     for x, v in directions:
-        if np.shape(v) != x.shape:
-            raise AgradError(
-                "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
-            )
+        if shape_of(v) != x.shape:
+            shapes = f"{format_shape(shape_of(v))}, not {format_shape(x.shape)}"
+            raise AgradError("shape", f"the direction has shape {shapes}")
     given = {x.node: v for x, v in directions}
     sources = [y.node, *(v.node for v in given.values() if isinstance(v, Tensor))]
     create_graph = create_graph and (_has_leaves(sources, own) or any(_is_traced(node, own) for node in sources))
@@ -308,23 +307,48 @@ def _transform(
     ):  # a function of the language has a known number of arguments
         raise _misplaced(name, function, _beyond(function, max(chosen)))
 
-    @_recorded
-    def derived(*args: Any, **keywords: Any) -> Any:
-        if max(chosen) >= len(args) or min(chosen) < -len(args):
-            raise _misplaced(name, function, _beyond(function, max(chosen)))
-        moved = list(args)
-        xs = [_entered(args[place]) for place in chosen]
-        for place, x in zip(chosen, xs, strict=True):
-            moved[place] = OPS["own"].call(x)  # which it may write to, while x stays the value to differentiate by
-        y = _called(name, function, moved, xs, keywords)
+    def of_result(y: Tensor, xs: list[Tensor]) -> Any:
         if name in _OF_A_NUMBER and y.size != 1:  # several numbers have a Jacobian
             f = getattr(function, "__name__", "f")
             fixes = [Hint(f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)")]
             message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
             raise AgradError("shape", message, fixes=fixes, facts=SeveralResults())
         results = _derived(y, xs, derive)
-        shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
-        return _closed(shaped, xs)
+        return shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
+
+    return _of_function(name, function, chosen, of_result)
+
+
+def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+    """A product with the derivative of a function, at a point."""
+    if not callable(function):
+        raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
+    given = x if isinstance(x, tuple) else (x,)
+    results = _of_function(name, function, range(len(given)), lambda y, xs: tuple(derive(y, xs)))(*given)
+    return results if isinstance(x, tuple) and name != "jvp" else results[0]
+
+
+def _of_function(
+    name: str, function: Any, chosen: Sequence[int], derive: Callable[[Tensor, list[Tensor]], Any]
+) -> Function:
+    """The function that gives a derivative of another by the arguments at some places; none by these can follow.
+
+    It needs the graph, also inside no_grad; the result has none there.
+    """
+
+    def derived(*args: Any, **keywords: Any) -> Any:
+        if not all(-len(args) <= place < len(args) for place in chosen):
+            raise _misplaced(name, function, _beyond(function, max(chosen)))
+        moved = list(args)
+        with scope(recording=True):
+            xs = [_entered(args[place]) for place in chosen]
+            for place, x in zip(chosen, xs, strict=True):
+                moved[place] = OPS["own"].call(x)  # which it may write to: x stays the value to differentiate by
+            result = _released(derive(_called(name, function, moved, xs, keywords), xs), xs)
+            for x in xs:
+                if x.node.op is None:
+                    x.node.requires_grad = False
+        return result if current().recording else _detached(result)
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
@@ -342,32 +366,10 @@ def _misplaced(name: str, function: Any, why: str) -> AgradError:
     return AgradError("arity", message, fixes=fixes, facts=WrongPlace())
 
 
-def _recorded(derivative: Function) -> Function:
-    """A derivative of a function needs its graph, also inside no_grad; the result has none there."""
-
-    def call(*args: Any, **keywords: Any) -> Any:
-        with scope(recording=True):
-            result = derivative(*args, **keywords)
-        return result if current().recording else _detached(result)
-
-    return call
-
-
 def _detached(result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(map(_detached, result))
     return result.detach() if isinstance(result, Tensor) else result
-
-
-@_recorded
-def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
-    """A product with the derivative of a function, at a point."""
-    if not callable(function):
-        raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
-    single = not isinstance(x, tuple)
-    xs = [_entered(one) for one in ((x,) if single else x)]
-    results = _closed(tuple(derive(_called(name, function, [*map(OPS["own"].call, xs)], xs), xs)), xs)
-    return results[0] if single or name == "jvp" else tuple(results)
 
 
 def _entered(value: Any) -> Tensor:
@@ -384,9 +386,7 @@ def _entered(value: Any) -> Tensor:
     return made
 
 
-def _called(
-    name: str, function: Any, given: list[Any], xs: list[Tensor], keywords: dict[str, Any] | None = None
-) -> Tensor:
+def _called(name: str, function: Any, given: list[Any], xs: list[Tensor], keywords: Mapping[str, Any]) -> Tensor:
     """The result of a function.
 
     AgradError of kind `grad` where it has lost its graph: it does not depend on an argument, which the function has
@@ -394,7 +394,7 @@ def _called(
     """
     reads: list[tuple[Node, Origin | None]] = []
     with scope(reads=reads):
-        y = returned(name, function(*given, **(keywords or {})))
+        y = returned(name, function(*given, **keywords))
     outer = current().reads
     if outer is not None:
         outer += reads  # of arguments of a function around this one
@@ -458,15 +458,6 @@ def _has_leaves(roots: Sequence[Node], own: Sequence[Tensor]) -> bool:
         if since >= 0 and any(type(x) is Node and x.requires_grad and x.seq < since for x in node.inputs):
             return True
     return False
-
-
-def _closed(result: Any, xs: list[Tensor]) -> Any:
-    """The same, after everything is computed: no derivative by the arguments can follow."""
-    result = _released(result, xs)
-    for x in xs:
-        if x.node.op is None:
-            x.node.requires_grad = False
-    return result
 
 
 # In the language, where every result can be differentiated again
