@@ -7,7 +7,7 @@ copies that nodes keep of the arrays of the caller; and how rows are added to th
 from __future__ import annotations
 
 from _thread import RLock
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -27,7 +27,7 @@ from agrad.engine.core.op import (
     Op,
     Signature,
 )
-from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensors_in
+from agrad.engine.core.tensor import Tensor, bare, inherit, tensors_in
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     IEEE,
@@ -111,8 +111,31 @@ def plain(value: Value, operands: Iterable[object]) -> Tensor:
     return bare(node)
 
 
-def of_two(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
-    """The same where one of two operands is an array: `a` and `b` are their values."""
+def appended(
+    op: Op,
+    inputs: tuple[Any, ...],
+    values: Sequence[Any],
+    attrs: dict[str, Any],
+    out: Any,
+    live: tuple[bool, ...],
+) -> Tensor:
+    """A handle on a result, whose node keeps what the rules of the `live` operands read."""
+    reads, reads_out = op.known.get(live) or op.read_by(live)
+    for place in reads:
+        x = inputs[place]
+        if type(x) is Node:
+            x.value = values[place]
+    made = Tensor()
+    if type(out) is float:
+        made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live), None
+    else:
+        made.node = node = new_node(op, inputs, attrs or None, out if reads_out else None, out.shape, True in live)
+        made.array, node.handle = out, ref(made)
+    return made
+
+
+def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any) -> Tensor:
+    """The result where one of two operands is an array. They are nodes or numbers; `a` and `b` are their values."""
     out: Any
     one = b if type(a) is float else a
     shape = one.shape
@@ -130,20 +153,18 @@ def of_two(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor
     else:
         out = on_arrays(op, (a, b), {})
         shape = out.shape
-    of_x: Any = nx if nx is not a else None
-    of_y: Any = ny if ny is not b else None
     by_x, by_y = op.rules
     live = (
-        of_x is not None and by_x is not None and of_x.requires_grad,
-        of_y is not None and by_y is not None and of_y.requires_grad,
+        by_x is not None and nx is not a and nx.requires_grad,
+        by_y is not None and ny is not b and ny.requires_grad,
     )
-    if not (context.recording and (True in live or (of_x and of_x.recorded) or (of_y and of_y.recorded))):
+    if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
         return plain(out, (nx, ny))
-    (reads_x, reads_y), reads_out = op.known.get(live) or op.read_by(live)
-    if reads_x and of_x:
-        of_x.value = a
-    if reads_y and of_y:
-        of_y.value = b
+    reads, reads_out = op.known.get(live) or op.read_by(live)  # the rest as `appended` does it, with fewer calls
+    if nx is not a and 0 in reads:
+        nx.value = a
+    if ny is not b and 1 in reads:
+        ny.value = b
     node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live)
     made = Tensor()
     made.node, made.array, node.handle = node, out, ref(made)
@@ -171,16 +192,8 @@ def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
         out = out.copy()  # there are no views: a write to one value never shows in another
     by_x, by_y = op.rules
     live = by_x is not None and nx.requires_grad, by_y is not None and ny.requires_grad
-    if not (context.recording and (True in live or nx.recorded or ny.recorded)):
-        return plain(out, (nx, ny))
-    (reads_x, reads_y), reads_out = op.known.get(live) or op.read_by(live)
-    if reads_x:
-        nx.value = a
-    if reads_y:
-        ny.value = b
-    if type(out) is float:
-        return bare(new_node(op, (nx, ny), attrs or None, out, (), True in live))
-    return handle(new_node(op, (nx, ny), attrs or None, out if reads_out else None, out.shape, True in live), out)
+    is_recorded = context.recording and (True in live or nx.recorded or ny.recorded)
+    return appended(op, (nx, ny), (a, b), attrs, out, live) if is_recorded else plain(out, (nx, ny))
 
 
 def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
@@ -206,18 +219,9 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
             out = on_arrays(op, (a,), attrs)  # raises the error
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
-    if not (context.recording and source.recorded):
+    if not (context.recording and (source.requires_grad or source.recorded)):
         return plain(out, (source,))
-    live = (source.requires_grad and op.rules[0] is not None,)
-    (reads_x,), reads_out = op.known.get(live) or op.read_by(live)
-    if reads_x:
-        source.value = a
-    if type(out) is float:
-        return bare(new_node(op, (source,), attrs or None, out, (), live[0]))
-    node = new_node(op, (source,), attrs or None, out if reads_out else None, out.shape, live[0])
-    made = Tensor()  # as `handle` does it, with fewer calls
-    made.node, made.array, node.handle = node, out, ref(made)
-    return made
+    return appended(op, (source,), (a,), attrs, out, (source.requires_grad and op.rules[0] is not None,))
 
 
 def prepared(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> dict[str, Any]:
@@ -262,16 +266,7 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
         out = out.copy()  # there are no views: a write to one value never shows in another
     if not recorded:
         return plain(out, inputs)
-    known = tuple(live)
-    reads, reads_out = op.known.get(known) or op.read_by(known)
-    if True in reads:
-        for x, value, read in zip(inputs, values, reads, strict=True):
-            if read and type(x) is Node:
-                x.value = value
-    if type(out) is float:
-        return bare(new_node(op, tuple(inputs), attrs or None, out, (), True in live))
-    kept_out = out if reads_out else None
-    return handle(new_node(op, tuple(inputs), attrs or None, kept_out, out.shape, True in live), out)
+    return appended(op, tuple(inputs), values, attrs, out, tuple(live))
 
 
 # The function that is called for each row.

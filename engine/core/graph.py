@@ -266,7 +266,8 @@ class Node:
     def reads(self) -> tuple[tuple[bool, ...], bool]:
         """Which operands, and whether the result, are read by the rules of an operation."""
         assert self.op is not None
-        return self.op.read_by(live(self.op, self.inputs))
+        read, reads_out = self.op.read_by(live(self.op, self.inputs))
+        return tuple([position in read for position in range(len(self.inputs))]), reads_out
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -349,13 +350,13 @@ def alive(references: Iterable[weakref.ref[Node]]) -> list[Node]:
 
 def roots_of(node: Node) -> Roots:
     """The leaves that a value was computed from, recorded or not."""
-    if node.storage is not None and node.storage.roots:
-        known: Roots = node.storage.roots
-        return known
+    storage: Storage | None = node.storage
+    if storage is not None and storage.roots:
+        return storage.roots
     if node.op is None:
-        return (weakref.ref(node),) if node.recorded else ()
+        return (weakref.ref(node),) if node.requires_grad or node.recorded else ()
     roots = _roots_behind(node)
-    node.storage = (node.storage or Storage())._replace(roots=roots)
+    node.storage = (storage or Storage())._replace(roots=roots)
     return roots
 
 

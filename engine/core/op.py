@@ -284,7 +284,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     variadic: bool = computed()
     python_raises: bool = computed()  # whether that expression raises where IEEE 754 has an answer: divided by 0
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
-    known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far
+    known: dict[tuple[bool, ...], tuple[tuple[int, ...], bool]] = computed()  # what `read_by` found so far
     rules_of_scalars: tuple[Any, Any] | None = computed()  # both, if it is one of two floats; of one, the other is None
     straight: bool = computed()  # whether the backward pass needs only the rules
 
@@ -307,12 +307,12 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         """The vjp for one operand; a sequence of operands shares one rule."""
         return self.rules[0 if self.variadic else position]
 
-    def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
-        """Which operands, and whether the result, are read by the rules for the `live` operands."""
+    def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[int, ...], bool]:
+        """The positions of the operands that the rules for the `live` ones read, and whether they read the result."""
         if live not in self.known:
             rules = [self.keeps[0][:1] * len(live) + self.keeps[0][-1:]] * len(live) if self.variadic else self.keeps
             keeps = [keep for keep, on in zip(rules, live, strict=True) if on]
-            read = [any(keep[position] for keep in keeps) for position in range(len(live))]
+            read = [position for position in range(len(live)) if any(keep[position] for keep in keeps)]
             self.known[live] = tuple(read), any(keep[-1] for keep in keeps)
         return self.known[live]
 

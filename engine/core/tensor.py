@@ -501,7 +501,7 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
             continue
         if operand.extra is None and operand.op is None and not operand.requires_grad:
             pass  # a constant, of which nothing else is known
-        elif operand.recorded or operand.storage is not None:
+        elif operand.requires_grad or operand.recorded or operand.storage is not None:
             found = roots_of(operand)
             roots = found if not roots or roots is found else together(roots, found)
             if found and cut is None:
