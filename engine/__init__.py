@@ -106,9 +106,11 @@ protocols.install_numpy()
 protocols.install_python()
 
 
-# Functions that few calculations need, each with its module.
+# Functions, and modules, that few calculations need, each with where it is.
 _LATER = {
+    "autograd": "agrad.engine.autodiff",
     "check": "agrad.engine.autodiff.gradcheck",
+    **dict.fromkeys(("optim", "utils"), "agrad.engine.nn"),
     **dict.fromkeys(("uncertain", "uncertainty"), "agrad.engine.autodiff.uncertainty"),
     **dict.fromkeys(("grad", "hessian", "hvp", "jacobian", "jvp", "vjp"), "agrad.engine.autodiff.transforms"),
 }
@@ -118,14 +120,6 @@ def __getattr__(name: str) -> Any:
     if place := _LATER.get(name):
         globals()[name] = found = getattr(import_module(place), name)
         return found
-    if name == "autograd":
-        import agrad.engine.autodiff.autograd as autograd  # here, since few calculations define a Function
-
-        return autograd
-    if name in ("nn", "optim", "utils"):
-        import agrad.engine.nn as nn  # here, since few calculations have modules
-
-        return nn if name == "nn" else getattr(nn, name)
     if name not in FUNCTIONS:
         return lazy(__name__)(name)
     globals()[name] = found = FUNCTIONS[name].call  # the next time it is found at once

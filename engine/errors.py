@@ -287,16 +287,14 @@ class Source(Struct):
 
     def line_at(self, offset: int) -> str:
         """The text of the line of an offset, without its line break."""
-        starts = [*_line_starts(self.text), len(self.text)]
-        index = bisect_right(starts, offset, hi=len(starts) - 1) - 1
-        return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
+        return self._line(bisect_right(_line_starts(self.text), offset) - 1)
 
     def line(self, number: int) -> str:
         """The text of one line, without its line break; all of what was entered at once."""
-        if self.is_entry:
-            return self.text
+        return self.text if self.is_entry else self._line(number - self.first_line)
+
+    def _line(self, index: int) -> str:
         starts = [*_line_starts(self.text), len(self.text)]
-        index = number - self.first_line
         return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
 
 

@@ -203,6 +203,9 @@ def _refuse_masked() -> NoReturn:
     raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
 
 
+_MASK_TYPE: dict[str, Any] = {}
+
+
 @cache
 def mask_type() -> Any:
     """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
@@ -214,14 +217,6 @@ def mask_type() -> Any:
     other, but as an index they are refused. PyTorch has no `1 - m`, and `m + n` is 1 there where both hold. All other
     arithmetic gives ordinary arrays: in PyTorch, `m*1` are whole numbers, which are places.
     """
-    # Only one, even if two threads use it for the first time at once.
-    return _MASK_TYPE.setdefault("Mask", _new_mask_type())
-
-
-_MASK_TYPE: dict[str, Any] = {}
-
-
-def _new_mask_type() -> Any:
     choices, sums = (np.multiply, np.maximum, np.minimum), (np.add, np.subtract)
 
     class Mask(np.ndarray):
@@ -247,7 +242,7 @@ def _new_mask_type() -> Any:
                 return made
             return np.asarray(array)
 
-    return Mask
+    return _MASK_TYPE.setdefault("Mask", Mask)  # only one, even if two threads use it for the first time at once
 
 
 def check_truths(array: Any) -> None:
@@ -321,12 +316,11 @@ def has_nan(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value has no inf and no nan; None has none, too."""
-    if value is None:
-        return True
+    """Whether a value, or that of a Tensor, has no inf and no nan; None has none, too."""
+    value = getattr(value, "value", value)
     if isinstance(value, float):
         return math.isfinite(value)
-    return bool(np.isfinite(getattr(value, "value", value)).all())
+    return value is None or bool(np.isfinite(value).all())
 
 
 def size_of(shape: Shape) -> int:

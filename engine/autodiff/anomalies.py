@@ -29,12 +29,9 @@ _ATOM = pattern(r"[\w.]+(\[[^\[\]]*\])?$|[\w.]*\([^()]*(\([^()]*\)[^()]*)*\)$")
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
     """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
     context = current()
-    listener = (
-        _raise_anomaly
-        if context.anomalies and any(has_nan(_plain(value)) for value in found.values())
-        else context.listener
-    )
-    if listener is None or all(is_finite(_plain(value)) for value in found.values()):
+    values = [_plain(value) for value in found.values()]
+    listener = _raise_anomaly if context.anomalies and any(map(has_nan, values)) else context.listener
+    if listener is None or all(map(is_finite, values)):
         return
     seeds = {node: _plain(seed) for node, seed in seeds.items()}
     culprits: list[tuple[Node, int, Any, Any]] = []
@@ -55,11 +52,10 @@ def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, 
 def say_still_not_finite(found: dict[Node, Any]) -> None:
     """Tell the listener of finite gradients that are added to those of earlier passes, which were not finite."""
     context = current()
-    old = {node: node.grad.value for node in found if node.collected is not None and node.grad is not None}
     names = [
-        node.name or node.spell()
-        for node, before in old.items()
-        if before is not None and not is_finite(before.value) and is_finite(_plain(found[node]))
+        node.spell()
+        for node, value in found.items()
+        if node.grad is not None and not is_finite(node.grad.value) and is_finite(value)
     ]
     if names and context.listener is not None:
         several = "are" if len(names) > 1 else "is"
@@ -74,10 +70,10 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
     """The note on the first contribution that is not finite: that of a node to an operand, from its cotangent g."""
     with scope(undefined=None), quiet():
         values = _values(order)
-        begun = _begun(node, values, has_nan(c) or has_nan(values.get(node)))
+        begun = _begun(node, values, has_nan(c) or has_nan(values[node]))
         if begun is not None:
             begun, told = _first_of(begun, order, values)
-            note = not_finite_note(begun, values.setdefault(begun, begun.value), values)
+            note = not_finite_note(begun, values[begun], values)
             labels = [Label(note.labels[0].origin, told)] if told and note.labels else note.labels
             fixes = in_logarithm(begun, order) or note.fixes
             return Note(note.message, labels, fixes, follows=note.follows, of_numbers=True)
@@ -98,39 +94,45 @@ def _on_values(order: list[Node]) -> Note | None:
     return None
 
 
-def _values(order: list[Node]) -> dict[Node, Any]:
+class _Values(dict[Node, Any]):
+    """The values of nodes: those that they keep, and in this those that they do not."""
+
+    def __missing__(self, node: Node) -> Any:
+        return node.value
+
+    def read(self, node: Node) -> list[Any]:
+        """The operands of a node, as far as they are known."""
+        return [self[x] if isinstance(x, Node) else x for x in node.inputs]
+
+    def bad(self, node: Node) -> list[Node]:
+        """The operands of a node that are not finite."""
+        return [x for x in node.inputs if isinstance(x, Node) and not is_finite(self[x])]
+
+
+def _values(order: list[Node]) -> _Values:
     """The value of each node; one that was not kept is computed again, if its operands are known."""
-    values: dict[Node, Any] = {}
+    values = _Values()
     for node in reversed(order):
-        value = node.value
-        if value is None and node.op is not None:
-            operands = _read(node, values)
-            if all(x is not None for x in operands):
-                value = compute(node.op, tuple(operands), node.attrs or {})
-        values[node] = value
+        operands: list[Any] = values.read(node) if node.value is None else [None]
+        if node.op is not None and all(x is not None for x in operands):
+            values[node] = compute(node.op, tuple(operands), node.attrs or {})
     return values
 
 
-def _read(node: Node, values: dict[Node, Any]) -> list[Any]:
-    """The operands of a node, as far as they are known."""
-    return [values.get(x, x.value) if isinstance(x, Node) else x for x in node.inputs]
-
-
-def _begun(node: Node, values: dict[Node, Any], is_nan: bool) -> Node | None:
+def _begun(node: Node, values: _Values, is_nan: bool) -> Node | None:
     """The node behind this one whose value is the first that is not finite; None if all that it reads are finite.
 
     `is_nan`: what was found is nan: infinite data do not make it so by themselves.
     """
     meant: dict[Node, bool] = {}
     while True:
-        bad = [x for x in node.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
-        behind = [x for x in bad if not (is_nan and _is_meant(x, values, meant))]
+        behind = [x for x in values.bad(node) if not (is_nan and _is_meant(x, values, meant))]
         if not behind:
-            return node if not is_finite(values.get(node, node.value)) else None
+            return node if not is_finite(values[node]) else None
         node = behind[0]
 
 
-def _first_of(node: Node, order: list[Node], values: dict[Node, Any]) -> tuple[Node, str]:
+def _first_of(node: Node, order: list[Node], values: _Values) -> tuple[Node, str]:
     """Of the nodes that a loop has made from the same text, the first that is not finite, and which one that is."""
     if node.op is None or node.origin is None:
         return node, ""
@@ -138,18 +140,17 @@ def _first_of(node: Node, order: list[Node], values: dict[Node, Any]) -> tuple[N
     if len(same) < 2:
         return node, ""
     for count, one in enumerate(same, 1):
-        if not is_finite(values.get(one, one.value)) and all(map(is_finite, _read(one, values))):
+        if not is_finite(values[one]) and all(map(is_finite, values.read(one))):
             return one, f"number {count} of the {len(same)} times that it was computed"
     return node, ""
 
 
-def _is_meant(node: Node, values: dict[Node, Any], known: dict[Node, bool]) -> bool:
+def _is_meant(node: Node, values: _Values, known: dict[Node, bool]) -> bool:
     """Whether a value is infinite by data, as the scores of a masked softmax are: these are not where it began."""
     stack = [node]
     while stack:
         one = stack[-1]
-        value = values.get(one, one.value)
-        bad = [x for x in one.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
+        value, bad = values[one], values.bad(one)
         waiting = [x for x in bad if x not in known]
         if waiting and not has_nan(value):
             stack.extend(waiting)
@@ -183,7 +184,7 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Tensor) else value
 
 
-def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any = None) -> Note:
+def not_finite_note(node: Node, found: Any, values: _Values, slope: Any = None) -> Note:
     """Where the first inf or nan of a pass began, and what to write there instead.
 
     `found`: the value of the node, or a contribution of its rule, which is a derivative `slope` times a cotangent;
@@ -191,11 +192,11 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     """
     if node.op is None:
         return _came_in(node, found)
-    is_value = found is values.get(node)
+    is_value = found is values[node]
     here = ("" if is_value else "the derivative of ") + _named(node)
     index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
     first, factor = _entry(found, index), _entry(slope, index)
-    operands = _read(node, values)
+    operands = values.read(node)
     shown, product = [], ""
     if node.op.reach == "pointwise" or index is None:
         named = [_shown(x, value, found, index, node.spell()) for x, value in zip(node.inputs, operands, strict=True)]

@@ -79,10 +79,17 @@ def all_floats(values: Iterable[object]) -> bool:
 
 def on_arrays(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     """The result if at least one operand is an array, or the operation has no form on floats."""
-    if op.reach == "pointwise" and len(values) > 1:
+    if len(values) > 1 and op.reach == "pointwise":
         afford_spread(op.name, values)
+    context, out = current(), None
     try:
-        return settle(computed(op.array, *values, **attrs))
+        if op.scatter is not None or (context.silence is not None and context.silence.before is not None):
+            out = op.array(*values, **attrs)  # an index computes nothing that numpy would warn of
+        elif context.quietly is not None:
+            out = context.quietly().run(op.array, *values, **attrs)
+        else:
+            out = computed(op.array, *values, **attrs)
+        return out if type(out) is np.ndarray and out.dtype.char == "d" and out.shape else settle(out)
     except (ValueError, IndexError) as error:
         raise misfit(op, values, attrs, error) from None
     except MemoryError as error:
@@ -178,21 +185,12 @@ def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
     b: Any = y.array if ny.value is None else ny.value
     if op.prepare is not None:
         attrs = op.prepare(a, b, **attrs)
-    out: Any
-    context = current()
-    try:
-        if context.silence is not None and context.silence.before is not None:
-            out = op.array(a, b, **attrs)
-        else:
-            out = (context.quietly or prepare())().run(op.array, a, b, **attrs)
-        out = settle(out)
-    except (ValueError, IndexError, MemoryError):
-        out = on_arrays(op, (a, b), attrs)  # raises the error
+    out: Any = on_arrays(op, (a, b), attrs)
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
     by_x, by_y = op.rules
     live = by_x is not None and nx.requires_grad, by_y is not None and ny.requires_grad
-    is_recorded = context.recording and (True in live or nx.recorded or ny.recorded)
+    is_recorded = current().recording and (True in live or nx.recorded or ny.recorded)
     return appended(op, (nx, ny), (a, b), attrs, out, live) if is_recorded else plain(out, (nx, ny))
 
 
@@ -208,13 +206,11 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     context = current()
     if type(a) is float:
         out = compute(op, (a,), attrs)
+    elif op.scatter is not None or context.quietly is None or context.silence is not None:
+        out = on_arrays(op, (a,), attrs)
     else:
-        try:
-            if op.scatter is not None or (context.silence is not None and context.silence.before is not None):
-                out = op.array(a, **attrs)  # an index computes nothing that numpy would warn of
-            else:
-                out = (context.quietly or prepare())().run(op.array, a, **attrs)
-            out = settle(out)
+        try:  # as there, with fewer calls
+            out = settle(context.quietly().run(op.array, a, **attrs))
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a,), attrs)  # raises the error
     if type(out) is not float and out.base is not None:

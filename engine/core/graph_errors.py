@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import ClassVar
 
-from agrad.engine.core.graph import Guard, Node, alive
+from agrad.engine.core.graph import Guard, Node, alive, behind
 from agrad.engine.errors import AgradError, Facts, Hint, Label
 from agrad.engine.values import Value, format_shape
 
@@ -175,10 +175,10 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
 def _plain_error(guard: Guard, root: Node) -> AgradError:
     """A replay of what was built after a value had been read as a plain number, from data that have changed since."""
     names = (leaf.spell() for leaf in guard.changed)
-    behind = next((name for name in names if not name.startswith("a ")), "a leaf behind it")
+    source = next((name for name in names if not name.startswith("a ")), "a leaf behind it")
     where = f" at {guard.origin.where}" if guard.origin is not None else ""
     message = f"{root.spell()} cannot be replayed: before it was built, a value was read as a plain number{where}"
-    changed = f"{behind} has changed since, and what was built may depend on the number"
+    changed = f"{source} has changed since, and what was built may depend on the number"
     notes = [changed, "reading a value after the graph is built is allowed, and so is printing the Tensor itself"]
     facts = Diverged(root, guard=guard)
     return AgradError("guard", message, notes=notes, fixes=[Hint("compute it again")], facts=facts)
@@ -186,9 +186,9 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
     """A replay over a value that was computed from a leaf without recording, and that is out of date."""
-    name, behind = constant.spell(), leaf.spell()
-    message = f"{root.spell()} cannot be replayed: it uses {name}, computed from {behind} without recording"
-    labels = [Label(constant.origin, f"{behind} has changed since")] if constant.origin is not None else []
+    name, source = constant.spell(), leaf.spell()
+    message = f"{root.spell()} cannot be replayed: it uses {name}, computed from {source} without recording"
+    labels = [Label(constant.origin, f"{source} has changed since")] if constant.origin is not None else []
     facts = Diverged(root, constant=constant)
     return AgradError("guard", message, labels=labels, fixes=[Hint("compute it again")], facts=facts)
 
@@ -225,14 +225,14 @@ def unused_error(y: Node, x: Node) -> AgradError:
 
 def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> AgradError:
     """A path that ends at a value which was computed from a leaf, but without recording."""
-    end, behind = path[-1], "a leaf that no longer exists" if leaf is None else leaf.spell()
+    end, source = path[-1], "a leaf that no longer exists" if leaf is None else leaf.spell()
     name = _called(end, leaf)
-    fix = f"compute {root.spell()} from {'a leaf' if leaf is None else behind}, without detach and outside no_grad"
+    fix = f"compute {root.spell()} from {'a leaf' if leaf is None else source}, without detach and outside no_grad"
     if leaf is not None and leaf.storage is end.storage:
-        why = f"it {'is' if end is root else f'uses {name}, which is'} {behind} detached from its graph"
-        fix = f"use {behind} itself, without detach"
+        why = f"it {'is' if end is root else f'uses {name}, which is'} {source} detached from its graph"
+        fix = f"use {source} itself, without detach"
     else:
-        why = f"{'it' if end is root else name} was computed from {behind} without recording"
+        why = f"{'it' if end is root else name} was computed from {source} without recording"
     place = end.storage.cut if end.storage is not None and end.storage.cut is not None else end.origin
     labels = [Label(place, "cut off here")] if place is not None else []
     notes = _chain([node.spell() for node in path[:-1]] + [name])
@@ -267,41 +267,30 @@ def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node],
 
     None for the leaf if none was given and it no longer exists.
     """
-    for path, current in _paths(node):
-        if not current.recorded and current.storage is not None and current.storage.roots:
-            sources = alive(current.storage.roots)
-            if leaf in sources or (leaf is None and sources):
-                return _back(path, current), leaf or sources[0]
-            if leaf is None:
-                return _back(path, current), None
+    for end in behind([node]):
+        if not end.recorded and end.storage is not None and end.storage.roots:
+            sources = alive(end.storage.roots)
+            if leaf is None or leaf in sources:
+                return _path(node, end), leaf or next(iter(sources), None)
     return None
 
 
 def cut_behind(node: Node, leaf: Node | None = None) -> list[Node] | None:
     """The path to an operation without a derivative, between the value and what requires grad (the leaf, if given)."""
-    for path, current in _paths(node):
-        if current.op is not None and not current.op.differentiable:
-            for x in current.inputs:
-                if hasattr(x, "inputs") and x.requires_grad and leaf in (None, x):  # type: ignore[union-attr]
-                    return _back(path, current)
+    for cut in behind([node]):
+        operands = cut.inputs if cut.op is not None and not cut.op.differentiable else ()
+        if any(isinstance(x, Node) and x.requires_grad and leaf in (None, x) for x in operands):
+            return _path(node, cut)
     return None
 
 
-def _paths(node: Node) -> Iterator[tuple[dict[Node, Node | None], Node]]:
-    """All nodes behind one, constants too, with a table of the node from which each was reached."""
+def _path(node: Node, end: Node) -> list[Node]:
+    """A path to a node that is behind another."""
     reached: dict[Node, Node | None] = {node: None}
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield reached, current
+    for current in behind([node]):
         for x in current.inputs:
-            if hasattr(x, "inputs") and x not in reached:  # not a plain number
-                reached[x] = current  # type: ignore[index]
-                stack.append(x)  # type: ignore[arg-type]
-
-
-def _back(reached: dict[Node, Node | None], end: Node) -> list[Node]:
-    """The path to a node, as it was found."""
+            if isinstance(x, Node):
+                reached.setdefault(x, current)
     path: list[Node] = []
     step: Node | None = end
     while step is not None:
