@@ -6,7 +6,6 @@ copies that nodes keep of the arrays of the caller; and how rows are added to th
 
 from __future__ import annotations
 
-from _thread import RLock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -602,23 +601,8 @@ _SHARE = 1 / 8  # of the memory that one result may take, at most
 _BLOCK = 2**16  # entries that are compared at once: of arrays that differ, often one block is read
 
 
-class _Copy:
-    """The copy of an array of the caller."""
-
-    __slots__ = ("array", "latest", "nbytes", "source")
-
-    def __init__(self, value: Any) -> None:
-        array = value.copy()
-        array.flags.writeable = False  # several graphs may have it
-        self.array: ref[Any] = ref(array)
-        self.latest: Any = array  # None where only nodes keep it in memory
-        self.nbytes: int = array.nbytes
-        self.source = ref(value, partial(_forget, id(value)))
-
-
-_COPIES: dict[int, _Copy] = {}  # by the identity of the caller's array
-_LATEST: list[_Copy] = []
-_LOCK = RLock()  # for `_LATEST`
+_COPIES: dict[int, tuple[ref[Any], ref[Any]]] = {}  # by the identity of the caller's array: that, and its copy
+_LATEST: dict[int, Any] = {}  # those copies that are kept, the oldest first
 
 
 def kept(x: object) -> Value:
@@ -635,21 +619,26 @@ def kept(x: object) -> Value:
 
 def _shared(value: Any) -> Any:
     """The copy of an array that was made before, if it is still the same, else a new one."""
-    known = _COPIES.get(id(value))
-    if known is not None and known.source() is value:
-        before = known.array()
-        if _same_bits(before, value):
-            return before
-    made = _Copy(value)
-    copy = made.latest
-    _COPIES[id(value)] = made
-    _keep_latest(made, known)
-    return copy
+    key = id(value)
+    known = _COPIES.get(key)
+    before = known[1]() if known is not None and known[0]() is value else None
+    if before is not None and _same_bits(before, value):
+        return before
+    made = value.copy()
+    made.flags.writeable = False  # several graphs may have it
+    _COPIES[key] = ref(value, partial(_forget, key)), ref(made)
+    room = min(_MOST, current().limits.memory * _SHARE)
+    _LATEST.pop(key, None)
+    if _LASTING * 8 <= made.nbytes <= room:
+        _LATEST[key] = made
+        while sum(one.nbytes for one in [*_LATEST.values()]) > room:
+            _LATEST.pop(next(iter(_LATEST), key), None)
+    return made
 
 
 def _same_bits(before: Any, value: Any) -> bool:
-    """Whether a copy is there, and has the shape and the bits of an array: nan equals itself, -0.0 is not 0.0."""
-    if before is None or before.shape != value.shape:
+    """Whether a copy has the shape and the bits of an array: nan equals itself, -0.0 is not 0.0."""
+    if before.shape != value.shape:
         return False
     first, second = before.reshape(-1).view(np.uint64), value.reshape(-1).view(np.uint64)
     for start in range(0, first.size, _BLOCK):
@@ -658,30 +647,11 @@ def _same_bits(before: Any, value: Any) -> bool:
     return True
 
 
-def _keep_latest(made: _Copy, replaced: _Copy | None) -> None:
-    """Keep the latest large copies in memory, as many as there is room for, and let go of the one that is replaced."""
-    if replaced is not None:
-        replaced.latest = None
-    room = min(_MOST, current().limits.memory * _SHARE)
-    if not _LASTING * 8 <= made.nbytes <= room:
-        made.latest = None
-        return
-    with _LOCK:
-        alive = [one for one in _LATEST if one.latest is not None]
-        alive.append(made)
-        total = sum(one.nbytes for one in alive)
-        while total > room:
-            oldest = alive.pop(0)
-            oldest.latest, total = None, total - oldest.nbytes
-        _LATEST[:] = alive
-
-
 def _forget(key: int, source: object) -> None:
     """Called when an array of the caller no longer exists."""
-    known = _COPIES.get(key)
-    if known is not None and known.source is source:
+    if key in _COPIES and _COPIES[key][0] is source:
         del _COPIES[key]
-        known.latest = None
+        _LATEST.pop(key, None)
 
 
 # The table
