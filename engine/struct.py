@@ -2,8 +2,9 @@
 
 A record is a `Struct`, unless it is a tuple, a `NamedTuple`, which is unpacked, replaced in a field, or compared by
 order; or its fields change, or very many are made, in a module that few calculations load: a `dataclass` with slots,
-whose methods are faster, and take a millisecond to compile. What several classes have in common that do not know of
-each other is a `Protocol`.
+whose methods are faster, and take a millisecond to compile. Where every calculation makes very many, as of nodes, or an
+object does more than to hold its fields, the slots are written by hand. What several classes have in common that do not
+know of each other is a `Protocol`.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def backward(
     behind = order if of_numbers is None and order else found
     _collect(found, None if create_graph else _storage_of(node, behind, cut), fresh, context)
     if context.clock is not None:
-        context.clock.walked(node, perf_counter() - began)
+        context.clock.roots.append(node)
+        context.clock.walking += perf_counter() - began
     elif not keeps:
         by = context.statement or f"an earlier backward of {node.spell()}"
         if of_numbers is not None and context.undo_log is None:

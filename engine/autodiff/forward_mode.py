@@ -84,7 +84,7 @@ class _Pass:
             if values is None:
                 values = [operand_value(x, recorded) for x in node.inputs]
                 out = operand_value(node, recorded)
-            attrs = {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
+            attrs = op.attributes_at(position, node.attrs)
             if op.reach == "pointwise":
                 part = applied(rule, spread_to(t, node.shape), out, values, attrs)
                 selected = op.selects[position] if op.selects else None

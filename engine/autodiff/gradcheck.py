@@ -202,18 +202,14 @@ class Report(Struct):
 def _table(findings: Sequence[Finding], precision: int | None) -> list[str]:
     """The lines of the table, numbers on the right of their columns."""
     claims = any(finding.claim is not None for finding in findings)
-    rows = [["entry", *(["claim"] if claims else []), "exact", "difference", "abs", "rel", "verdict"]]
+    rows = [["entry", "claim" if claims else "", "exact", "difference", "abs", "rel", "verdict"]]
     for finding in findings:
-        numbers = [finding.exact, finding.difference]
-        if claims:
-            numbers.insert(0, math.nan if finding.claim is None else finding.claim)
-        cells = [format_number(number, precision) for number in numbers]
-        if claims and finding.claim is None:
-            cells[0] = "-"
+        claim = "-" if finding.claim is None else format_number(finding.claim, precision)
+        numbers = [format_number(number, precision) for number in (finding.exact, finding.difference)]
         errors = [format_number(error, 2) for error in (finding.absolute, finding.relative)]
         verdict = f"{finding.verdict}: {finding.remark}" if finding.remark else finding.verdict
-        rows.append([finding.entry, *cells, *errors, verdict])
-    return align(rows, right=range(1, len(rows[0]) - 1))
+        rows.append([finding.entry, claim if claims else "", *numbers, *errors, verdict])
+    return align(rows, right=range(1, 6))
 
 
 def compare(

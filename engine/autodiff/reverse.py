@@ -2,8 +2,7 @@
 
 `reverse` is the pass as the textbooks have it, for everything: plain values, and `create_graph`, since the rules are
 written with operations, which compute plain values and record Tensors. Cotangents in flight live in a dict from node
-to cotangent, popped as each node is visited; nothing is written. Beside it stands `by_leaves`, which takes a graph of
-numbers alone in half of the time.
+to cotangent, popped as each node is visited; nothing is written.
 
 A cotangent is accompanied by its *selection mask*: 0 where an operation (`where`, an index, `maximum`, …) did not
 select the entry, not 0 where it did, None for selected everywhere. Where it is 0 a rule contributes exactly 0, even if
@@ -11,8 +10,9 @@ it computes something else there, so that `where(x > 0, log(x), 0)` has derivati
 not masked: 0 * inf stays nan.
 
 A rule is linear in the cotangent, so that a mask only matters where it computes something that is not finite, or the
-sign of a zero. A pass on plain values therefore does without masks at first, which takes half of the time, and is
-repeated with them if a gradient has an entry that is not finite, or -0.
+sign of a zero. A pass on plain values therefore does without masks at first, `_fast`, which takes half of the time, and
+is repeated with them if a gradient has an entry that is not finite, or -0. For a backward of numbers alone `by_leaves`
+makes this pass and finds the nodes on the way, which takes half of that time again.
 """
 
 from __future__ import annotations
@@ -202,15 +202,14 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
     """What a node passes on to each operand that requires a gradient; the flight itself adds that of an index."""
     values = [operand_value(x, create_graph) for x in node.inputs]
     out: Any = operand_value(node, create_graph)
-    attrs, watch, given = node.attrs or {}, flight.watch, flight.masks.pop(node, None)
+    watch, given = flight.watch, flight.masks.pop(node, None)
     if op.reach != "pointwise":
         g = spread_to(g, node.shape)
     for position, operand in enumerate(node.inputs):
         rule = op.rule(position)
         if type(operand) is not Node or not operand.requires_grad or rule is None:
             continue
-        if op.variadic:
-            attrs = {**(node.attrs or {}), "which": position}
+        attrs = op.attributes_at(position, node.attrs)
         if op.scatter is not None and not create_graph and operand.shape:
             flight.scatter(op, node, operand, g, given)
             if watch is not None:
@@ -399,10 +398,9 @@ def _step(op: Op, node: Node, g: Any, flight: Flight) -> None:
         if type(x) is not Node or not x.requires_grad or rule is None:
             continue
         if not straight:
-            if op.variadic:
-                attrs = {**(node.attrs or {}), "which": position}
+            attrs = op.attributes_at(position, node.attrs)
             selected = op.selects[position] if op.selects else None
-            mask = 1.0 if selected is None else selected(out, *values, **(attrs or {}))
+            mask = 1.0 if selected is None else selected(out, *values, **attrs)
             if type(mask) is float and mask == 0.0:
                 continue  # nothing is selected: the nodes beyond are not visited
         try:

@@ -104,29 +104,19 @@ class UndoLog:
             self.roll_back()  # does nothing, unless the first could not begin
 
 
-class Clock:
+class Clock(Struct, eq=False, frozen=False):
     """The time that parts of a statement take while it is timed, and the nodes that its backwards started from.
 
     While there is one, backwards free nothing, so that the graph can be measured afterwards.
     """
 
-    __slots__ = ("compiled", "iterations", "roots", "walking")
+    walking: float = 0.0  # seconds in backwards
+    compiled: float = 0.0  # seconds in loop iterations that ran compiled
+    iterations: int = 0  # and how many these were
+    roots: list[Any] = computed()
 
-    def __init__(self) -> None:
-        self.roots: list[Any] = []
-        self.walking = 0.0  # seconds in backwards
-        self.compiled = 0.0  # seconds in loop iterations that ran compiled
-        self.iterations = 0  # and how many these were
-
-    def ran(self, iterations: int, seconds: float) -> None:
-        """Some loop iterations ran compiled."""
-        self.iterations += iterations
-        self.compiled += seconds
-
-    def walked(self, root: Any, seconds: float) -> None:
-        """Add a backward from a node."""
-        self.roots.append(root)
-        self.walking += seconds
+    def __post_init__(self) -> None:
+        self.roots = []
 
 
 class Tracing(Struct, eq=False):

@@ -388,7 +388,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         elif type(x) is int:
             nx = a = whole_as_float(x)
         else:
-            return general(x, y) if y is not MISSING and not rest else _with_missing(general, x, y, rest)
+            return general(x, y, *rest) if y is not MISSING else general(x) if x is not MISSING else general()
         if type(y) is Tensor:
             ny = y.node
             b = ny.value
@@ -397,7 +397,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         elif type(y) is int:
             ny = b = whole_as_float(y)
         else:
-            return general(x, y) if y is not MISSING and not rest else _with_missing(general, x, y, rest)
+            return general(x, y, *rest) if y is not MISSING else general(x)
         if rest:
             return general(x, y, *rest)
         if type(a) is not float or type(b) is not float:
@@ -425,11 +425,6 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         return made
 
     return call
-
-
-def _with_missing(general: Function, x: Any, y: Any, rest: tuple[Any, ...]) -> Any:
-    """The general call where an argument may be missing, which is its error to raise."""
-    return general(*(given for given in (x, y) if given is not MISSING), *rest)
 
 
 def _of_one(op: Op) -> Function:

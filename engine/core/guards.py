@@ -77,7 +77,7 @@ def take_out(node: Node, value: Value) -> None:
     """A guard, if the caller that reads plain data is not code of agrad, which makes its own guards."""
     if node.extra is None and node.op is None and not node.requires_grad:
         return  # a constant
-    caller = _caller(1, _DOORS)
+    caller = _caller(_DOORS)
     context = current()
     traced = context.tracing is not None
     # Where agrad calls a function of the user, that may be `float` or `math.sin` itself.
@@ -102,13 +102,13 @@ def note_read(node: Node) -> None:
 
 def _place() -> Place | None:
     """The line of the program that runs: not of agrad, nor of NumPy."""
-    caller = _caller(1, ("agrad.", "numpy."))
+    caller = _caller(("agrad.", "numpy."))
     return Place(caller) if caller is not None else None
 
 
-def _caller(depth: int, skipped: tuple[str, ...]) -> FrameType | None:
+def _caller(skipped: tuple[str, ...]) -> FrameType | None:
     """The innermost frame of a module whose name does not begin with one of these."""
-    caller: FrameType | None = sys._getframe(depth + 1)
+    caller: FrameType | None = sys._getframe(2)
     while caller is not None and (caller.f_globals.get("__name__") or "").startswith(skipped):
         caller = caller.f_back
     return caller

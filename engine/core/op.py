@@ -307,6 +307,10 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         """The vjp for one operand; a sequence of operands shares one rule."""
         return self.rules[0 if self.variadic else position]
 
+    def attributes_at(self, position: int, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        """The attributes of a node, as the rule for one operand takes them."""
+        return {**(attrs or {}), "which": position} if self.variadic else attrs or {}
+
     def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[int, ...], bool]:
         """The positions of the operands that the rules for the `live` ones read, and whether they read the result."""
         if live not in self.known:

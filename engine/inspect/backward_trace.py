@@ -56,7 +56,7 @@ class Rule:
         self.rule = self.op.rule(position)
         self.values = [operand_value(x, graph) for x in node.inputs]
         self.out: Any = operand_value(node, graph)
-        self.attrs = {**(node.attrs or {}), "which": position} if self.op.variadic else node.attrs or {}
+        self.attrs = self.op.attributes_at(position, node.attrs)
         self.selects = self.op.selects[position] if self.op.selects else None
 
     def __call__(self, g: Any) -> Any:
