@@ -31,6 +31,7 @@ from functools import cache
 from itertools import count
 from typing import Any, TypeVar
 
+from agrad.engine import core
 from agrad.engine.errors import AgradError, Note, Origin
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import truncate
@@ -293,13 +294,9 @@ class scope:  # noqa: N801 - used like a function
             return
         outer = made.outer
         assert outer is not None
-        if "guard" not in self.changes:
-            self.carry(made, outer)
+        if "guard" not in self.changes:  # others may have made guards outside meanwhile
+            outer.guard = made.guard if outer.guard is made.given else core.guards.joined(outer.guard, made.guard)
         CURRENT.set(outer)
-
-    def carry(self, made: Context, outer: Context) -> None:
-        """Keep guards made inside in force outside."""
-        outer.guard = made.guard
 
     def _leave_early(self, inner: Context | None) -> None:
         """Leave the scope of a generator while one that was entered later is current, or in another context."""
@@ -315,12 +312,9 @@ class taken_back(scope):  # noqa: N801 - used like a function
 
     __slots__ = ()
 
-    def __init__(self, **changes: Any) -> None:
-        super().__init__(**{"listener": None, **changes})
-
     def __enter__(self) -> Context:
         made = super().__enter__()
-        made.undo_log = UndoLog(made.undo_log)
+        made.undo_log, made.listener = UndoLog(made.undo_log), self.changes.get("listener")
         return made
 
     def __exit__(self, *_: object) -> None:

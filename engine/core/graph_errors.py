@@ -74,14 +74,11 @@ def freed_error(nodes: Iterable[Node], root: Node, verb: str = "differentiated",
     node = max(gone, key=_saved)  # the first of those that saved most
     saved, title = _saved(node), f"{node.title}Backward"
     lost = ("was freed; it had saved nothing", "lost its saved constant", "lost its saved values")[saved]
-    labels = [Label(node.origin, f"{title} ({node.spell()}) {lost}" if node.origin is None else f"{title} {lost}")]
-    labels += _done(by or node.freed, "freed by ", "… here")
+    label = Label(node.origin, f"{title} ({node.spell()}) {lost}" if node.origin is None else f"{title} {lost}")
     allowed = saved == _NOTHING and verb == "differentiated"
     notes = ["no operation on the way had saved a value: PyTorch would allow this backward"] if allowed else []
-    fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be {verb}: part of its graph was freed"
-    facts = Freed(node, root, by or node.freed)
-    return AgradError("freed", message, labels=labels, notes=notes, fixes=[Hint(fix)], facts=facts)
+    return _of_freed(message, Freed(node, root, by or node.freed), label, "… here", notes)
 
 
 def gone_error(node: Node, root: Node, constant: Node | None) -> AgradError:
@@ -92,11 +89,15 @@ def gone_error(node: Node, root: Node, constant: Node | None) -> AgradError:
         else constant.name or f"a constant of shape {format_shape(constant.shape)}"
     )
     text = f"{what} is gone" if node.origin is not None else f"{node.title}Backward ({node.spell()}): {what} is gone"
-    labels = [Label(node.origin, text), *_done(node.freed, "freed by ", "… freed here")]
-    fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be replayed: {what} was freed with its graph"
     notes = ["a freed graph keeps its leaves and numbers, but an array only while something else refers to it"]
-    facts = Freed(node, root, node.freed)
+    return _of_freed(message, Freed(node, root, node.freed), Label(node.origin, text), "… freed here", notes)
+
+
+def _of_freed(message: str, facts: Freed, label: Label, here: str, notes: list[str]) -> AgradError:
+    """An error of kind `freed`; `label`: what it was that is gone, `here`: where it was freed."""
+    labels = [label, *_done(facts.by, "freed by ", here)]
+    fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     return AgradError("freed", message, labels=labels, notes=notes, fixes=[Hint(fix)], facts=facts)
 
 

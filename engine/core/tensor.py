@@ -13,7 +13,7 @@ from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine import core
-from agrad.engine.core.context import Context, current, scope
+from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, roots_of, sharers, together, touch
 from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, note_read, number, take_out, truth
 from agrad.engine.core.versions import mark_written, share_storage, supersede
@@ -561,10 +561,6 @@ class _NoGrad(scope, ContextDecorator):
 
     def _recreate_cm(self) -> _NoGrad:
         return self  # nothing of it changes
-
-    def carry(self, made: Context, outer: Context) -> None:
-        """Keep guards made inside in force outside, together with those that others made there meanwhile."""
-        outer.guard = made.guard if outer.guard is made.given else joined(outer.guard, made.guard)
 
 
 def no_grad() -> _NoGrad:
