@@ -331,9 +331,8 @@ class _Point(Struct, eq=False):
         with taken_back(recording=True):
             _replay(self.computed)
             again = float(_number(self.f()))
-        if (
-            abs(again - self.value) > AMPLIFIED * self.exact.rounding
-        ):  # sums of products depend on the memory addresses of arrays
+        # Sums of products depend on the memory addresses of arrays.
+        if abs(again - self.value) > AMPLIFIED * self.exact.rounding:
             values = f"{format_number(self.value, None)}, then {format_number(again, None)}"
             why = "a constant that it was computed from may have changed since" if self.computed else ""
             raise AgradError(

@@ -302,9 +302,8 @@ def _transform(
     if any(isinstance(place, Tensor) and (place.requires_grad or place.shape) for place in listed):
         raise _misplaced(name, function, "a function is followed by the number of an argument, not by a value")
     chosen = [whole(place, f"{name}: the number of an argument") for place in listed]
-    if max(chosen) >= getattr(
-        function, "places", math.inf
-    ):  # a function of the language has a known number of arguments
+    # A function of the language has a known number of arguments.
+    if max(chosen) >= getattr(function, "places", math.inf):
         raise _misplaced(name, function, _beyond(function, max(chosen)))
 
     def of_result(y: Tensor, xs: list[Tensor]) -> Any:

@@ -531,9 +531,8 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
             one._taken()  # if it requires grad, the error of `coerce` says more
     number = coerce(value, truths=not requires_grad)
     if type(number) is not float:
-        number = np.asanyarray(
-            number, order="C"
-        )  # the rounding of a sum depends on the memory layout: use that of data that are set later
+        # The rounding of a sum depends on the memory layout: use that of data that are set later.
+        number = np.asanyarray(number, order="C")
     node = leaf(number, bool(requires_grad))
     if requires_grad:
         return handle(node)

@@ -115,9 +115,8 @@ def check_walkable(order: list[Node], root: Node) -> None:
                 if reads(node, operand):
                     raise core.graph_errors.changed_error(node, operand, root)
             if operand.freed is not None and operand.value is None and reads(node, operand):
-                raise core.graph_errors.freed_error(
-                    [operand], root
-                )  # it is not in the order itself, which leads to some leaves only
+                # It is not in the order itself, which leads to some leaves only.
+                raise core.graph_errors.freed_error([operand], root)
 
 
 def rewritten(node: Node) -> bool:
