@@ -205,11 +205,12 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     context = current()
     if type(a) is float:
         out = compute(op, (a,), attrs)
-    elif op.scatter is not None or context.quietly is None or context.silence is not None:
+    elif context.quietly is None or context.silence is not None:
         out = on_arrays(op, (a,), attrs)
     else:
         try:  # as there, with fewer calls
-            out = settle(context.quietly().run(op.array, a, **attrs))
+            out = op.array(a, **attrs) if op.scatter is not None else context.quietly().run(op.array, a, **attrs)
+            out = settle(out)
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a,), attrs)  # raises the error
     if type(out) is not float and out.base is not None:
