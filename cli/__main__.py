@@ -13,7 +13,7 @@ from importlib.util import LazyLoader
 from types import ModuleType
 from typing import NoReturn
 
-from agrad.cli.terminal.interrupt import INTERRUPTED, stop_once
+from agrad.cli.terminal import INTERRUPTED, stop_once
 
 # Modules that click and lark import, and most commands never use: they are loaded when they are first used.
 #

@@ -1,30 +1,35 @@
-"""What the commands have in common: their errors, and shared options."""
+"""What the commands have in common: how they parse and run, their errors, and their limits of time and memory."""
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
+import signal
+import struct
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from select import select
+from threading import Thread
+from time import sleep
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import agrad
-from agrad.cli import arguments
-from agrad.cli.arguments.limits import TIMED_OUT
 from agrad.cli.settings import configuration, find
-from agrad.cli.settings_table import digits
-from agrad.cli.terminal.interrupt import told
+from agrad.cli.terminal import INTERRUPTED
 from agrad.cli.terminal.terminal import display_options, only_ascii, option
 from agrad.lazy import rare
 
 if TYPE_CHECKING:
     from agrad.engine.errors import AgradError
 
-FAILED = 1
-WRONG_SYNTAX = 2
+S = TypeVar("S")
+FAILED, WRONG_SYNTAX, TIMED_OUT = 1, 2, 124  # exit codes
 
 
 class Formatter(click.HelpFormatter):
@@ -108,7 +113,8 @@ class Command(click.Command):
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
             return complain(agrad.grammar.runtime.budget.out_of_memory(problem), _wants_json(ctx))
         except KeyboardInterrupt:
-            return told()
+            click.echo("interrupted before the end", err=True)
+            return INTERRUPTED
 
 
 def _wants_json(ctx: click.Context) -> bool:
@@ -188,54 +194,6 @@ def unknown(
     return click.UsageError(f"no such {what} {word}" + (f": {advice}" if advice else ""), context)
 
 
-def _digits(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    """The value of --precision for a session's settings: None for full."""
-    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
-        found: int | None = find("precision")[0]
-        return found
-    try:
-        return digits(value)
-    except ValueError:
-        message = f"{value} is neither a number of digits (1 to 17) nor full"
-        raise click.BadParameter(message, context, parameter) from None
-
-
-def precision_option(usual: str = "10") -> Any:
-    """The option --precision."""
-    text = "Significant digits to print; full: as many as are needed to read back the same number."
-    return arguments.option("--precision", "N|full", text, default=usual, callback=_digits)
-
-
-json_option = arguments.flag("--json", "Print each result as a JSON object, with numbers in full.")
-keys_option = arguments.option(
-    "--vi/--emacs", None, "The key bindings for editing; the default is --emacs.", default=None
-)
-files_option = arguments.flag("--no-files", "Neither read nor write any file.", flag_value=False, default=True)
-
-
-def completions(known: Callable[[], Mapping[str, str]]) -> Callable[..., list[Any]]:
-    """The callback of an argument for the shell: words, each with a description."""
-
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
-
-        return [CompletionItem(word, help=told) for word, told in known().items() if word.startswith(incomplete)]
-
-    return complete
-
-
-def file_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    """For the shell: the names of files."""
-    from click.shell_completion import CompletionItem  # here, as above
-
-    return [CompletionItem(incomplete, type="file")]
-
-
-def file_option(names: str, help: str, takes: str = "FILE", **settings: Any) -> Any:
-    """An option that names a file."""
-    return arguments.option(names, takes, help, shell_complete=file_completions, **settings)
-
-
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`. Raises AgradError of kind `file`."""
     if path != "-":
@@ -244,11 +202,6 @@ def read_text(path: str) -> str:
         return agrad.grammar.files.decoded(sys.stdin.buffer.read(), shown_name(path))
     except OSError as problem:
         raise agrad.engine.errors.AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
-
-
-def file_or_stdout(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
-    """The callback of an option with a file to write: None, which means standard output, for `-`."""
-    return None if path == "-" else path
 
 
 def write_text(path: str, text: str) -> None:
@@ -262,3 +215,167 @@ def write_text(path: str, text: str) -> None:
 def shown_name(path: str) -> str:
     """The name of a file in messages."""
     return "<stdin>" if path == "-" else path
+
+
+# The limits of --timeout and --max-memory, and of config.toml, and how the system enforces them.
+
+FOREVER = 1e9  # seconds; the clocks of some systems do not count further
+_SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
+_AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
+_LATE = "the time limit was exceeded in the middle of a computation"
+_MESSAGE = f"error[limit]: {_LATE}"
+
+
+def limit_memory(memory: float | None, statements: bool = True) -> None:
+    """Limit the memory, also by the system: to a given size, that in config.toml, or half of the machine's.
+
+    `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
+    """
+    usual = find("limits.memory")[0] or agrad.grammar.runtime.budget.memory_limit()
+    advice = "--max-memory {}GB" if memory is not None or not statements else ""
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        agrad.grammar.runtime.budget.limit_memory(memory or usual, advice)
+        return
+    if memory is not None or usual < _AMPLE:
+        _ = agrad.engine.values.np.float64  # loads numpy, which would fail with its own message where it has no room
+
+    used = _addresses() + _SPARE
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+
+    def ceiling(memory: float) -> None:
+        soft = hard if memory == math.inf else int(min(used + memory, 2**62))
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        with suppress(OSError, ValueError):  # not every system keeps this one
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+    if memory is not None:
+        hard = int(used + memory) if hard == resource.RLIM_INFINITY else min(hard, int(used + memory))
+    agrad.grammar.runtime.budget.limit_memory(memory or usual, advice, ceiling)
+
+
+def _addresses() -> int:
+    """The size of the address space that the process uses now, in bytes; 0 if the system does not tell."""
+    with suppress(OSError, ValueError, AttributeError), open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def limit_statements(session: Any) -> None:
+    """Set the limits for each statement that config.toml gives; `limit` can change them."""
+    seconds = find("limits.time")[0]
+    session.watch.time = min(seconds, FOREVER) if seconds else session.watch.time
+    session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes
+
+
+def limited(kind: Callable[[], S], options: Any, as_json: bool = False) -> S:
+    """A session of one calculation, within the `timeout` and `memory` of some options."""
+    limit_memory(options.memory, statements=False)
+    session = kind()
+    end_in(session, options.timeout, as_json)
+    return session
+
+
+def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
+    """Stop a session after so many seconds, even in the middle of a computation in a library.
+
+    Without seconds, each statement has the limit in config.toml. `as_json`: whether to print the error as JSON.
+    """
+    limit_statements(session)
+    session.watch.advice = "--timeout {}"
+    if seconds is None:
+        if session.watch.time < math.inf:
+            end_if_late(session, as_json)
+        return
+
+    session.watch.time = math.inf  # a typed limit replaces that of config.toml
+    session.watch.end_in(seconds)
+    end_if_late(session, as_json)
+
+
+def end_if_late(session: Any, as_json: bool = False) -> None:
+    """End the process if a statement exceeds its time, which happens inside libraries."""
+    problem = agrad.engine.errors.AgradError("limit", _LATE)
+    # As JSON it is made in advance, since later there may be no memory to load anything.
+    record = agrad.cli.output.structured.error_line(problem) if as_json else ""
+    last_words = f"{record or _MESSAGE}\n".encode()
+    enforce(lambda: session.watch.left, lambda: _leave(record), 1 if record else 2, last_words)
+
+
+def _leave(record: str = "") -> None:
+    """End the process in the middle of a computation, after printing the record, or else an error."""
+    agrad.grammar.files.discard()
+    with suppress(OSError):
+        click.echo(record or _MESSAGE, err=not record)
+        sys.stdout.flush()
+    os._exit(TIMED_OUT)
+
+
+# Ends the process where a computation in a library exceeds its time, since no signal is heard there.
+#
+# A thread looks at the clock, and ends the process. Some functions of libraries, such as `solve_triangular` of SciPy,
+# do not let other threads run: so at each look the thread tells a second process how many seconds are left, and that
+# one kills the first if it hears nothing for longer. Then the exit code is that of a process that was killed.
+
+PATIENCE = 0.7  # seconds that a computation in a library may exceed its time
+_LOOK = 0.1  # seconds between two readings of the clock
+_MORE = 0.1  # seconds that the thread has to end the process, before the other process does
+_AGAIN = 0.15  # seconds to hear something in after the time, in case that both processes had been stopped
+_LONGEST = 1e9  # seconds; a process cannot be told to wait longer
+_LEFT = struct.Struct("d")
+
+
+def enforce(left: Callable[[], float], leave: Callable[[], None], out: int, last_words: bytes) -> None:
+    """Call `leave` when the seconds that are `left` are exceeded; kill the process where that is not possible.
+
+    `last_words` are then written to the file descriptor `out`.
+    """
+    pipe = _killer(left(), out, last_words) if hasattr(os, "fork") else None
+
+    def look() -> None:
+        if pipe is not None:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})  # if the other process was killed
+        while (seconds := left()) > -PATIENCE:
+            if pipe is not None:
+                with suppress(OSError):
+                    os.write(pipe, _LEFT.pack(seconds))
+            sleep(_LOOK)
+        leave()
+
+    Thread(target=look, daemon=True).start()
+
+
+def _killer(seconds: float, out: int, last_words: bytes) -> int:
+    """Start the process that kills this one; returns the descriptor where it reads the seconds that are left."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which do not matter to what the child does
+        parent, child = os.getpid(), os.fork()
+    if child:
+        os.close(read)
+        return write
+    try:
+        os.close(write)
+        with suppress(OSError):
+            os.close(0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if _is_silent(read, seconds):
+            os.write(out, last_words)
+            os.kill(parent, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _is_silent(pipe: int, left: float) -> bool:
+    """Whether nothing was heard for longer than the seconds that were left; False when the other process has ended."""
+    while True:
+        wait = min(max(left, 0.0) + PATIENCE + _MORE, _LONGEST)
+        if not select([pipe], [], [], wait)[0] and not select([pipe], [], [], _AGAIN)[0]:
+            return True
+        heard = os.read(pipe, 4096)
+        if not heard:
+            return False
+        (left,) = _LEFT.unpack(heard[-_LEFT.size :])

@@ -4,50 +4,56 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from agrad.cli.settings_table import SETTINGS, Configuration, require_ordinary
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, suggest
-from agrad.grammar.files import read_text
+from agrad.grammar.files import read_text, require_ordinary
 
 
-def read(path: str) -> Configuration:
-    """The settings of a file, and notes on its errors."""
+class Configuration(NamedTuple):
+    """The content of config.toml: values with their lines, and notes on its errors."""
+
+    values: dict[str, tuple[Any, int]]
+    problems: list[Note]
+
+
+def read(path: str, settings: Mapping[str, Any]) -> Configuration:
+    """The settings of a file, and notes on its errors; `settings`: the table of all there are."""
     try:
         if not os.path.isdir(path):  # reported when it is read
             require_ordinary(path)
         text = read_text(path)
     except OSError as problem:
-        why = f"cannot read {path}: {problem.strerror}"
-        return Configuration({}, [Note(f"{why}; the file is ignored")])
+        return Configuration({}, [Note(f"cannot read {path}: {problem.strerror}; the file is ignored")])
     except AgradError as problem:
         return Configuration({}, [Note(f"{problem.message}; the file is ignored")])
     source = Source(path, text, 1, True)
     try:
         table = tomllib.loads(text)
-    except ValueError as problem:  # a TOMLDecodeError, or a number of more digits than Python reads
-        return Configuration({}, [_broken(source, str(problem))])
-    except RecursionError:
-        return Configuration({}, [_broken(source, "It nests too deeply")])
+    except (ValueError, RecursionError) as problem:  # a TOMLDecodeError, or a number of more digits than Python reads
+        told = str(problem) if isinstance(problem, ValueError) else "It nests too deeply"
+        return Configuration({}, [_broken(source, told)])
     found = Configuration({}, [])
-    lines = _lines(text)
-    for name, value in _entries(table):
+    groups = {name.partition(".")[0] for name in settings if "." in name}
+    lines = _lines(text, groups)
+    for name, value in _entries(table, groups):
         line = lines.get(name, 1)
-        if name not in SETTINGS:
-            found.problems.append(_unknown(name, value, _span(source, line)))
-            continue
         try:
-            found.values[name] = SETTINGS[name].read(value), line
+            if name in settings:
+                found.values[name] = settings[name].read(value), line
+            else:
+                found.problems.append(_unknown(name, value, _span(source, line), settings))
         except (ValueError, TypeError):
-            found.problems.append(_wrong(name, _span(source, line)))
+            message = f"{name} must be {settings[name].takes}; this value is ignored"
+            fixes = [_line(name, name.rpartition(".")[0], settings)]
+            found.problems.append(Note(message, [Label(_span(source, line))], fixes))
     return found
 
 
-def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The entries of a table, by dotted names, including those of inner tables that may hold settings."""
-    groups = {name.partition(".")[0] for name in SETTINGS if "." in name}
+def _entries(table: dict[str, Any], groups: set[str]) -> Iterator[tuple[str, Any]]:
+    """The entries of a table, by dotted names, including those of the inner tables in `groups`."""
     for key, value in table.items():
         if key in groups and isinstance(value, dict):
             yield from ((f"{key}.{inner}", part) for inner, part in value.items())
@@ -55,7 +61,7 @@ def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _lines(text: str) -> dict[str, int]:
+def _lines(text: str, groups: set[str]) -> dict[str, int]:
     """The line of each entry of a text that is TOML.
 
     tomllib does not give lines, but it shows where a statement ends: each is parsed by itself, below the header of its
@@ -73,7 +79,7 @@ def _lines(text: str) -> dict[str, int]:
             continue
         if is_header:
             header = statement
-        for name, _ in _entries(table):
+        for name, _ in _entries(table, groups):
             found.setdefault(name, first)
         statement = ""
     return found
@@ -81,23 +87,17 @@ def _lines(text: str) -> dict[str, int]:
 
 def _span(source: Source, number: int) -> Span:
     """A line, without the white space around it."""
-    line = source.line(number)
-    start = sum(len(before) + 1 for before in source.text.split("\n")[: number - 1])
+    line, start = source.line(number), source.offset(number, 1)
     return Span(source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
 
 
-def _unknown(name: str, value: Any, place: Span) -> Note:
+def _unknown(name: str, value: Any, place: Span, settings: Mapping[str, Any]) -> Note:
     table, _, last = name.rpartition(".")
-    same = [full for full in SETTINGS if full.rpartition(".")[2] == last]  # in another table
-    inner = [full for full in SETTINGS if suggest(last, [full.rpartition(".")[2]])]
-    fixes = [_line(full, table, value) for full in same or suggest(name, SETTINGS) or inner]
+    same = [full for full in settings if full.rpartition(".")[2] == last]  # in another table
+    inner = [full for full in settings if suggest(last, [full.rpartition(".")[2]])]
+    fixes = [_line(full, table, settings, value) for full in same or suggest(name, settings) or inner]
     message = f"there is no setting {name}; it is ignored"
-    return Note(message, [Label(place)], fixes or [Hint(f"the settings are {', '.join(SETTINGS)}")])
-
-
-def _wrong(name: str, place: Span) -> Note:
-    message = f"{name} must be {SETTINGS[name].takes}; this value is ignored"
-    return Note(message, [Label(place)], [_line(name, name.rpartition(".")[0])])
+    return Note(message, [Label(place)], fixes or [Hint(f"the settings are {', '.join(settings)}")])
 
 
 def _broken(source: Source, told: str) -> Note:
@@ -106,29 +106,27 @@ def _broken(source: Source, told: str) -> Note:
     numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdecimal()]
     at = len(source.text.rstrip())
     if at_place and len(numbers) == 2:
-        at = sum(len(line) + 1 for line in source.text.split("\n")[: numbers[0] - 1]) + numbers[1] - 1
+        at = source.offset(*numbers)
     reason = reason if at_place else told
     message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; the file is ignored"
     fixes = [Hint("agrad config   shows an example")]
     return Note(message, [Label(Span(source, at, min(at + 1, len(source.text))))], fixes)
 
 
-def _line(name: str, table: str, value: Any = None) -> str:
+def _line(name: str, table: str, settings: Mapping[str, Any], value: Any = None) -> str:
     """A setting as a line of the file, inside a table; with the value if it is valid, else with an example."""
     own, _, last = name.rpartition(".")
     below = f"   below [{own}]" if own and own != table else "   above all tables" if own != table else ""
     try:
-        SETTINGS[name].read(value)
+        settings[name].read(value)
         written = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else value
     except (ValueError, TypeError):
-        written = SETTINGS[name].example
+        written = settings[name].example
     return f"{last} = {written}{below}"
 
 
 def first(problems: Sequence[Note]) -> Note:
     """One note for all problems."""
     head, *others = problems
-    if not others:
-        return head
     more = f"{len(others)} more {'problem' if len(others) == 1 else 'problems'}: agrad config shows all"
-    return Note(head.message, head.labels, head.fixes, [*head.notes, more])
+    return Note(head.message, head.labels, head.fixes, [*head.notes, *([more] if others else [])])

@@ -18,7 +18,7 @@ import click
 import agrad
 from agrad.cli import __version__
 from agrad.cli.base import FAILED, Command, Formatter, complain, internal, options, unknown
-from agrad.cli.terminal.interrupt import INTERRUPTED
+from agrad.cli.terminal import INTERRUPTED
 from agrad.lazy import rare
 
 # By the name of a command, its module in agrad.cli.commands, and the first sentence of its help, which `agrad --help`

@@ -35,6 +35,12 @@ def read_text(path: str) -> str:
         raise AgradError("file", f"cannot read {path}: that is not the name of a file") from None
 
 
+def require_ordinary(path: str | os.PathLike[str]) -> None:
+    """Refuse anything but a file or a link to one: reading a pipe waits, and a device may not end. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(0, "it is not a regular file")
+
+
 def beside(path: str, place: Origin | None) -> str:
     """A path as seen from the folder of the script that a place is in; elsewhere from where agrad was started.
 

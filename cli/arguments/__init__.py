@@ -1,16 +1,21 @@
 """What is typed behind a command: a class of Options declares its arguments and options, each in one place.
 
-`expression` has the words after a command, and the advice in errors about them; `options` those that several commands
-share: which derivatives, how a table is read, where to compute; `limits` the options --timeout and --max-memory, and
-how the process ends when they are exceeded. Used by `commands/`; click's options and texts only, no computing.
+Below are the options of most commands. `expression` has the words after a command, and the advice in errors about them;
+`options` says how a table is read, and where to compute. Used by `commands/`; click's options and texts only, no
+computing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
+
+import agrad
+from agrad.cli.base import FOREVER, TIMED_OUT
+from agrad.cli.settings import digits, find
 
 Given = TypeVar("Given", bound="Options")
 
@@ -81,3 +86,96 @@ def declared(
         return kind(name, callback=lambda **given: run(options(given)), params=parameters, help=run.__doc__)
 
     return declare
+
+
+# The options of most commands.
+
+
+def _digits(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """The value of --precision for a session's settings: None for full."""
+    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
+        found: int | None = find("precision")[0]
+        return found
+    try:
+        return digits(value)
+    except ValueError:
+        message = f"{value} is neither a number of digits (1 to 17) nor full"
+        raise click.BadParameter(message, context, parameter) from None
+
+
+def precision_option(usual: str = "10") -> Any:
+    """The option --precision."""
+    text = "Significant digits to print; full: as many as are needed to read back the same number."
+    return option("--precision", "N|full", text, default=usual, callback=_digits)
+
+
+json_option = flag("--json", "Print each result as a JSON object, with numbers in full.")
+keys_option = option("--vi/--emacs", None, "The key bindings for editing; the default is --emacs.", default=None)
+files_option = flag("--no-files", "Neither read nor write any file.", flag_value=False, default=True)
+
+
+def completions(known: Callable[[], Mapping[str, str]]) -> Callable[..., list[Any]]:
+    """The callback of an argument for the shell: words, each with a description."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
+
+        return [CompletionItem(word, help=told) for word, told in known().items() if word.startswith(incomplete)]
+
+    return complete
+
+
+FILE = click.Path(readable=False)  # a name, which the shell completes; whether there is one is seen when it is read
+
+
+def file_option(names: str, help: str, takes: str = "FILE", **settings: Any) -> Any:
+    """An option that names a file."""
+    return option(names, takes, help, type=FILE, **settings)
+
+
+def file_or_stdout(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """The callback of an option with a file to write: None, which means standard output, for `-`."""
+    return None if path == "-" else path
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise click.BadParameter(f"{value} is not a time", context, parameter)
+    return value if value is None else min(value, FOREVER)
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """The bytes of a size such as 2GB: the callback of an option. Raises click.BadParameter."""
+    if value is None:
+        return None
+    size = agrad.grammar.runtime.budget.bytes_of(value)
+    if not 0 < size < math.inf:
+        raise click.BadParameter(f"{value} is not a size such as 2GB or 500MB", context, parameter)
+    return size
+
+
+def timeout_option(what: str) -> Any:
+    """The option --timeout, which stops `what`."""
+    text = f"Stop {what} that takes longer; the exit code is {TIMED_OUT}."
+    return option("--timeout", "SECONDS", text, type=float, callback=_seconds)
+
+
+def part_size_option(what: str) -> Any:
+    """The option --part-size, the size from which on Parquet files are divided."""
+    return option("--part-size", "SIZE", what, default="128MB", callback=_size)
+
+
+memory_option = option(
+    "--max-memory",
+    "SIZE",
+    "The memory for results, each and together, in addition to the program itself, such as 2GB; the default is half of "
+    "the machine's memory.",
+    callback=_size,
+)
+
+
+class Limits(Options):
+    """The limits of a command that computes one thing."""
+
+    timeout: float | None = timeout_option("a computation")
+    memory: float | None = memory_option

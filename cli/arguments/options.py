@@ -1,4 +1,4 @@
-"""The options that choose the derivatives, and the request that is made from them."""
+"""Options that say how a table is read, where to compute, and a constant for what a command line had."""
 
 from __future__ import annotations
 
@@ -8,82 +8,10 @@ from typing import Any, NamedTuple
 import click
 
 import agrad
-from agrad.cli.arguments import Options, count, flag, many, option
-from agrad.cli.arguments.expression import FormulaCommand, listed, named_completions, noted, texts_by_name, wrt_option
+from agrad.cli.arguments import Options, count, many, option
+from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.derivatives import Request
-from agrad.grammar.session.session import Session
 from agrad.lazy import pattern
-
-_WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
-
-
-class Derivatives(Options):
-    """Which derivatives are computed."""
-
-    wrt: tuple[str, ...] = wrt_option("Names to differentiate with respect to, separated by commas.")
-    order: int | None = count("--order", "N", "All derivatives up to order N.")
-    jacobian: bool = flag("--jacobian", "The Jacobian: the derivatives of every entry of EXPR.")
-    hessian: bool = flag("--hessian", "The gradient, and the matrix of second derivatives.")
-    jvp: tuple[str, ...] = many(
-        "--jvp",
-        "NAME=VALUE",
-        "The directional derivative, in forward mode; VALUE is the direction for NAME.",
-        shell_complete=named_completions,
-    )
-    vjp: str | None = option("--vjp", "VALUE", "The product of VALUE and the Jacobian of EXPR, in reverse mode.")
-
-
-class Wanted(NamedTuple):
-    """The options: the kind of the derivatives, the names to differentiate by, and the texts of values."""
-
-    kind: str
-    names: list[str]
-    order: int
-    directions: dict[str, str]  # of --jvp: the text of a value for each name
-    seed: str  # the text after --vjp
-
-    def words(self) -> list[str]:
-        """The options as they would be typed again."""
-        by = ["--wrt", ",".join(self.names)] if self.names and self.kind != "jvp" else []
-        own: dict[str, list[str]] = {
-            "order": ["--order", str(self.order)],
-            "jvp": [word for name, text in self.directions.items() for word in ("--jvp", f"{name}={text}")],
-            "vjp": ["--vjp", self.seed],
-        }
-        return by + own.get(self.kind, [f"--{self.kind}"] if self.kind in ("jacobian", "hessian") else [])
-
-    def request(self, session: Session) -> Request:
-        """The same with the values of its texts. Raises AgradError."""
-        directions, seed = {}, None
-        for name, text in self.directions.items():
-            with noted(f"--jvp {name}={text}"):
-                directions[name] = session.evaluate(text)
-        if self.kind == "vjp":
-            with noted(f"--vjp {self.seed}"):
-                seed = session.evaluate(self.seed)
-        return Request(self.kind, self.names, self.order, directions, seed)
-
-
-def wanted(options: Derivatives) -> Wanted:
-    """The request of the options. Raises click.UsageError for options that exclude each other."""
-    asked = [f"--{name}" for name, value in vars(options).items() if value and name != "wrt"]
-    if len(asked) > 1:
-        raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
-    names = listed(options.wrt)
-    directions = texts_by_name("--jvp", options.jvp, wrong=_WRONG)
-    if directions and names:
-        raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
-    if asked and not names and not directions:
-        raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
-    kind = asked[0].removeprefix("--") if asked else "grad" if names else ""
-    if options.order == 1:
-        kind = "grad"
-    order = options.order or (2 if options.hessian else 1)
-    return Wanted(kind, names or list(directions), order, directions, options.vjp or "")
-
-
-# Options that say how a table is read, and a constant for what a command line had.
 
 TYPED = "agrad.typed"  # the words of a command line, in the context
 _GLUED = pattern(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")

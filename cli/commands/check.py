@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from agrad.cli.arguments import Options, declared, expression, many
-from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.base import json_option, precision_option
+from agrad.cli import arguments
+from agrad.cli.arguments import Limits, Options, declared, expression, group, many
+from agrad.cli.base import limited
 from agrad.cli.output import printer
 from agrad.cli.output.text import note
 from agrad.cli.terminal.terminal import narrow
@@ -25,10 +25,9 @@ class Asked(Options):
     words: tuple[str, ...] = expression.words_argument("EXPR NAME=VALUE...")
     wrt: tuple[str, ...] = expression.wrt_option("Names to differentiate with respect to; the default is all.")
     claims: tuple[str, ...] = many("--claim", "NAME=EXPR", "A derivative with respect to NAME, to be checked as well.")
-    as_json: bool = json_option
-    precision: int | None = precision_option()
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    as_json: bool = arguments.json_option
+    precision: int | None = arguments.precision_option()
+    limits: Limits = group(Limits)
 
 
 @declared("check", expression.FormulaCommand, Asked)
@@ -52,7 +51,7 @@ def command(asked: Asked) -> None:
     wanted = expression.formula("check", asked.words, options)
     if not wanted.given:
         raise click.UsageError("a NAME=VALUE to differentiate by is missing")
-    session = limited(Session, asked, asked.as_json)
+    session = limited(Session, asked.limits, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
     with wanted.advised():
         text = wanted.text()

@@ -10,22 +10,75 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.arguments import Options, declared, flag, group, is_usual, many, option
-from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, words_argument
-from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.arguments.options import Derivatives, wanted
-from agrad.cli.base import file_option, files_option, precision_option, read_text, shown_name
+from agrad.cli import arguments
+from agrad.cli.arguments import Limits, Options, count, declared, expression, file_option, flag, group, many, option
+from agrad.cli.base import limited, read_text, shown_name
 from agrad.cli.output import printer
 from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
-from agrad.grammar.session.derivatives import Calculation
+from agrad.grammar.session.derivatives import Calculation, Request
+from agrad.grammar.session.session import Session
+
+_WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
+
+
+class Derivatives(Options):
+    """Which derivatives are computed. `settle` finds their `kind`, and the `names` to differentiate by."""
+
+    wrt: tuple[str, ...] = expression.wrt_option("Names to differentiate with respect to, separated by commas.")
+    order: int | None = count("--order", "N", "All derivatives up to order N.")
+    jacobian: bool = flag("--jacobian", "The Jacobian: the derivatives of every entry of EXPR.")
+    hessian: bool = flag("--hessian", "The gradient, and the matrix of second derivatives.")
+    jvp: tuple[str, ...] = many(
+        "--jvp",
+        "NAME=VALUE",
+        "The directional derivative, in forward mode; VALUE is the direction for NAME.",
+        shell_complete=expression.named_completions,
+    )
+    vjp: str | None = option("--vjp", "VALUE", "The product of VALUE and the Jacobian of EXPR, in reverse mode.")
+
+    def settle(self) -> None:
+        """Find what is asked for. Raises click.UsageError for options that exclude each other."""
+        asked = [f"--{name}" for name, value in vars(self).items() if value and name != "wrt"]
+        if len(asked) > 1:
+            raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
+        names = expression.listed(self.wrt)
+        self.directions = expression.texts_by_name("--jvp", self.jvp, wrong=_WRONG)  # the text of a value for each name
+        if self.directions and names:
+            raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
+        if asked and not names and not self.directions:
+            raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
+        self.kind = asked[0].removeprefix("--") if asked and self.order != 1 else "grad" if names else ""
+        self.names = names or list(self.directions)
+
+    def words(self) -> list[str]:
+        """The options as they would be typed again."""
+        by = ["--wrt", ",".join(self.names)] if self.names and self.kind != "jvp" else []
+        own: dict[str, list[str]] = {
+            "order": ["--order", str(self.order)],
+            "jvp": [word for name, text in self.directions.items() for word in ("--jvp", f"{name}={text}")],
+            "vjp": ["--vjp", self.vjp or ""],
+        }
+        return by + own.get(self.kind, [f"--{self.kind}"] if self.kind in ("jacobian", "hessian") else [])
+
+    def request(self, session: Session) -> Request:
+        """The same with the values of its texts. Raises AgradError."""
+        directions, seed = {}, None
+        for name, text in self.directions.items():
+            with expression.noted(f"--jvp {name}={text}"):
+                directions[name] = session.evaluate(text)
+        if self.vjp:
+            with expression.noted(f"--vjp {self.vjp}"):
+                seed = session.evaluate(self.vjp)
+        order = self.order or (2 if self.hessian else 1)
+        return Request(self.kind, self.names, order, directions, seed)
 
 
 class Asked(Options):
     """What `agrad eval` takes."""
 
-    words: tuple[str, ...] = words_argument("EXPR [NAME=VALUE]...")
+    words: tuple[str, ...] = expression.words_argument("EXPR [NAME=VALUE]...")
     expressions: tuple[str, ...] = many("-e", "EXPR", "An expression or statement, instead of EXPR; may be repeated.")
     file: str | None = file_option("-f", "A file of statements, instead of EXPR.")
     derivatives: Derivatives = group(Derivatives)
@@ -39,13 +92,12 @@ class Asked(Options):
     bare: bool = flag("-q --quiet", "Print numbers only: no labels, no notes.")
     is_budget: bool = flag("--budget", "Show what each uncertain value, as x=2+/-0.1, contributes.")
     drawn: str | None = file_option("--graph", "Also draw the graph to FILE.")
-    precision: int | None = precision_option()
-    files: bool = files_option
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    precision: int | None = arguments.precision_option()
+    files: bool = arguments.files_option
+    limits: Limits = group(Limits)
 
 
-@declared("eval", FormulaCommand, Asked)
+@declared("eval", expression.FormulaCommand, Asked)
 def command(asked: Asked) -> None:
     """Compute EXPR, and its derivatives with respect to the names in --wrt.
 
@@ -61,10 +113,11 @@ def command(asked: Asked) -> None:
     agrad eval "m*9.81*h" m=2+/-0.1 h=3+/-0.05 --budget
     """
     form, bare = _form(asked), asked.bare
-    request = wanted(asked.derivatives)
-    what = formula("eval", asked.words, request.words(), _instead(asked.expressions, asked.file))
+    request = asked.derivatives
+    request.settle()
+    what = expression.formula("eval", asked.words, request.words(), _instead(asked.expressions, asked.file))
     drawing = _drawing(asked.drawn, asked.files)
-    session = limited(Calculation, asked, form == "json")
+    session = limited(Calculation, asked.limits, form == "json")
     session.files = asked.files
     session.settings.precision = asked.precision
     emit = printer(session.settings, form)
@@ -92,7 +145,7 @@ def _form(asked: Asked) -> str:
         raise click.UsageError(f"--json and --format {asked.form} are two forms: use one of them")
     if asked.bare and form != "text":
         raise click.UsageError(f"-q applies to text: leave it out, since --format {form} has no labels and notes")
-    if form == "csv" and is_usual("precision"):
+    if form == "csv" and arguments.is_usual("precision"):
         asked.precision = None
     return form
 
@@ -117,7 +170,7 @@ def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], 
 
 
 def _values(
-    session: Calculation, what: Formula, emit: Printer, hear: Callable[[Result], None]
+    session: Calculation, what: expression.Formula, emit: Printer, hear: Callable[[Result], None]
 ) -> Iterator[tuple[str, Any]]:
     """Each text with its value: the one expression; or each -e, or the file, with the last value that it shows."""
     if len(what.words) == 1:

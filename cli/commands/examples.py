@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 import agrad
-from agrad.cli.base import Command, completions, unknown
+from agrad.cli.arguments import completions
+from agrad.cli.base import Command, unknown
 from agrad.cli.data.examples import shipped
 
 

@@ -7,10 +7,9 @@ from os.path import splitext
 import click
 
 import agrad
-from agrad.cli.arguments import Options, declared, flag, option
+from agrad.cli.arguments import Limits, Options, declared, file_option, flag, group, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, listed, words_argument, wrt_option
-from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.base import file_option, write_text
+from agrad.cli.base import limited, write_text
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
 
@@ -26,8 +25,7 @@ class Asked(Options):
     hessian: bool = flag("--hessian", "Also the second derivatives.")
     name: str = option("--name", "NAME", "The name of the function.", default="f")
     path: str = file_option("-o", "Write to FILE.", default="-")
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    limits: Limits = group(Limits)
 
 
 @declared("export", FormulaCommand, Asked)
@@ -64,7 +62,7 @@ def command(asked: Asked) -> None:
     found = asked.language or splitext(path)[1][1:].lower()
     if found not in _LANGUAGES:
         raise click.UsageError("the language is missing: --to c, js, py, ag or tex")
-    session = limited(Session, asked)
+    session = limited(Session, asked.limits)
     with what.advised():
         what.bind(session, ())
         formulas, order = agrad.grammar.session.formulas, 2 if asked.hessian else 1

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.arguments import Options, argument, declared, group, option
+from agrad.cli import arguments
+from agrad.cli.arguments import Limits, Options, argument, declared, group, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name, typed
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, On, Reading, TableCommand, require_readable, split, where
-from agrad.cli.base import file_completions, json_option
+from agrad.cli.base import end_in, limit_memory
 from agrad.cli.output import printer
 from agrad.cli.output.text import note
 from agrad.grammar.results import Estimated
@@ -22,7 +22,7 @@ from agrad.grammar.results import Estimated
 class Asked(Options):
     """What `agrad fit` takes."""
 
-    words: tuple[str, ...] = argument(nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
+    words: tuple[str, ...] = argument(nargs=-1, metavar="MODEL DATA", type=arguments.FILE)
     measured: str = option("--y", "EXPR", "What was measured: a column, or an expression.", required=True)
     start: tuple[str, ...] = option(
         "--over", "NAME=VALUE,...", "The parameters, with values to start from.", required=True, multiple=True
@@ -32,11 +32,12 @@ class Asked(Options):
     )
     given: tuple[str, ...] = constants_option
     reading: Reading = group(Reading)
-    most: float = part_size_option("Sum larger Parquet files in parts of about this size, between row groups.")
+    most: float = arguments.part_size_option(
+        "Sum larger Parquet files in parts of about this size, between row groups."
+    )
     cluster: Cluster = group(Cluster)
-    as_json: bool = json_option
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    as_json: bool = arguments.json_option
+    limits: Limits = group(Limits)
 
 
 @declared("fit", TableCommand, Asked)
@@ -63,9 +64,9 @@ def command(asked: Asked) -> int:
     constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
     on = where(asked.cluster.on, asked.cluster.workers)
-    limit_memory(asked.memory, statements=False)
+    limit_memory(asked.limits.memory, statements=False)
 
-    ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
+    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     formulas = {"model": model, "--y": asked.measured, "--sigma": asked.sigma}
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments import Options, count, declared, option
+from agrad.cli import arguments
+from agrad.cli.arguments import Limits, Options, count, declared, file_option, group, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
-from agrad.cli.arguments.limits import limited, memory_option, timeout_option
-from agrad.cli.base import file_option, file_or_stdout, precision_option
+from agrad.cli.base import limited
 from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
@@ -30,11 +30,10 @@ class Asked(Options):
     form: str | None = option(
         "--as", [*graphs.FORMS, *graphs.PICTURES], "The form; the default is text, or the form of the file in -o."
     )
-    file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=file_or_stdout)
+    file: str | None = file_option("-o --output", "Write the graph to FILE.", callback=arguments.file_or_stdout)
     depth: int | None = count("--depth", "N", "Show only the last N operations on each path.", 0)
-    precision: int | None = precision_option()
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    precision: int | None = arguments.precision_option()
+    limits: Limits = group(Limits)
 
 
 @declared("graph", FormulaCommand, Asked)
@@ -59,7 +58,7 @@ def command(asked: Asked) -> None:
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
     elif file is None and form in graphs.PICTURES:
         raise click.UsageError(f"a graph as {form} is written to a file: -o graph.{form}")
-    session = limited(Session, asked)
+    session = limited(Session, asked.limits)
     with wanted.advised():
         text = wanted.text()
         wanted.bind(session, None)

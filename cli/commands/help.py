@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 import agrad
-from agrad.cli.base import Command, completions
-from agrad.cli.settings_table import SETTINGS
+from agrad.cli.arguments import completions
+from agrad.cli.base import Command
+from agrad.cli.settings import SETTINGS
 from agrad.cli.terminal.pager import explain
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
-from agrad.cli.arguments import Options, argument, declared, flag
-from agrad.cli.arguments.limits import limit_memory
-from agrad.cli.base import Command, completions, keys_option
+from agrad.cli.arguments import Options, argument, completions, declared, flag, keys_option
+from agrad.cli.base import Command, limit_memory
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
 from agrad.cli.repl.plain import Opening
 from agrad.cli.terminal.terminal import folded

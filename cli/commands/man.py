@@ -10,7 +10,7 @@ import click
 
 from agrad.cli import __version__
 from agrad.cli.base import Command
-from agrad.cli.settings_table import SETTINGS
+from agrad.cli.settings import SETTINGS
 
 _WIDTH = 100  # of the help texts in the Markdown form
 

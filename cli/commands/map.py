@@ -15,11 +15,11 @@ from typing import Any, BinaryIO, NoReturn
 import click
 
 import agrad
-from agrad.cli.arguments import Options, argument, count, declared, flag, group, is_usual, many, option
+from agrad.cli import arguments
+from agrad.cli.arguments import Limits, Options, argument, count, declared, file_option, flag, group, many, option
 from agrad.cli.arguments.expression import binding, constants_option, listed, texts_by_name, typed, wrt_option
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
-from agrad.cli.base import file_completions, file_option, file_or_stdout, json_option, precision_option, shown_name
+from agrad.cli.base import end_in, limit_memory, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import on_terminal
 from agrad.cli.terminal.terminal import shown
@@ -34,17 +34,17 @@ _ROOM = 2**30  # bytes of addresses
 class Asked(Options):
     """What `agrad map` takes."""
 
-    words: tuple[str, ...] = argument(nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
+    words: tuple[str, ...] = argument(nargs=-1, metavar="EXPR DATA", type=arguments.FILE)
     wrt: tuple[str, ...] = wrt_option("Columns to differentiate with respect to, separated by commas.")
     given: tuple[str, ...] = constants_option
     out: str | None = file_option(
         "-o",
         "The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
         "OUT",
-        callback=file_or_stdout,
+        callback=arguments.file_or_stdout,
     )
     resume: bool = flag("--resume", "Continue a run into a folder that was interrupted.")
-    most: float = part_size_option(
+    most: float = arguments.part_size_option(
         "Into a folder: divide larger Parquet files at their row groups, into parts of about this size."
     )
     cluster: Cluster = group(Cluster)
@@ -75,10 +75,9 @@ class Asked(Options):
     )
     backend: str = option("--backend", CHOICES, described("; ") + ".", default=AUTO)
     threads: int | None = count("--threads", "N", "The number of threads; the default is the number of cores.")
-    as_json: bool = json_option
-    precision: int | None = precision_option("full")  # that of a calculation is for people; a table is for programs
-    timeout: float | None = timeout_option("a computation")
-    memory: float | None = memory_option
+    as_json: bool = arguments.json_option
+    precision: int | None = arguments.precision_option("full")  # a table is for programs, and not for people
+    limits: Limits = group(Limits)
 
 
 @declared("map", TableCommand, Asked)
@@ -117,13 +116,13 @@ def command(asked: Asked) -> None:
     expression, data = _two(asked.words, formulas)
     ask = _ask(asked, formulas or {asked.title: expression}, bool(formulas), data)
     require_readable(asked.reading)
-    _limit(asked.memory)
-    precision = None if is_usual("precision") else asked.precision
+    _limit(asked.limits.memory)
+    precision = None if arguments.is_usual("precision") else asked.precision
     threads, tolerant = asked.threads or os.cpu_count() or 1, asked.on_error == "null"
     to = agrad.cli.data.request.Output(
         asked.out, asked.to, asked.as_json, precision, split(asked.keep), asked.backend, threads, tolerant
     )
-    ends = partial(end_in, seconds=asked.timeout, as_json=asked.as_json)
+    ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
     line = [*click.get_current_context().meta[TYPED]]
     with agrad.cli.data.request.advised(line, data, _typed):
@@ -201,7 +200,7 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
 def _require_no_folder(asked: Asked) -> None:
     """Refuse options of a folder of results where there is none. Raises click.UsageError."""
     chosen = {"--resume": asked.resume, "--on": asked.cluster.on, "--workers": asked.cluster.workers}
-    chosen["--part-size"] = not is_usual("most")
+    chosen["--part-size"] = not arguments.is_usual("most")
     for name, value in chosen.items():
         if value:
             raise click.UsageError(f"{name} is for a folder of results: -o out/")

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
-from agrad.cli import base
+from agrad.cli import arguments, base
 from agrad.cli.arguments import Options, argument, declared, option
-from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.plain import Opening, statements, typed
 from agrad.cli.repl.printer import Echo, PromptPrinter
 from agrad.cli.settings import find, initial_script
-from agrad.cli.settings_table import require_ordinary
-from agrad.cli.terminal.interrupt import stop_once
+from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
+from agrad.grammar.files import require_ordinary
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
@@ -38,12 +37,12 @@ _ARGUMENTS = pattern(r"\bargs\b")
 class Asked(Options):
     """What `agrad repl` takes."""
 
-    file: str | None = argument(required=False, shell_complete=base.file_completions)
-    precision: int | None = base.precision_option()
-    files: bool = base.files_option
-    timeout: float | None = timeout_option("a statement")
-    memory: float | None = memory_option
-    vi: bool | None = base.keys_option
+    file: str | None = argument(required=False, type=arguments.FILE)
+    precision: int | None = arguments.precision_option()
+    files: bool = arguments.files_option
+    timeout: float | None = arguments.timeout_option("a statement")
+    memory: float | None = arguments.memory_option
+    vi: bool | None = arguments.keys_option
     resume: str | None = option(
         "--resume",
         "[N]",
@@ -82,11 +81,11 @@ def command(asked: Asked) -> int:
     """
     file, timeout = asked.file, asked.timeout
     restored = _to_restore(asked.resume, file)
-    limit_memory(asked.memory)
+    base.limit_memory(asked.memory)
     session = new_session(asked.precision, asked.files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
-        end_if_late(session)
+        base.end_if_late(session)
     log: CrashLog | None = None
     message, failure = "", 0
     if restored or at_terminal:
@@ -112,7 +111,7 @@ def new_session(precision: int | None, files: bool = True, timeout: float | None
     """A new session with the settings of the options and config.toml."""
     session = Session()
     session.files = files
-    limit_statements(session)
+    base.limit_statements(session)
     session.watch.time = timeout or session.watch.time
     session.settings.precision = precision
     session.record.on = True

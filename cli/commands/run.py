@@ -10,10 +10,9 @@ from contextlib import nullcontext, suppress
 import click
 
 import agrad
-from agrad.cli import base
-from agrad.cli.arguments import Options, argument, declared, flag, many, option
+from agrad.cli import arguments, base
+from agrad.cli.arguments import Options, argument, declared, file_option, flag, many, option
 from agrad.cli.arguments.expression import noted, texts_by_name
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.output import printer
 from agrad.cli.terminal.progress import clear, watching
 from agrad.cli.terminal.terminal import narrow
@@ -42,21 +41,21 @@ class Script(base.Command):
 class Asked(Options):
     """What `agrad run` takes."""
 
-    file: str = argument(shell_complete=base.file_completions)
+    file: str = argument(type=arguments.FILE)
     extra: tuple[str, ...] = argument(nargs=-1, metavar="[ARGS...]")
     given: tuple[str, ...] = many("-D", "NAME=VALUE", "Define a name before the script starts.")
     checking: bool = flag("--check", "Do not run the script; report unknown names and wrong calls.")
     keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
     quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")
     echoing: bool = flag("--echo", "Print a transcript: each statement behind a prompt, and its answers.")
-    page: str | None = base.file_option("--html", "Write the transcript as an HTML page.")
-    picture: str | None = base.file_option("--svg", "Write the transcript as a picture.")
+    page: str | None = file_option("--html", "Write the transcript as an HTML page.")
+    picture: str | None = file_option("--svg", "Write the transcript as a picture.")
     theme: str | None = option("--theme", THEMES, "The colours of --html and --svg; auto: those of the system.")
-    as_json: bool = base.json_option
-    precision: int | None = base.precision_option()
-    files: bool = base.files_option
-    timeout: float | None = timeout_option("a script")
-    memory: float | None = memory_option
+    as_json: bool = arguments.json_option
+    precision: int | None = arguments.precision_option()
+    files: bool = arguments.files_option
+    timeout: float | None = arguments.timeout_option("a script")
+    memory: float | None = arguments.memory_option
 
     @property
     def is_transcript(self) -> bool:
@@ -96,13 +95,13 @@ def command(asked: Asked) -> int:
         _check_echo(asked)
     elif asked.theme is not None:
         raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
-    limit_memory(asked.memory)
+    base.limit_memory(asked.memory)
     refuse_data(asked.file, "agrad run")
     if asked.checking:
         return _check(asked.file, [*names, "args"], asked.files, asked.as_json)
     session = Session()
     session.files = asked.files
-    end_in(session, asked.timeout, asked.as_json)
+    base.end_in(session, asked.timeout, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
     session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])
     _give(session, names)

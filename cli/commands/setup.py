@@ -12,8 +12,7 @@ from click.shell_completion import get_completion_class
 
 import agrad
 from agrad.cli.base import FAILED, Command
-from agrad.cli.settings import find, folder
-from agrad.cli.settings_table import SETTINGS
+from agrad.cli.settings import SETTINGS, find, folder
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import folded, option
 

@@ -21,7 +21,7 @@ from agrad.cli import __version__
 from agrad.cli.arguments.options import opened
 from agrad.cli.data.job import LARGE, Job, Reading, Tally, read
 from agrad.cli.data.request import Asked, Sessions
-from agrad.cli.terminal.interrupt import ignored
+from agrad.cli.terminal import ignored
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
 from agrad.engine.data.formats import files_of, is_folder, open_table
 from agrad.engine.data.tables import Wanted, unreadable

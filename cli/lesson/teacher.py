@@ -30,11 +30,11 @@ from agrad.cli.output.text import note
 from agrad.cli.repl.plain import prompts
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.settings import folder, make_folder
-from agrad.cli.settings_table import require_ordinary
-from agrad.cli.terminal.interrupt import ignored
+from agrad.cli.terminal import ignored
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.files import require_ordinary
 from agrad.grammar.results import Result
 from agrad.grammar.session.log import DEPTH, Entry, number_of, restore
 from agrad.grammar.session.session import Session

@@ -23,13 +23,13 @@ from typing import Any
 from agrad.cli import __version__, settings
 from agrad.cli.base import complain
 from agrad.cli.output.text import note
-from agrad.cli.settings_table import require_ordinary
-from agrad.cli.terminal.interrupt import stop_once
+from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align, truncate
 from agrad.grammar import commands
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.files import require_ordinary
 from agrad.grammar.session.log import DEPTH, Entry, SessionLog, restore
 from agrad.grammar.session.session import Session
 

@@ -21,11 +21,11 @@ from prompt_toolkit.search import SearchDirection, SearchState
 
 from agrad.cli.output.text import note
 from agrad.cli.settings import make_folder, state_folder
-from agrad.cli.settings_table import require_ordinary
 from agrad.engine.errors import AgradError
 from agrad.engine.text import truncate
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
+from agrad.grammar.files import require_ordinary
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import Incremental, kinds
 from agrad.lazy import pattern

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import click
 
 from agrad.cli import __version__
-from agrad.cli.terminal.interrupt import ignored, stop_once
+from agrad.cli.terminal import ignored, stop_once
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit
 from agrad.grammar.session.session import Session

@@ -12,8 +12,7 @@ from typing import Any, TextIO
 import click
 
 import agrad
-from agrad.cli.settings import find, skip
-from agrad.cli.settings_table import COLOURS
+from agrad.cli.settings import COLOURS, find
 from agrad.lazy import rare
 
 # The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
@@ -120,35 +119,22 @@ def only_ascii() -> None:
             stream.reconfigure(encoding=_PLAIN, errors="agrad")
 
 
-def _colour(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None and not context.resilient_parsing:
-        context.meta["agrad.color"] = value  # the commands share it with their group
-
-
-def _ascii(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value and not context.resilient_parsing:
-        context.meta["agrad.ascii"] = True
-        only_ascii()
-
-
-def _skip(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep the value of an option where `option` finds it: a command shares it with its group."""
     if value:
-        skip(context)
+        context.meta[f"agrad.{parameter.name}"] = value
+        if parameter.name == "ascii" and not context.resilient_parsing:
+            only_ascii()
 
 
 def display_options() -> list[click.Parameter]:
     """The options --color, --ascii and --no-init, which every command has."""
-    common: dict[str, Any] = {"expose_value": False, "is_eager": True}
+    common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _keep}
+    of_colour = "Whether to use colour; auto: on a terminal, unless NO_COLOR is set."
     return [
-        click.Option(
-            ["--color"],
-            type=click.Choice(COLOURS),
-            callback=_colour,
-            help="Whether to use colour; auto: on a terminal, unless NO_COLOR is set.",
-            **common,
-        ),
-        click.Option(["--ascii"], is_flag=True, callback=_ascii, help="Use ASCII characters only.", **common),
-        click.Option(["--no-init"], is_flag=True, callback=_skip, help="Ignore config.toml and init.ag.", **common),
+        click.Option(["--color"], type=click.Choice(COLOURS), help=of_colour, **common),
+        click.Option(["--ascii"], is_flag=True, help="Use ASCII characters only.", **common),
+        click.Option(["--no-init"], is_flag=True, help="Ignore config.toml and init.ag.", **common),
     ]
 
 

@@ -14,7 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from agrad.cli.terminal.interrupt import INTERRUPTED
+import click
+
+from agrad.cli.terminal import INTERRUPTED
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands.registry import Command
 
@@ -100,8 +102,6 @@ def _is_handled() -> bool:
 @contextmanager
 def listening() -> Iterator[None]:
     """Listen while a script runs, of which nothing is kept."""
-    import click  # here, as in `interrupt`
-
     with closing(Waiting(lambda lines: click.echo(lines, err=True), lambda: False)) as waiting, waiting.running():
         yield
 

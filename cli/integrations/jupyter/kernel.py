@@ -18,7 +18,7 @@ from agrad.cli.base import internal
 from agrad.cli.integrations.jupyter.magic import bundle, is_text, lines_of, told
 from agrad.cli.integrations.lookup import asked_about, help_about
 from agrad.cli.settings import find
-from agrad.cli.terminal.interrupt import stop_once
+from agrad.cli.terminal import stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Noted, Quit, Result

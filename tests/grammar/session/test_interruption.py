@@ -17,7 +17,7 @@ from interruptions import Interruption, at_bytecode
 from session_state import assert_same, picture, plain
 from thinned import thinned
 
-from agrad.cli.terminal.interrupt import stop_once
+from agrad.cli.terminal import stop_once
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.log import SessionLog, Steps

@@ -11,8 +11,7 @@ from thinned import thinned
 
 from agrad.cli.commands.setup import example
 from agrad.cli.config_toml import read
-from agrad.cli.settings import find, folder
-from agrad.cli.settings_table import SETTINGS
+from agrad.cli.settings import SETTINGS, find, folder
 
 PROBE = """
 import sys
@@ -79,7 +78,7 @@ def test_without_files_all_is_by_default(shown):
 def test_the_example_says_everything_and_nothing_wrong(shown, written):
     text = "\n".join(example())
     path = written("config.toml", text)
-    assert (list(read(str(path)).values), read(str(path)).problems) == (list(SETTINGS), [])
+    assert (list(read(str(path), SETTINGS).values), read(str(path), SETTINGS).problems) == (list(SETTINGS), [])
     for number, line in enumerate(text.splitlines(), 1):
         if line and not line.startswith("["):
             key, _, value = line.partition("#")[0].partition("=")
@@ -181,7 +180,7 @@ def test_the_keys_of_the_prompt(screen, written):
     ],
 )
 def test_the_line_of_a_setting(written, text, name, line):
-    assert read(str(written("config.toml", text))).values[name][1] == line
+    assert read(str(written("config.toml", text)), SETTINGS).values[name][1] == line
 
 
 @pytest.mark.parametrize("data", [b"\xff", None])
