@@ -131,7 +131,7 @@ def _configure(tells_all: bool) -> None:
         only_ascii()
     if written.problems:
         for problem in written.problems if tells_all else [agrad.cli.config_toml.first(written.problems)]:
-            agrad.cli.output.text.tell(problem)
+            agrad.cli.output.tell(problem)
 
 
 def complain(problem: Any, as_json: bool = False) -> int:
@@ -140,7 +140,7 @@ def complain(problem: Any, as_json: bool = False) -> int:
     if as_json:
         click.echo(agrad.cli.output.structured.error_line(problem))
     else:
-        agrad.cli.output.text.tell(problem)
+        agrad.cli.output.tell(problem)
     return exit_code(problem)
 
 

@@ -66,7 +66,7 @@ def modules():
 
 
 def dotted(node):
-    """The text of `agrad.cli.output.text.tell`; empty for what is no such name."""
+    """The text of `agrad.cli.output.tell`; empty for what is no such name."""
     is_name = isinstance(node, ast.Attribute) and (text := ast.unparse(node)).startswith("agrad.")
     return text if is_name and text.replace(".", "").isidentifier() and "__" not in text else ""
 

@@ -322,7 +322,7 @@ def _names(context: click.Context) -> list[str]:
 def _told(result: Result) -> None:
     """Show a note on a value that is given."""
     if isinstance(result, Noted):
-        agrad.cli.output.text.tell(result.note)
+        agrad.cli.output.tell(result.note)
 
 
 def _from_file(session: Session, word: str) -> Tensor:

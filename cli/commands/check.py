@@ -7,8 +7,7 @@ import click
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, declared, expression, group, many
 from agrad.cli.base import limited
-from agrad.cli.output import printer
-from agrad.cli.output.text import note
+from agrad.cli.output import note, printer
 from agrad.cli.terminal.terminal import narrow
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName

@@ -13,8 +13,7 @@ import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, expression, file_option, flag, group, many, option
 from agrad.cli.base import limited, read_text, shown_name
-from agrad.cli.output import printer
-from agrad.cli.output.text import Printer, answer, note
+from agrad.cli.output import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
 from agrad.grammar.session.derivatives import Calculation, Request

@@ -15,7 +15,7 @@ import click
 import agrad
 from agrad.cli import arguments, base
 from agrad.cli.arguments import Options, argument, declared, option
-from agrad.cli.output.text import Printer, note
+from agrad.cli.output import Printer, note
 from agrad.cli.repl.plain import Opening, statements, typed
 from agrad.cli.repl.printer import Echo, PromptPrinter
 from agrad.cli.settings import find, initial_script

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from agrad.cli.data.request import kept_rows
 from agrad.cli.data.writers import WRITERS, Rows
-from agrad.cli.output.text import note, tell
+from agrad.cli.output import note, tell
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration
 from agrad.engine.compile.registry import AUTO, NATIVE
 from agrad.engine.data.tables import Wanted

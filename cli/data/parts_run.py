@@ -19,7 +19,7 @@ from agrad.cli.data.job import Reading, Tally
 from agrad.cli.data.parts import STAGING, MapBench, MapWork, Part, Record, form_of_input, inputs, planned, recorded
 from agrad.cli.data.request import Asked, Output
 from agrad.cli.data.writers import form_for
-from agrad.cli.output.text import note, tell
+from agrad.cli.output import note, tell
 from agrad.cli.terminal.progress import on_terminal
 from agrad.engine.compile.registry import NATIVE
 from agrad.engine.data.tables import unreadable

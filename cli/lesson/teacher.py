@@ -26,7 +26,7 @@ from agrad.cli.lesson.chapters import (
     say,
     task,
 )
-from agrad.cli.output.text import note
+from agrad.cli.output import note
 from agrad.cli.repl.plain import prompts
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.settings import folder, make_folder

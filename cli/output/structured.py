@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agrad.cli.output.text import Printer
+from agrad.cli.output import Printer
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.text import csv_lines, latex_name

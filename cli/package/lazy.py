@@ -1,6 +1,6 @@
 """Modules are loaded when they are first used, where a run may do without them.
 
-`import agrad` is enough for `agrad.cli.output.text.tell`, and `rare.textwrap.fill` is one of Python's own. Patterns are
+`import agrad` is enough for `agrad.cli.output.tell`, and `rare.textwrap.fill` is one of Python's own. Patterns are
 compiled, and the rows of tables made, in the same way.
 """
 

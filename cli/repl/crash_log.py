@@ -22,7 +22,7 @@ from typing import Any
 
 from agrad.cli import __version__, settings
 from agrad.cli.base import complain
-from agrad.cli.output.text import note
+from agrad.cli.output import note
 from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError

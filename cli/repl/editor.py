@@ -19,7 +19,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.search import SearchDirection, SearchState
 
-from agrad.cli.output.text import note
+from agrad.cli.output import note
 from agrad.cli.settings import make_folder, state_folder
 from agrad.engine.errors import AgradError
 from agrad.engine.text import truncate

@@ -11,7 +11,7 @@ import click
 
 import agrad
 from agrad.cli.base import advised, exit_code, write_text
-from agrad.cli.output.text import COLOURS, DRAWN, Printer, as_text, format_rows, report, states_in_colour
+from agrad.cli.output import COLOURS, DRAWN, Printer, as_text, format_rows, report, states_in_colour
 from agrad.cli.repl.plain import statements
 from agrad.cli.settings import find
 from agrad.cli.terminal.pager import PAGER

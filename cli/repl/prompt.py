@@ -36,7 +36,7 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
-from agrad.cli.output.text import COLOURS, DRAWN
+from agrad.cli.output import COLOURS, DRAWN
 from agrad.cli.repl import plain, typeahead
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly

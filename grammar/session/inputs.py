@@ -9,8 +9,8 @@ from typing import Any
 
 import agrad
 from agrad.engine.core.context import current, note_read, require_files
-from agrad.engine.core.graph import reachable
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.graph import Uncertainty, reachable
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import printable
 from agrad.grammar import runtime
@@ -49,7 +49,8 @@ def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | No
     if isinstance(value, Tensor) and value.node.op is None and value.name is None and not leaf:
         value.name = name  # a leaf that the text makes, such as 2.0 ± 0.1
     if leaf:
-        value = FUNCTIONS["tensor"].call(value, requires_grad=True)
+        made = tensor if number and not Uncertainty.exists else FUNCTIONS["tensor"].call  # which few calculations load
+        value = made(value, requires_grad=True)
         value.name = name
     names[name] = value
     return remark

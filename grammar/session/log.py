@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import groupby
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import agrad
 from agrad.engine import ops
 from agrad.engine.core.context import Context, UndoLog, current
 from agrad.engine.core.graph import Gradient, Guard, Node
@@ -20,14 +22,16 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
-from agrad.grammar.commands.registry import COMMANDS, Session, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
-from agrad.grammar.runtime.machine import Machine
-from agrad.grammar.session.transcript import Transcript
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
+
+if TYPE_CHECKING:
+    from agrad.grammar.commands.registry import Session
+    from agrad.grammar.runtime.machine import Machine
+    from agrad.grammar.session.transcript import Transcript
 
 # Statements that contain others, and so may have results before they end.
 BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
@@ -74,13 +78,18 @@ class SessionLog:
         self.results: deque[tuple[int, int, Any]] = deque()
         self._dropped = 0  # the line of the last of them that is kept no more
         self.keeper: Keeper | None = None
-        self.transcript = Transcript(lambda: self.on)
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
         context.random.seeds = self._first_seed
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """What is typed and shown, which is kept while the log is `on`."""
+        made: Transcript = agrad.grammar.session.transcript.Transcript(lambda: self.on)
+        return made
 
     def begin(self, seed: int | None = None) -> None:
         """A statement is about to run; `seed`: with which it seeded the random numbers when it ran before."""
@@ -160,7 +169,7 @@ class SessionLog:
 
     def add(self, statement: ast.Statement, last: tuple[Any, ...] = ()) -> None:
         """Keep a statement that has succeeded, and its value if it has one."""
-        made = of(statement)
+        made = agrad.grammar.commands.registry.of(statement)
         if not self.on or (made is not None and not made.logged):
             return
         entry = Entry(statement.span, self._seed, self.context.files.seen or None)
@@ -252,7 +261,8 @@ def lines_of(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
 
 def asks(text: str) -> bool:
     """Whether a text may have a command that needs the log of its session."""
-    return any(word in text and COMMANDS[word].needs == "log" for word in COMMANDS)
+    commands = agrad.grammar.commands.COMMANDS
+    return any(word in text and commands[word].needs == "log" for word in commands)
 
 
 def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:

@@ -7,10 +7,10 @@ the random generator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted, remember_random
@@ -21,8 +21,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
-from agrad.grammar import commands, runtime
-from agrad.grammar.commands.registry import COMMANDS, Call, Command, of
+from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
 from agrad.grammar.runtime.analysis import after, context
@@ -32,13 +31,13 @@ from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.machine import MISSING, Machine, note_second_order
 from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
-from agrad.grammar.session.transcript import Listener
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import settled
 from agrad.lazy import pattern
 
-__all__ = ["COMMANDS", "Session"]
+if TYPE_CHECKING:
+    from agrad.grammar.commands.registry import Command
 
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
@@ -87,7 +86,6 @@ class Session:
         self.settings = Settings()
         self.last: tuple[Any, ...] = ()  # the last answer
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
-        self.commands = COMMANDS
         self.machine = Machine(self)
         self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
@@ -105,6 +103,12 @@ class Session:
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before the first statement
         self._log: UndoLog | None = None  # of the statement that is running
+
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """The commands of the language, which an expression does not need."""
+        known: Mapping[str, Command] = agrad.grammar.commands.COMMANDS
+        return known
 
     @property
     def answer(self) -> Any:
@@ -147,7 +151,7 @@ class Session:
         self, read: Source, emit: Callable[[Result], None], report: Callable[[AgradError], None] | None
     ) -> None:
         """Run the statements of a text, as `run` does."""
-        heard = Listener(self.record.transcript, read, emit, self.settings)
+        heard = agrad.grammar.session.transcript.Listener(self.record.transcript, read, emit, self.settings)
         try:
             statements = self._read(parse, read)
         except AgradError as problem:
@@ -190,7 +194,9 @@ class Session:
     def _keeping(self, text: str, statements: Sequence[ast.Statement]) -> Iterator[None]:
         """Begin to keep what a text needs: the log, and what `undo` takes back."""
         depth, recorded = self.steps.depth, self.record.on
-        if not depth and any(made is not None and made.needs == "undo" for made in map(of, statements)):
+        if not depth and any(
+            made is not None and made.needs == "undo" for made in map(agrad.grammar.commands.registry.of, statements)
+        ):
             self.steps.depth = DEPTH
         self.record.on = recorded or asks(text)
         try:
@@ -240,7 +246,8 @@ class Session:
     ) -> None:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
         expression = self._read(parse_expression, Source("expression", text))
-        self.all_at_once(lambda: commands.gradients.check(self, expression, leaves, claims), expression.span, emit)
+        check = agrad.grammar.commands.gradients.check
+        self.all_at_once(lambda: check(self, expression, leaves, claims), expression.span, emit)
 
     def undo(self, count: int, emit: Callable[[Result], None] = unheard) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.
@@ -348,7 +355,7 @@ class Session:
             watch.stop()
 
     def _run_statement(self, statement: ast.Statement, emit: Callable[[Result], None]) -> None:
-        made = of(statement)
+        made = agrad.grammar.commands.registry.of(statement)
         if made is not None and made.alone:
             self._run_alone(made, statement, emit)
             return
@@ -360,7 +367,8 @@ class Session:
         values = [operand.value for operand in node.operands if isinstance(operand, ast.Number)]
         outer, self.emit = self.emit, emit
         try:
-            made.run_alone(self, Call(node, values, {}, self.names, node.span))
+            call = agrad.grammar.commands.Call(node, values, {}, self.names, node.span)
+            made.run_alone(self, call)
         except RecursionError as error:  # of `again` in `again`
             raise self._stopped(error, None) from None
         finally:
@@ -542,7 +550,7 @@ class Session:
 
     def time(self, frame: Frame, code: Code, span: Span) -> None:
         """Measure and run the body of `time:`."""
-        commands.time.timed(self.machine, frame, code, span)
+        agrad.grammar.commands.time.timed(self.machine, frame, code, span)
 
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:
@@ -567,6 +575,6 @@ class Session:
         if expression.name == "grad":
             value = self.machine.run(compile_expression(expression.value))
             if isinstance(value, Tensor):
-                gradient: Result = commands.gradients.gradient_of(expression.value.span.text, value, self)
+                gradient: Result = agrad.grammar.commands.gradients.gradient_of(expression.value.span.text, value, self)
                 return gradient.text(self.settings)
         return f"{expression.span.text} = none"

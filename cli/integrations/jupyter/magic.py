@@ -17,7 +17,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from agrad.cli.base import advised
-from agrad.cli.output.text import as_text, report
+from agrad.cli.output import as_text, report
 from agrad.cli.settings import find
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint

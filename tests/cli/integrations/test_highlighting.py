@@ -11,7 +11,7 @@ from textmate import Grammar
 
 from agrad.cli.integrations.lookup import KINDS
 from agrad.cli.integrations.textmate import grammar
-from agrad.cli.output.text import COLOURS
+from agrad.cli.output import COLOURS
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS

@@ -9,7 +9,8 @@ from picturing import Picturing
 from rows import each
 from screens import above_toolbar, telling_its_cursor
 
-from agrad.cli.output import inline, text
+from agrad.cli import output
+from agrad.cli.output import inline
 from agrad.cli.output.plot_canvas import draw
 from agrad.cli.terminal import terminal as graphics
 from agrad.grammar.results import Curve, Plot
@@ -110,9 +111,9 @@ def test_set_plots_can_be_undone_and_names_what_there_is():
 
 
 def test_without_matplotlib_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(text, "find_spec", lambda name: None)
+    monkeypatch.setattr(output, "find_spec", lambda name: None)
     monkeypatch.setattr(graphics, "cell_of_pictures", lambda chosen: pytest.fail("asked"))
-    assert not text._shown_as_picture(LINE, 79, 20, "kitty")
+    assert not output._shown_as_picture(LINE, 79, 20, "kitty")
 
 
 @pytest.fixture

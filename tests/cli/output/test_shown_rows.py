@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rows import each
 
-from agrad.cli.output.text import format_rows
+from agrad.cli.output import format_rows
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.engine.values import format_value
 from agrad.grammar.results import Printed, Shown

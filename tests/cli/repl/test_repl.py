@@ -28,7 +28,7 @@ def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatc
     def broken(plot, spare, pictures):
         raise ZeroDivisionError("no such luck\nsecond line")
 
-    monkeypatch.setattr("agrad.cli.output.text.show", broken)
+    monkeypatch.setattr("agrad.cli.output.show", broken)
     session = Session()
     assert loop(session, iter(["x = 1\n", "if 1:\n    x = 2\n    plot [1, 2]\n", "x\n"])) == 1
     out, err = capsys.readouterr()
