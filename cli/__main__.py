@@ -13,8 +13,6 @@ from importlib.util import LazyLoader
 from types import ModuleType
 from typing import NoReturn
 
-from agrad.cli.terminal import INTERRUPTED, stop_once
-
 # Modules that click and lark import, and most commands never use: they are loaded when they are first used.
 #
 # An `import` of one of them finds it, but runs it only once something asks for one of its attributes. That is a seventh
@@ -53,7 +51,6 @@ def process() -> NoReturn:
     """Run the command line, and exit."""
     # Often enough to collect cycles, but not so often that it slows down a start, or a graph of a million nodes.
     gc.set_threshold(100_000, 50, 100)
-    signal.signal(signal.SIGINT, stop_once)
     # `agrad run x | head -1` ends as any Unix tool does: silently.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -61,14 +58,15 @@ def process() -> NoReturn:
     try:
         sys.meta_path.insert(0, Finder)
         from agrad.cli.main import main  # here, so that its imports also benefit
-        from agrad.cli.terminal.terminal import stand_ins
+        from agrad.cli.terminal import stand_ins, stop_once
 
+        signal.signal(signal.SIGINT, stop_once)
         stand_ins(streams)  # a name with π must not fail in a locale without it
         main()
     except SystemExit as end:
         code = int(end.code or 0)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = 130  # which is `INTERRUPTED`, that may not be loaded yet
     for stream in streams:
         with suppress(OSError):
             if not stream.closed:  # as by a language server that has been told to end

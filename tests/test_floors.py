@@ -111,7 +111,7 @@ def test_the_terminal_computes_nothing_itself(path):
     (wrong_names, "from agrad.engine.core.tensor import tensor"),
     (wrong_names, "def f():\n    from agrad.engine.compile import compile"),
     (wrong_names, "def f():\n    return agrad.engine.autodiff.transforms.grad"),
-    (in_grammar, "def f():\n    return agrad.cli.base.read_text('a')"),
+    (in_grammar, "def f():\n    return agrad.cli.main.read_text('a')"),
     (in_engine, "import agrad.grammar.syntax.parser"),
     (in_engine, "def f():\n    from agrad.cli import render"),
     (in_engine, "from lark import Lark"),

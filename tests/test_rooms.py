@@ -14,16 +14,16 @@ FLOORS = ("engine", "grammar", "cli")
 # What each folder, or file at the top of its floor, may import of its own floor. Whoever adds an arrow adds it here.
 ALLOWED = {
     "cli.__main__": "main terminal",
-    "cli.arguments": "base data output settings",
-    "cli.base": "config_toml data output settings terminal",
-    "cli.commands": "arguments base data integrations lesson output repl settings terminal",
+    "cli.arguments": "data main output settings terminal",
+    "cli.commands": "arguments limits main data integrations lesson output repl settings terminal",
     "cli.data": "__main__ arguments output terminal",
-    "cli.integrations": "base output settings terminal",
-    "cli.lesson": "base output repl settings terminal",
-    "cli.main": "base output terminal",
+    "cli.integrations": "main output settings terminal",
+    "cli.lesson": "main output repl settings terminal",
+    "cli.limits": "output terminal",
+    "cli.main": "config_toml data limits output settings terminal",
     "cli.output": "terminal",
     "cli.package": "__main__ integrations",
-    "cli.repl": "base output settings terminal",
+    "cli.repl": "main output settings terminal",
     "cli.settings": "config_toml",
     "cli.terminal": "settings",
     "engine": "autodiff compile core errors inspect interop ops program",  # and `nn`, by its name, when it is asked for

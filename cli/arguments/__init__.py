@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import click
 
 import agrad
-from agrad.cli.base import FOREVER, TIMED_OUT
+from agrad.cli.main import FOREVER
 from agrad.cli.settings import digits, find
+from agrad.cli.terminal import TIMED_OUT
 
 Given = TypeVar("Given", bound="Options")
 

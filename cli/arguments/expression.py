@@ -12,7 +12,7 @@ import click
 
 import agrad
 from agrad.cli.arguments import argument, many
-from agrad.cli.base import Command, read_text
+from agrad.cli.main import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.struct import Struct

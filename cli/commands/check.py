@@ -6,9 +6,9 @@ import click
 
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, declared, expression, group, many
-from agrad.cli.base import limited
+from agrad.cli.main import limited
 from agrad.cli.output import note, printer
-from agrad.cli.terminal.terminal import narrow
+from agrad.cli.terminal import narrow
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName
 from agrad.engine.values import Value

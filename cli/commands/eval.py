@@ -12,7 +12,7 @@ import click
 import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, expression, file_option, flag, group, many, option
-from agrad.cli.base import limited, read_text, shown_name
+from agrad.cli.main import limited, read_text, shown_name
 from agrad.cli.output import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard

@@ -10,8 +10,8 @@ import click
 
 import agrad
 from agrad.cli.arguments import completions
-from agrad.cli.base import Command, unknown
 from agrad.cli.data.examples import shipped
+from agrad.cli.main import Command, unknown
 
 
 def _names() -> dict[str, str]:

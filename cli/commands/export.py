@@ -9,7 +9,7 @@ import click
 import agrad
 from agrad.cli.arguments import Limits, Options, declared, file_option, flag, group, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, listed, words_argument, wrt_option
-from agrad.cli.base import limited, write_text
+from agrad.cli.main import limited, write_text
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
 

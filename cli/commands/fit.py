@@ -13,7 +13,7 @@ from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, argument, declared, group, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name, typed
 from agrad.cli.arguments.options import TYPED, Cluster, On, Reading, TableCommand, require_readable, split, where
-from agrad.cli.base import end_in, limit_memory
+from agrad.cli.main import end_in, limit_memory
 from agrad.cli.output import note, printer
 from agrad.grammar.results import Estimated
 

@@ -13,8 +13,8 @@ import click
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, file_option, group, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
-from agrad.cli.base import limited
-from agrad.cli.terminal.terminal import folded, shown
+from agrad.cli.main import limited
+from agrad.cli.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands import graphs

@@ -6,7 +6,7 @@ import click
 
 import agrad
 from agrad.cli.arguments import completions
-from agrad.cli.base import Command
+from agrad.cli.main import Command
 from agrad.cli.settings import SETTINGS
 from agrad.cli.terminal.pager import explain
 

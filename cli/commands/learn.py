@@ -10,10 +10,10 @@ import click
 
 import agrad
 from agrad.cli.arguments import Options, argument, completions, declared, flag, keys_option
-from agrad.cli.base import Command, limit_memory
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
+from agrad.cli.main import Command, limit_memory
 from agrad.cli.repl.plain import Opening
-from agrad.cli.terminal.terminal import folded
+from agrad.cli.terminal import folded
 from agrad.engine.text import align
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from agrad.cli import __version__
-from agrad.cli.base import Command
+from agrad.cli.main import Command
 from agrad.cli.settings import SETTINGS
 
 _WIDTH = 100  # of the help texts in the Markdown form

@@ -19,10 +19,10 @@ from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, argument, count, declared, file_option, flag, group, many, option
 from agrad.cli.arguments.expression import binding, constants_option, listed, texts_by_name, typed, wrt_option
 from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
-from agrad.cli.base import end_in, limit_memory, shown_name
+from agrad.cli.main import end_in, limit_memory, shown_name
 from agrad.cli.output import note
+from agrad.cli.terminal import shown
 from agrad.cli.terminal.progress import on_terminal
-from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, described
 from agrad.engine.errors import AgradError
 from agrad.grammar.files import replacing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 import agrad
-from agrad.cli import arguments, base
+from agrad.cli import arguments, main
 from agrad.cli.arguments import Options, argument, declared, option
 from agrad.cli.output import Printer, note
 from agrad.cli.repl.plain import Opening, statements, typed
@@ -52,7 +52,7 @@ class Asked(Options):
     )
 
 
-@declared("repl", base.Command, Asked)
+@declared("repl", main.Command, Asked)
 def command(asked: Asked) -> int:
     """Open an interactive session. If there is a FILE, it is run first.
 
@@ -81,11 +81,11 @@ def command(asked: Asked) -> int:
     """
     file, timeout = asked.file, asked.timeout
     restored = _to_restore(asked.resume, file)
-    base.limit_memory(asked.memory)
+    main.limit_memory(asked.memory)
     session = new_session(asked.precision, asked.files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
-        base.end_if_late(session)
+        agrad.cli.limits.end_if_late(session)
     log: CrashLog | None = None
     message, failure = "", 0
     if restored or at_terminal:
@@ -111,7 +111,7 @@ def new_session(precision: int | None, files: bool = True, timeout: float | None
     """A new session with the settings of the options and config.toml."""
     session = Session()
     session.files = files
-    base.limit_statements(session)
+    main.limit_statements(session)
     session.watch.time = timeout or session.watch.time
     session.settings.precision = precision
     session.record.on = True
@@ -171,12 +171,12 @@ def _initialise(session: Session) -> None:
 def _begin(session: Session, file: str) -> int:
     """Run a script at the start of a session, which continues after an error; its exit code."""
     try:
-        text, name = base.read_text(file), base.shown_name(file)
+        text, name = main.read_text(file), main.shown_name(file)
         if _ARGUMENTS.search(text):  # `agrad run` gives them to a script; logged, so that it can be restored
             session.run("args = ()", source=name, is_file=True)
         session.run(text, Printer(session.settings), source=name, is_file=True)
     except AgradError as problem:
-        return base.complain(problem)
+        return main.complain(problem)
     return 0
 
 
@@ -199,7 +199,7 @@ def loop(
     statements: Iterator[str],
     interactive: bool = False,
     printer: Callable[[Result], None] | None = None,
-    report: Callable[[AgradError], int] = base.complain,
+    report: Callable[[AgradError], int] = main.complain,
 ) -> int:
     """Run statements, report those that fail, and continue; the exit code of the first failure.
 
@@ -245,5 +245,5 @@ def _run(
     except (Quit, OSError):  # where the output cannot be written, there is no reason to continue
         raise
     except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
-        return base.complain(base.internal(error, "the statement is taken back, and the session goes on"))
+        return main.complain(main.internal(error, "the statement is taken back, and the session goes on"))
     return 0

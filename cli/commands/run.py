@@ -10,12 +10,12 @@ from contextlib import nullcontext, suppress
 import click
 
 import agrad
-from agrad.cli import arguments, base
+from agrad.cli import arguments, main
 from agrad.cli.arguments import Options, argument, declared, file_option, flag, many, option
 from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.output import printer
+from agrad.cli.terminal import narrow
 from agrad.cli.terminal.progress import clear, watching
-from agrad.cli.terminal.terminal import narrow
 from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
@@ -28,7 +28,7 @@ _ARGUMENTS = "agrad.arguments"
 THEMES = ("auto", "light", "dark")  # of the pictures in `cli.output.pictures`
 
 
-class Script(base.Command):
+class Script(main.Command):
     """Passes the words after the file, and after `--`, to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -95,17 +95,17 @@ def command(asked: Asked) -> int:
         _check_echo(asked)
     elif asked.theme is not None:
         raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
-    base.limit_memory(asked.memory)
+    main.limit_memory(asked.memory)
     refuse_data(asked.file, "agrad run")
     if asked.checking:
         return _check(asked.file, [*names, "args"], asked.files, asked.as_json)
     session = Session()
     session.files = asked.files
-    base.end_in(session, asked.timeout, asked.as_json)
+    main.end_in(session, asked.timeout, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
     session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])
     _give(session, names)
-    text, name = base.read_text(asked.file), base.shown_name(asked.file)
+    text, name = main.read_text(asked.file), main.shown_name(asked.file)
     if asked.is_transcript:
         theme, echo = asked.theme or "auto", agrad.cli.repl.printer.echo
         return echo(session, text, name, asked.echoing, asked.page, asked.picture, theme)
@@ -166,7 +166,7 @@ class Failures:
             raise problem
         if self.session is not None:
             clear(self.session)
-        self.codes.append(base.complain(problem, self.as_json))
+        self.codes.append(main.complain(problem, self.as_json))
 
     def several(self, source: Source) -> bool:
         """Show all syntax errors of a script if there are several; whether there are."""
@@ -209,7 +209,7 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Report the errors of a script, without running it; the exit code."""
     failures = Failures(as_json)
-    source = Source(base.shown_name(file), base.read_text(file), 1, True)
+    source = Source(main.shown_name(file), main.read_text(file), 1, True)
     for problem in agrad.grammar.lint.lint.problems(source, names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])

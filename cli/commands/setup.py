@@ -11,10 +11,10 @@ import click
 from click.shell_completion import get_completion_class
 
 import agrad
-from agrad.cli.base import FAILED, Command
+from agrad.cli.main import FAILED, Command
 from agrad.cli.settings import SETTINGS, find, folder
+from agrad.cli.terminal import folded, option
 from agrad.cli.terminal.pager import PAGER
-from agrad.cli.terminal.terminal import folded, option
 
 # `agrad config`: every setting, its value and where it comes from; and the files that a user may write.
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import click
 
-from agrad.cli.terminal.terminal import coloured
+from agrad.cli.terminal import coloured
 from agrad.engine.errors import AgradError
 from agrad.engine.text import glued, wrap
 from agrad.grammar.diagnostics import Source

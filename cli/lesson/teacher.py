@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agrad.cli.base import complain
 from agrad.cli.lesson.chapters import (
     Chapter,
     Heard,
@@ -26,6 +25,7 @@ from agrad.cli.lesson.chapters import (
     say,
     task,
 )
+from agrad.cli.main import complain
 from agrad.cli.output import note
 from agrad.cli.repl.plain import prompts
 from agrad.cli.repl.printer import PromptPrinter

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.terminal.terminal import coloured, drawable, shown
+from agrad.cli.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
@@ -88,11 +88,20 @@ class Printer:
         return as_text(result, settings, False)
 
 
+class JsonPrinter(Printer):
+    """Prints each result as one object on its own line; notes stay on stderr, for people."""
+
+    def __call__(self, result: Result) -> None:
+        """Print one result."""
+        if isinstance(result, Noted):
+            super().__call__(result)
+        else:
+            click.echo(agrad.cli.output.structured.result_line(result, self.settings))
+
+
 def printer(settings: Settings, form: str) -> Printer:
     """Prints results as `--format` and `--json` have it: as text or as JSON."""
-    if form == "json":
-        return agrad.cli.output.structured.JsonPrinter(settings)
-    return Printer(settings)
+    return JsonPrinter(settings) if form == "json" else Printer(settings)
 
 
 def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
@@ -117,11 +126,7 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
 def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
     """Show curves as a picture, if the terminal can, and there is what draws it."""
     has_room = columns >= _LEAST[0] and rows >= _LEAST[1]
-    cell = (
-        agrad.cli.terminal.terminal.cell_of_pictures(chosen)
-        if has_room and find_spec("matplotlib") is not None
-        else None
-    )
+    cell = agrad.cli.terminal.cell_of_pictures(chosen) if has_room and find_spec("matplotlib") is not None else None
     if cell is None:
         return False
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agrad.cli.output import Printer
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.text import csv_lines, latex_name
@@ -22,7 +21,6 @@ from agrad.grammar.results import (
     Curve,
     Estimated,
     Gradient,
-    Noted,
     Plot,
     Result,
     Settings,
@@ -37,17 +35,6 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 # JSON
-
-
-class JsonPrinter(Printer):
-    """Prints each result as one object on its own line; notes stay on stderr, for people."""
-
-    def __call__(self, result: Result) -> None:
-        """Print one result."""
-        if isinstance(result, Noted):
-            super().__call__(result)
-        else:
-            click.echo(_line(_fields(result, self.settings)))
 
 
 def answer_line(found: Answer, settings: Settings) -> str:
@@ -115,8 +102,8 @@ def _label(label: Label) -> dict[str, Any]:
     return fields
 
 
-def _fields(result: Result, settings: Settings) -> dict[str, Any]:
-    """The fields of a result; what is made for people is a text."""
+def result_line(result: Result, settings: Settings) -> str:
+    """A result as one object; what is made for people is a text."""
     nonfinite: dict[str, str] = {}
     if isinstance(result, Gradient):
         slope = None if result.value is None else plain(result.value, f"grad.{result.name}", nonfinite)
@@ -132,7 +119,7 @@ def _fields(result: Result, settings: Settings) -> dict[str, Any]:
         fields = _value(result.value, settings, nonfinite)
     else:
         fields = {"text": result.text(settings)}
-    return fields | ({"nonfinite": nonfinite} if nonfinite else {})
+    return _line(fields, nonfinite)
 
 
 def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:

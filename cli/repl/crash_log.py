@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from agrad.cli import __version__, settings
-from agrad.cli.base import complain
+from agrad.cli.main import complain
 from agrad.cli.output import note
 from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching

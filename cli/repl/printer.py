@@ -10,12 +10,12 @@ from contextlib import suppress
 import click
 
 import agrad
-from agrad.cli.base import advised, exit_code, write_text
+from agrad.cli.main import advised, exit_code, write_text
 from agrad.cli.output import COLOURS, DRAWN, Printer, as_text, format_rows, report, states_in_colour
 from agrad.cli.repl.plain import statements
 from agrad.cli.settings import find
+from agrad.cli.terminal import coloured, option, shown
 from agrad.cli.terminal.pager import PAGER
-from agrad.cli.terminal.terminal import coloured, option, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit, glued, wrap

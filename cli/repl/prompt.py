@@ -42,9 +42,8 @@ from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
 from agrad.cli.repl.plain import Opening, answered, prompts
 from agrad.cli.repl.toolbar import SyntaxValidator, Toolbar
-from agrad.cli.terminal import ignored, stop_once
+from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
-from agrad.cli.terminal.terminal import coloured
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
 from agrad.grammar.prompt.graphs import Stepping, with_newest

@@ -1,21 +1,31 @@
-"""The terminal itself: Ctrl-C; in modules of their own colour and width, the pager, and the progress line of a loop.
+"""The terminal itself: Ctrl-C, colour, width, and replacements for characters that its encoding does not have.
 
-All of cli may import from here; these modules do not depend on commands. Ctrl-C is here since it is handled before
-anything else is loaded.
+In modules of their own are the pager, the progress line of a loop, and Ctrl-C while a library computes. All of cli may
+import from here; these modules do not depend on commands.
 """
 
 from __future__ import annotations
 
+import codecs
+import os
 import signal
-from collections.abc import Iterator
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
-from agrad.lazy import lazy
+import click
+
+import agrad
+from agrad.cli.settings import COLOURS, find
+from agrad.lazy import lazy, rare
 
 __getattr__ = lazy(__name__)
 
-INTERRUPTED = 130  # the exit code
+# Ctrl-C.
+
+INTERRUPTED, TIMED_OUT = 130, 124  # exit codes
 
 
 def stop_once(number: int, frame: object) -> NoReturn:
@@ -32,3 +42,169 @@ def ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+# What can be shown.
+
+# The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
+_ASCII = str.maketrans(
+    {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+/-", "²": "^2", "’": "'"}
+) | str.maketrans("─│├┤┬┴┼└┌┐┘▼█░", "-|+++++++++v#.")
+_USUAL = 80  # columns of a terminal
+_PLAIN = "agrad_ascii"
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether to write to a stream in colour.
+
+    --color always and never come first, then NO_COLOR, which turns it off, FORCE_COLOR, which turns it on (except 0),
+    config.toml; by default it is on for terminals that are not dumb.
+    """
+    chosen = find("color", option("color"))[0]
+    if chosen != "auto":
+        return bool(chosen == "always")
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def drawable(stream: TextIO) -> bool:
+    """Whether a stream can encode the characters that agrad draws with: lines, and the ellipsis."""
+    try:
+        "…─│└".encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def narrow() -> int | None:
+    """The columns of the terminal that stdout is, if it has less than most tables need; else None."""
+    if not sys.stdout.isatty():
+        return None
+
+    columns = rare.shutil.get_terminal_size().columns
+    return columns if columns < _USUAL else None
+
+
+def folded(text: str) -> str:
+    """A text for stdout, folded where the terminal is narrow."""
+    return agrad.engine.text.fit(text, narrow())
+
+
+def shown(text: str) -> str:
+    """A text from other sources for stdout: on a terminal without control characters.
+
+    The output of `print` is not changed: a program may want to colour it.
+    """
+    if not sys.stdout.isatty():
+        return text
+
+    return agrad.engine.text.printable(text)
+
+
+def stand_ins(streams: Iterable[Any]) -> None:
+    """Let streams write a replacement for each character that their encoding does not have."""
+    for stream in streams:
+        if codecs.lookup(stream.encoding).name == "ascii":
+            stream.reconfigure(encoding=_PLAIN, errors="agrad")
+        else:
+            stream.reconfigure(errors="agrad")
+
+
+def _stand_in(problem: UnicodeError) -> tuple[str | bytes, int]:
+    """The error handler with the name agrad; raises errors of decoding."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    text = problem.object[problem.start : problem.end]
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode(), problem.end
+
+
+def _plain(name: str) -> codecs.CodecInfo | None:
+    """ASCII under another name: click treats the usual name as a misconfigured system, and writes UTF-8."""
+    known = codecs.lookup("ascii")
+    if name != _PLAIN:
+        return None
+    return codecs.CodecInfo(
+        known.encode,
+        known.decode,
+        known.streamreader,
+        known.streamwriter,
+        known.incrementalencoder,
+        known.incrementaldecoder,
+        _PLAIN,
+    )
+
+
+codecs.register_error("agrad", _stand_in)
+codecs.register(_plain)
+
+
+def option(name: str) -> Any:
+    """The value of --color or --ascii, before or after the command; None if it is not given."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"agrad.{name}") if context else None
+
+
+def only_ascii() -> None:
+    """Write only ASCII from now on."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=_PLAIN, errors="agrad")
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep the value of an option where `option` finds it: a command shares it with its group."""
+    if value:
+        context.meta[f"agrad.{parameter.name}"] = value
+        if parameter.name == "ascii" and not context.resilient_parsing:
+            only_ascii()
+
+
+def display_options() -> list[click.Parameter]:
+    """The options --color, --ascii and --no-init, which every command has."""
+    common: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _keep}
+    of_colour = "Whether to use colour; auto: on a terminal, unless NO_COLOR is set."
+    return [
+        click.Option(["--color"], type=click.Choice(COLOURS), help=of_colour, **common),
+        click.Option(["--ascii"], is_flag=True, help="Use ASCII characters only.", **common),
+        click.Option(["--no-init"], is_flag=True, help="Ignore config.toml and init.ag.", **common),
+    ]
+
+
+# Whether the terminal can show pictures, by kitty's protocol: some terminals say so in the environment.
+
+_CELL = 10, 20  # pixels of a character, where the terminal does not tell
+# Programs between agrad and the terminal, which do not pass pictures on, by what they set.
+_BETWEEN = ("TMUX", "STY", "ZELLIJ", "INSIDE_EMACS")
+_BETWEEN_TERMS = ("tmux", "screen", "dumb", "linux", "eterm")
+_KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
+
+
+def cell_of_pictures(chosen: str) -> tuple[int, int] | None:
+    """The pixels of a character where stdout shows pictures; None where it cannot, or characters are wanted.
+
+    `chosen`: `auto`, `braille` or `kitty`; empty for the setting of the user.
+    """
+    chosen = chosen or find("plots")[0]
+    if chosen == "braille" or not (sys.stdout.isatty() and coloured(sys.stdout) and drawable(sys.stdout)):
+        return None
+    return _cell() if chosen == "kitty" or _knows_kitty(os.environ) else None
+
+
+def _knows_kitty(environment: Mapping[str, str]) -> bool:
+    """Whether the environment names a terminal with kitty's protocol, and no other program draws it."""
+    term = environment.get("TERM", "")
+    if not term or term.startswith(_BETWEEN_TERMS) or any(environment.get(name) for name in _BETWEEN):
+        return False
+    return term in _KITTY_TERMS or environment.get("TERM_PROGRAM") == "ghostty"
+
+
+def _cell() -> tuple[int, int]:
+    """The pixels of a character, as the system knows them."""
+    try:
+        import fcntl  # here, since few plots are pictures, and not every system has it
+        import termios
+
+        size = fcntl.ioctl(sys.stdout.fileno(), termios.TIOCGWINSZ, bytes(8))
+    except (ImportError, OSError):
+        return _CELL
+    rows, columns, width, height = struct.unpack("HHHH", size)
+    return (width // columns, height // rows) if rows and columns and width and height else _CELL

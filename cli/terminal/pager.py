@@ -13,7 +13,7 @@ import click
 
 import agrad
 from agrad.cli.settings import find
-from agrad.cli.terminal.terminal import shown
+from agrad.cli.terminal import shown
 from agrad.lazy import rare
 
 

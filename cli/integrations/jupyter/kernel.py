@@ -14,9 +14,9 @@ from ipykernel.kernelbase import Kernel
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
 from agrad.cli import __version__
-from agrad.cli.base import internal
 from agrad.cli.integrations.jupyter.magic import bundle, is_text, lines_of, told
 from agrad.cli.integrations.lookup import asked_about, help_about
+from agrad.cli.main import internal
 from agrad.cli.settings import find
 from agrad.cli.terminal import stop_once
 from agrad.engine.errors import AgradError

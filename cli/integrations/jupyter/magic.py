@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from agrad.cli.base import advised
+from agrad.cli.main import advised
 from agrad.cli.output import as_text, report
 from agrad.cli.settings import find
 from agrad.engine.core.tensor import Tensor

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agrad.cli import base
+from agrad.cli import limits
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no second process")
@@ -41,7 +41,7 @@ def heard(*messages, left=0.0):
         os.write(write, struct.pack("d", seconds))
     os.close(write)
     try:
-        return base._is_silent(read, left)
+        return limits._is_silent(read, left)
     finally:
         os.close(read)
 
@@ -53,11 +53,11 @@ def test_a_process_that_has_ended_is_not_killed():
 
 
 def test_a_process_that_says_nothing_for_longer_than_it_had_is_killed(monkeypatch):
-    monkeypatch.setattr(base, "PATIENCE", 0.01)
+    monkeypatch.setattr(limits, "PATIENCE", 0.01)
     read, write = os.pipe()
     os.write(write, struct.pack("d", 0.02))
     began = time.monotonic()
-    assert base._is_silent(read, 60.0)
+    assert limits._is_silent(read, 60.0)
     assert time.monotonic() - began >= 0.03
     os.close(read)
     os.close(write)

@@ -9,7 +9,7 @@ import launch
 import pytest
 from rows import each
 
-from agrad.cli.terminal.terminal import coloured, drawable, stand_ins
+from agrad.cli.terminal import coloured, drawable, stand_ins
 
 COLOURED = (
     b"\x1b[31m\x1b[1merror[name]\x1b[0m: q has no value\n"

@@ -10,9 +10,9 @@ from rows import each
 from screens import above_toolbar, telling_its_cursor
 
 from agrad.cli import output
+from agrad.cli import terminal as graphics
 from agrad.cli.output import inline
 from agrad.cli.output.plot_canvas import draw
-from agrad.cli.terminal import terminal as graphics
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.session.session import Session
 

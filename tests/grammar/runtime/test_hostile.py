@@ -268,7 +268,7 @@ def files(folder):
 
 def run_all(number):
     """In a child: its share of them, with limits, a line of JSON for each."""
-    from agrad.cli.base import limit_memory
+    from agrad.cli.main import limit_memory
     from agrad.engine.errors import AgradError
     from agrad.grammar.diagnostics import render
     from agrad.grammar.session.session import Session
