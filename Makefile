@@ -96,7 +96,7 @@ types:
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
 table: $(VENV)/.agrad
-	$(BIN)/python -m agrad.grammar.syntax.loader
+	$(BIN)/python -m agrad.grammar.syntax.keywords
 	$(BIN)/python tests/support/operations_index.py
 
 # An ordinary install, not an editable one, is measured, since that is what users have.

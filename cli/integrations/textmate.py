@@ -14,6 +14,7 @@ from typing import Any
 
 from agrad.cli.integrations.lookup import KINDS
 from agrad.grammar.syntax import keywords
+from agrad.grammar.syntax.keywords import saved
 from agrad.grammar.syntax.lexer import (
     FSTRING_TEXT,
     IN_FIELD,
@@ -22,7 +23,6 @@ from agrad.grammar.syntax.lexer import (
     Token,
     after_command,
 )
-from agrad.grammar.syntax.loader import saved
 from agrad.grammar.syntax.parser import kind_of
 
 Rule = dict[str, Any]

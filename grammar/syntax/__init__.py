@@ -1,8 +1,8 @@
 """From text to syntax tree, by lark's LALR parser of `agrad.lark`. Outside it: parser, ast, keywords, errors.
 
-keywords: the words of the language; lexer: a text to tokens
+keywords: the words of the language, and lark's parser, from the saved file, which `table` works out
+lexer: a text to tokens
 ast: the nodes of the tree; builder: the node for each rule
-loader: lark's parser, from the saved file, which `table` works out
 parser: all of these together, for a statement, for completion, for a text while it is typed
 """
 

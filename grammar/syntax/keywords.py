@@ -1,9 +1,80 @@
-"""The words and signs of the language: for the lexer, error messages, completion and help."""
+"""The words and signs of the language, for the lexer, error messages, completion and help; and the table of its parser.
+
+Both were worked out of the grammar, and saved in `agrad.pickle`. To work them out takes lark a quarter of a second; to
+read them takes a millisecond, since of the table only the rows of those states are unpacked that the parser enters, and
+of the rules only those that it reduces by. After a change of the grammar `make table` saves them again. A file that
+does not belong to the grammar is not used: then they are worked out at each start, which is correct, but slow.
+"""
 
 from __future__ import annotations
 
-from agrad.grammar.syntax.loader import saved
+import os.path
+import pickle
+import zlib
+from collections.abc import Callable
+from functools import cache
+from struct import unpack
+from typing import TYPE_CHECKING, Any, cast
+
+from agrad.engine.errors import AgradError
 from agrad.lazy import Rows
+
+if TYPE_CHECKING:
+    from lark.grammar import Rule
+    from lark.parsers.lalr_parser import _Parser
+    from lark.parsers.lalr_parser_state import ParserState
+
+# What is saved.
+
+# os.path, because importing pathlib would take longer than loading the parser.
+_FOLDER = os.path.dirname(os.path.dirname(__file__))
+GRAMMAR = os.path.join(_FOLDER, "agrad.lark")
+SAVED = os.path.join(_FOLDER, "agrad.pickle")
+
+
+def save() -> None:
+    """Work it out and save it."""
+    from agrad.grammar.syntax.table import worked_out  # here and below, since it is not needed once this was done
+
+    grammar = read_grammar()
+    content = pickle.dumps(worked_out(grammar), pickle.HIGHEST_PROTOCOL)
+    with open(SAVED, "wb") as file:
+        file.write(_checksum(grammar, content) + content)
+
+
+@cache
+def saved() -> dict[str, Any]:
+    """What `table.worked_out` made of the grammar. Raises AgradError of kind `file` if there is no grammar."""
+    grammar = read_grammar()
+    try:
+        with open(SAVED, "rb") as file:
+            first, content = file.readline(), file.read()
+    except OSError:
+        first, content = b"", b""
+    if first == _checksum(grammar, content):
+        found: dict[str, Any] = pickle.loads(content)
+        return found
+    from agrad.grammar.syntax.table import worked_out
+
+    return worked_out(grammar)
+
+
+def read_grammar() -> str:
+    """The text of agrad.lark."""
+    try:
+        with open(GRAMMAR, encoding="utf-8") as file:
+            return file.read()
+    except OSError as problem:
+        message = f"agrad cannot read its own {GRAMMAR}: {problem.strerror}"
+        raise AgradError("file", message, notes=["it comes with agrad: install agrad again"]) from None
+
+
+def _checksum(grammar: str, content: bytes) -> bytes:
+    """The first line of the file, which shows that it is whole and belongs to this grammar."""
+    return f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
+
+
+# The words.
 
 
 def words(text: str) -> frozenset[str]:
@@ -125,3 +196,100 @@ _OWN_SHAPES = {
 SHAPES: Rows[str] = Rows()
 for _word, _shape in _OWN_SHAPES.items():
     SHAPES[_word] = _shape
+
+
+# The parser.
+
+
+def parser(builder: object, of: dict[str, Any]) -> _Parser:
+    """lark's parser, which calls the methods of a builder while it parses; `of`: what is saved."""
+    from lark.parsers.lalr_analysis import ParseTable
+    from lark.parsers.lalr_parser import _Parser
+
+    table = ParseTable(_States(of), {"program": of["first"]}, {"program": of["last"]})  # type: ignore[no-untyped-call]
+    return _Parser(table, _Callbacks(builder))
+
+
+def reduce(parser: ParserState[int], kind: str) -> None:
+    """Apply the rules that end before a token of some kind, as lark's parser would before it takes the token.
+
+    It takes half the time, since rules of one part, most of those of an expression, are passed over in one step.
+    """
+    table, made = cast("_States", parser.parse_conf.states), parser.parse_conf.callbacks
+    states, values = parser.state_stack, parser.value_stack
+    while type(does := table[states[-1]].get(kind, (None, 0))[1]) is not int:
+        first = len(values) - len(does.expansion)
+        part = made[does](values[first:])
+        del states[first + 1 :], values[first:]
+        key = states[-1], does.origin.name, kind
+        states.append(table.passed.get(key) or table.after(*key))
+        values.append(part)
+
+
+class _States(dict[int, dict[str, tuple[Any, Any]]]):
+    """By the number of a state, what the parser does with each symbol: unpacked when it is first entered."""
+
+    def __init__(self, of: dict[str, Any]) -> None:
+        self.of = of
+        self.rules: dict[int, Rule] = {}  # those that were met
+        self.passed: dict[tuple[int, str, str], int] = {}  # what `after` has found
+
+    def __missing__(self, state: int) -> dict[str, tuple[Any, Any]]:
+        """The row of a state. A symbol's number is followed by a state to go to, or by a rule, counted down from -1."""
+        from lark.parsers.lalr_analysis import Reduce, Shift
+
+        packed, symbols = self.of["states"][state], self.of["symbols"]
+        numbers = unpack(f"<{len(packed) // 2}h", packed)
+        row = {
+            symbols[symbol]: (Shift, does) if does >= 0 else (Reduce, self.rule(-1 - does))
+            for symbol, does in zip(numbers[::2], numbers[1::2], strict=True)
+        }
+        self[state] = row
+        return row
+
+    def after(self, before: int, part: str, kind: str) -> int:
+        """The state after a part, and after all rules that only pass it on, in front of a token of some kind."""
+        state: int = self[before][part][1]
+        rule = self[state].get(kind, (None, 0))[1]
+        if type(rule) is not int and rule.options.expand1 and len(rule.expansion) == 1 and not rule.alias:
+            state = self.after(before, rule.origin.name, kind)
+        self.passed[before, part, kind] = state
+        return state
+
+    def rule(self, number: int) -> Rule:
+        """A rule as lark has it."""
+        if number not in self.rules:
+            self.rules[number] = _rule(*self.of["rules"][number])
+        return self.rules[number]
+
+
+def _rule(
+    origin: str, parts: tuple[tuple[str, bool | None], ...], alias: str | None, keeps_all: bool, expands_one: bool
+) -> Rule:
+    """A rule; whether a part is left out of what the builder gets, is told of terminals."""
+    from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
+
+    expansion = [NonTerminal(name) if left_out is None else Terminal(name, left_out) for name, left_out in parts]
+    return Rule(NonTerminal(origin), expansion, 0, alias, RuleOptions(keeps_all, expands_one))
+
+
+class _Callbacks(dict[Any, Callable[..., Any]]):
+    """By rule, what makes a node of its parts: lark makes it of a method of the builder, when it is needed."""
+
+    def __init__(self, builder: object) -> None:
+        self.builder = builder
+
+    def __bool__(self) -> bool:
+        return True  # without any, lark would make no tree
+
+    def __missing__(self, rule: Rule) -> Callable[..., Any]:
+        from lark.parse_tree_builder import ParseTreeBuilder
+        from lark.tree import Tree
+
+        made: Any = ParseTreeBuilder([rule], Tree)  # type: ignore[no-untyped-call]
+        self[rule] = made.create_callback(self.builder)[rule]
+        return self[rule]
+
+
+if __name__ == "__main__":
+    save()

@@ -34,9 +34,9 @@ from agrad.grammar.syntax.keywords import (
     RESERVED,
     SOFT,
     SUPERSCRIPTS,
+    reduce,
     words,
 )
-from agrad.grammar.syntax.loader import reduce
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words(

@@ -14,9 +14,8 @@ from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT
-from agrad.grammar.syntax.loader import parser as loaded
-from agrad.grammar.syntax.loader import saved
+from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT, saved
+from agrad.grammar.syntax.keywords import parser as loaded
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:

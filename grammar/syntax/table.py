@@ -1,4 +1,4 @@
-"""What is saved of the grammar, worked out of `agrad.lark` by lark: `loader` saves and loads it."""
+"""What is saved of the grammar, worked out of `agrad.lark` by lark: `keywords` saves and loads it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _table(built: lark.Lark) -> dict[str, Any]:
 
 
 def _plain(rule: Any) -> tuple[Any, ...]:
-    """What `loader` makes a rule of."""
+    """What `keywords` makes a rule of."""
     parts = tuple((str(part.name), bool(part.filter_out) if part.is_term else None) for part in rule.expansion)
     options = rule.options
     return str(rule.origin.name), parts, rule.alias, bool(options.keep_all_tokens), bool(options.expand1)

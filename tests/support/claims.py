@@ -25,7 +25,7 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import loader, parser
+from agrad.grammar.syntax import keywords, parser
 
 START = Path(__file__).with_suffix(".ag").read_text("utf-8")
 
@@ -34,7 +34,7 @@ SECONDS = 1.0  # to read a text of 10,000 characters
 PATIENCE = 0.3  # with what a statement computes
 TERMINALS = re.compile(
     r"\b(?:"
-    + "|".join({*loader.saved()["keywords"].values(), *loader.saved()["signs"]})
+    + "|".join({*keywords.saved()["keywords"].values(), *keywords.saved()["signs"]})
     + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
 )
 PYTHON = re.compile(

@@ -13,7 +13,7 @@ from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime import attributes
 from agrad.grammar.syntax import keywords, parser, table
-from agrad.grammar.syntax.loader import read_grammar
+from agrad.grammar.syntax.keywords import read_grammar
 
 ROOT = Path(__file__).parents[2]
 NAMES = "x s W k n E m p y z u v f g i t a b _ ans x.grad y.grad_fn W.T sin pi torch torch.nn np.exp".split()

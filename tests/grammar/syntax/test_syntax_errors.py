@@ -15,8 +15,7 @@ import agrad.grammar.commands  # noqa: F401  # which says how each command is wr
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
 from agrad.grammar.syntax.errors.messages import MESSAGES
-from agrad.grammar.syntax.keywords import words
-from agrad.grammar.syntax.loader import saved
+from agrad.grammar.syntax.keywords import saved, words
 from agrad.grammar.syntax.parser import parse
 
 # Those that no statement can make, only parse_expression.

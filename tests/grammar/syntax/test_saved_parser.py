@@ -20,23 +20,23 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar import commands as commands  # which fill the table of shapes
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax import loader, parser, table
+from agrad.grammar.syntax import keywords, parser, table
 from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.builder import Builder
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
 
 ROOT = Path(__file__).parents[3]
-GRAMMAR = Path(loader.GRAMMAR).read_text("utf-8")
+GRAMMAR = Path(keywords.GRAMMAR).read_text("utf-8")
 
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the grammar and of the saved parser, which may be changed."""
     for name in ("GRAMMAR", "SAVED"):
-        copy = tmp_path / Path(getattr(loader, name)).name
-        copy.write_bytes(Path(getattr(loader, name)).read_bytes())
-        monkeypatch.setattr(loader, name, str(copy))
+        copy = tmp_path / Path(getattr(keywords, name)).name
+        copy.write_bytes(Path(getattr(keywords, name)).read_bytes())
+        monkeypatch.setattr(keywords, name, str(copy))
     forget()
     yield tmp_path
     forget()
@@ -44,7 +44,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 def forget() -> None:
     """Have the parser loaded anew."""
-    loader.saved.cache_clear()
+    keywords.saved.cache_clear()
     parser.lexer.cache_clear()
     parser._parser.cache_clear()
 
@@ -60,7 +60,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_what_is_saved_is_that_of_the_grammar(installation: Path, built: list[str]) -> None:
     """If this fails: make table."""
-    saved = loader.saved()
+    saved = keywords.saved()
     assert built == []
     assert saved == table.worked_out(GRAMMAR)
 
@@ -113,7 +113,7 @@ def test_a_changed_rule_needs_nothing_else(installation: Path, built: list[str])
         [statement] = parser.parse(text)
         assert statement.span.text == "x = 3 minus 2"
         assert built == worked_out
-        loader.save()  # what `make table` does
+        keywords.save()  # what `make table` does
 
 
 @pytest.mark.parametrize("content", thinned([None, b"", b"\n", b"\xff" * 99], 4))
@@ -133,14 +133,14 @@ def test_a_saved_parser_that_is_missing_or_broken_is_not_used(
 def test_a_saved_parser_that_is_cut_short_is_not_used(installation: Path, built: list[str]) -> None:
     saved = installation / "agrad.pickle"
     saved.write_bytes(saved.read_bytes()[:-100])
-    loader.saved()
+    keywords.saved()
     assert built == [GRAMMAR]
 
 
 def test_without_a_grammar_there_is_an_error(installation: Path) -> None:
     (installation / "agrad.lark").unlink()
     with pytest.raises(AgradError) as caught:
-        loader.saved()
+        keywords.saved()
     assert caught.value.kind == "file"
     assert "agrad.lark" in caught.value.message
 
@@ -154,7 +154,7 @@ def test_every_rule_makes_a_node() -> None:
 
 
 def test_the_words_of_the_grammar_are_known() -> None:
-    assert set(loader.saved()["keywords"]) - PYTHON == COMMANDS
+    assert set(keywords.saved()["keywords"]) - PYTHON == COMMANDS
     rules = table.build(GRAMMAR).rules
     terminals = {symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term}
     declared = {word.upper() for word in SOFT} | {kind for words in OPTIONS.values() for kind in words.values()}
