@@ -70,10 +70,10 @@ def command(asked: Asked) -> int:
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
     )
-    with agrad.cli.data.request.divided(click.get_current_context().meta[TYPED], partial(typed, "fit")):
+    with agrad.cli.data.request.advised(click.get_current_context().meta[TYPED], partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
-        work = agrad.cli.data.fit_work.FitWork(ask, vars(asked.reading), path, files, texts)
-        bench = agrad.cli.data.fit_work.FitBench(work, os.cpu_count() or 1, ends)
+        work = agrad.cli.data.work.FitWork(ask, vars(asked.reading), path, files, texts)
+        bench = agrad.cli.data.work.FitBench(work, os.cpu_count() or 1, ends)
         found = _found(bench, asked.most, on)
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")

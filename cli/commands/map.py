@@ -125,7 +125,7 @@ def command(asked: Asked) -> None:
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
     line = [*click.get_current_context().meta[TYPED]]
-    with agrad.cli.data.request.advised(line, data, _typed):
+    with agrad.cli.data.request.advised(line, _typed, data):
         if _is_folder(asked.out):
             on = where(asked.cluster.on, asked.cluster.workers)
             folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, line, _typed)

@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 from agrad.cli import __version__
 from agrad.cli.__main__ import load_all
 from agrad.cli.arguments.options import On
-from agrad.cli.data.fit_work import FitBench, FitWork
 from agrad.cli.data.job import Reading, Tally
-from agrad.cli.data.parts import RECORD, MapBench, MapWork, Part, Record
+from agrad.cli.data.parts import RECORD, Part, Record
+from agrad.cli.data.work import FitBench, FitWork, MapBench, MapWork
 from agrad.cli.terminal.progress import AFTER, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
@@ -162,7 +162,7 @@ def require_alike(client: Any) -> None:
 
 def _load() -> None:
     """Import what computes: in all workers side by side, and not in each when it gets its first part."""
-    import agrad.cli.data.parts  # noqa: F401 - for the next import
+    import agrad.cli.data.work  # noqa: F401 - for the next import
 
 
 def require_worker(worker: str, here: Mapping[str, str], there: Mapping[str, str]) -> None:

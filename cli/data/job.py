@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any, BinaryIO, TypeVar
 
@@ -149,9 +149,8 @@ class Job:
 
     def _count(self, piece: Any, bad: Any, tally: Tally) -> None:
         tally.failed += int(bad.sum())
-        evaluations = [*([self.where.evaluation] if self.where is not None else [])]
-        evaluations += [one for formula in self.formulas for one in formula.evaluations]
-        errors = (evaluation.first for evaluation in evaluations)
+        formulas = [*([self.where] if self.where is not None else []), *self.formulas]
+        errors = (evaluation.first for formula in formulas for evaluation in formula.evaluations)
         tally.first = tally.first or piece.problem or next(filter(None, errors), None)
 
 
@@ -226,14 +225,10 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add what is told of the rows that follow."""
-        self.rows += other.rows
-        self.written += other.written
-        self.failed += other.failed
-        self.undefined += other.undefined
-        self.missing += other.missing
-        self.first = self.first or other.first
-        self.first_undefined = self.first_undefined or other.first_undefined
-        self.slow = self.slow or other.slow
+        for name in ("rows", "written", "failed", "undefined", "missing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("first", "first_undefined", "slow"):
+            setattr(self, name, getattr(self, name) or getattr(other, name))
         none = [(0, 0, None)] * len(other.formulas)
         pairs = zip(self.formulas or none, other.formulas, strict=True)
         self.formulas = [(a + c, b + d, first or other) for (a, b, first), (c, d, other) in pairs]
@@ -249,9 +244,8 @@ class Tally:
         if self.slow:
             note(f"computed without machine code: {self.slow}")
         if self.missing:
-            note(
-                f"{self.missing} {'entry is' if self.missing == 1 else 'entries are'} missing, and nan in the formulas"
-            )
+            are = "entry is" if self.missing == 1 else "entries are"
+            note(f"{self.missing} {are} missing, and nan in the formulas")
         if self.first_undefined is not None:
             rows = f"{self.undefined} of {self.rows} rows {'has' if self.undefined == 1 else 'have'} the value nan"
             message = f"{rows}, although none of their numbers is nan; the first:"
@@ -260,35 +254,22 @@ class Tally:
             rows = f"{self.failed} of {self.rows} rows {'has' if self.failed == 1 else 'have'} no results"
             tell(Note(f"{rows}; the first: {self.first.message}", self.first.labels, notes=self.first.notes))
 
-    def fields(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """What is written down, as JSON values; of an error its message and its notes."""
-        return {
-            "rows": self.rows,
-            "written": self.written,
-            "failed": self.failed,
-            "first": _written(self.first),
-            "undefined": self.undefined,
-            "first_undefined": _written(self.first_undefined),
-            "slow": self.slow,
-            "missing": self.missing,
-            "formulas": [[done, failed, _written(first)] for done, failed, first in self.formulas],
-        }
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        told |= {name: _written(told[name]) for name in ("first", "first_undefined")}
+        return told | {"formulas": [(done, failed, _written(first)) for done, failed, first in self.formulas]}
 
 
-def read(fields: Mapping[str, Any]) -> Tally:
+def read(told: Mapping[str, Any]) -> Tally:
     """A tally that was written down."""
-    first, undefined = fields["first"], fields["first_undefined"]
-    return Tally(
-        fields["rows"],
-        fields["written"],
-        fields["failed"],
-        _error(first),
-        fields["undefined"],
-        Note(undefined[0], notes=undefined[1]) if undefined is not None else None,
-        fields["slow"],
-        [(done, failed, _error(one)) for done, failed, one in fields["formulas"]],
-        fields["missing"],
-    )
+    undefined = told["first_undefined"]
+    changed = {
+        "first": _error(told["first"]),
+        "first_undefined": Note(undefined[0], notes=undefined[1]) if undefined is not None else None,
+        "formulas": [(done, failed, _error(one)) for done, failed, one in told["formulas"]],
+    }
+    return Tally(**{**told, **changed})
 
 
 def _written(problem: AgradError | Note | None) -> tuple[str, Sequence[str]] | None:

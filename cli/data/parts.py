@@ -1,7 +1,7 @@
 """`agrad map` from many files into a folder, which gets a file for each file of the input.
 
-`plan` says which parts there are, and what their files are called. `work` is what is to be done for each of them: a
-plain object that other processes can be sent. `record` keeps in the folder what has been asked for, and which parts are
+What is said here is which parts there are, and what their files are called; the module `work` has what is to be done
+for each of them. A record keeps in the folder what has been asked for, and which parts are
 done, so that an interrupted run can be continued; until all are, they are in a folder of their own inside of it. `run`
 puts these together, in this process or on a cluster.
 """
@@ -11,24 +11,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from glob import has_magic
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
-from agrad.cli import __version__
-from agrad.cli.arguments.options import opened
-from agrad.cli.data.job import LARGE, Job, Reading, Tally, read
-from agrad.cli.data.request import Asked, Sessions
+from agrad.cli.data.job import Tally, read
 from agrad.cli.terminal import ignored
-from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
 from agrad.engine.data.formats import files_of, is_folder, open_table
-from agrad.engine.data.tables import Wanted, unreadable
+from agrad.engine.data.tables import unreadable
 from agrad.engine.data.text_tables import ending_of
 from agrad.engine.errors import AgradError, Hint
-from agrad.grammar.files import remove_left, replacing, sync_folder
-from agrad.grammar.session.rowwise import backend_missing
+from agrad.grammar.files import remove_left, sync_folder
 
 # The parts of the input of `agrad map`, and the names of the files that they are written to.
 
@@ -71,10 +66,7 @@ def inputs(path: str) -> list[str]:
 def in_files(files: Sequence[str], most: float) -> Iterator[list[Part]]:
     """The parts of each file, without names: Parquet files of more than `most` bytes are divided at row groups."""
     for file in files:
-        try:
-            size = os.path.getsize(file)
-        except OSError:  # opening it says why
-            size = 0
+        size = _size(file) or 0  # where there is none, opening it says why
         groups = list(_groups(file, most)) if size > most else []
         yield [Part(file, *one) for one in groups] if len(groups) > 1 else [Part(file, None, size)]
 
@@ -213,7 +205,7 @@ class Record:
             fixes = [Hint("let all workers write to one folder, on a disk that they share")]
             raise AgradError("file", message, fixes=fixes)
         self.done[part.name] = size, tally
-        self._append({"part": part.name, "bytes": size, "tally": tally.fields()})
+        self._append({"part": part.name, "bytes": size, "tally": tally.as_json()})
 
     def finish(self, parts: Sequence[Part]) -> None:
         """Move all files to their places. Raises AgradError of kind `file` where there is another file."""
@@ -315,138 +307,3 @@ def _size(path: str) -> int | None:
         return os.path.getsize(path)
     except OSError:
         return None
-
-
-# What is to be done for each part: a plain object, which is sent to other processes as it is.
-
-_T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class Work:
-    """Formulas, how the input is read, and what is found out once for all parts.
-
-    The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
-    the rows are divided. `example`: a row, for which the expressions are compiled.
-    """
-
-    ask: Asked
-    reading: Mapping[str, Any]
-    path: str
-    files: Sequence[str]
-    backend: str = field(default=AUTO, kw_only=True)
-    example: dict[str, float] = field(default_factory=dict, kw_only=True)
-    version: str = field(default=__version__, kw_only=True)
-
-    def __post_init__(self) -> None:
-        self.backend = _certain_backend(self.backend, self.files)
-
-    def open(self) -> Any:
-        """The whole input. Raises AgradError."""
-        return opened(self.path, self.reading, None, self.files)
-
-
-@dataclass(slots=True)
-class MapWork(Work):
-    """How the output of `agrad map` is written, too.
-
-    `whole`: the values of functions of whole columns; `seed`: with which random numbers begin.
-    """
-
-    kept: Sequence[str]
-    form: str
-    precision: int | None
-    tells: bool  # whether to tell where there is no machine code
-    tolerant: bool
-    seed: int
-    whole: dict[str, float] = field(default_factory=dict, kw_only=True)
-
-
-def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
-    """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
-    for part in parts:
-        inside = table.part(part.file, part.groups)
-        for some in inside.parts(wanted):
-            piece = inside.piece(some, wanted)
-            if piece.rows:
-                numbers = {name: piece.columns[name] for name in wanted.numbers}
-                return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
-    return {}
-
-
-def _certain_backend(asked: str, files: Sequence[str]) -> str:
-    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
-    if asked != AUTO:
-        return asked
-    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
-    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
-
-
-class Bench:
-    """A place where parts are computed, one after the other: the expressions are read and compiled once.
-
-    `ends`: sets the limits of a session.
-    """
-
-    table: Any
-    formulas: Sequence[Any]
-    wanted: Wanted
-
-    def __init__(
-        self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None, seed: int | None = None
-    ) -> None:
-        self.work, self.threads = work, threads
-        self.sessions = Sessions(work.ask, ends, seed)
-
-    def run(self, action: Callable[[], _T]) -> _T:
-        """Run an action within the limits of the first session, as one statement."""
-        first = self.sessions.first
-        found: _T = first.all_at_once(action, first.span)
-        return found
-
-    def compile(self) -> None:
-        """Compile the expressions, if there is an example."""
-        if self.work.example:
-            for formula in self.formulas:
-                formula.prepare(self.work.example)
-
-    def find_example(self, parts: Sequence[Part]) -> None:
-        """Take the first row of all as the example, and compile the expressions for it."""
-        self.work.example = first_row(self.table, parts, self.wanted)
-        self.compile()
-
-    def part(self, part: Part) -> Any:
-        """The table of a part, whose results do not depend on the parts before."""
-        for formula in self.formulas:
-            formula.restart()
-        return self.table.part(part.file, part.groups)
-
-
-class MapBench(Bench):
-    """That of `agrad map`."""
-
-    work: MapWork
-    job: Job
-
-    def __init__(self, work: MapWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
-        super().__init__(work, threads, ends, work.seed)
-
-    def prepare(self) -> None:
-        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
-        work, threads = self.work, self.threads
-        self.table = work.open()
-        formulas, where = self.sessions.formulas(
-            self.table, work.open, threads, work.tolerant, work.backend, work.whole
-        )
-        self.job = Job(self.table, formulas, where, work.kept, work.tolerant, threads)
-        self.job.begin(work.form, work.precision, work.backend)
-        self.job.is_fast, self.job.is_of_parts = work.tells, True
-        self.formulas, self.wanted = self.job.everything, self.job.wanted
-        self.compile()
-
-    def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
-        """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
-        table = self.part(part)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with replacing(path, durable=True) as stream:
-            return self.job.write(stream, table, line)

@@ -16,8 +16,9 @@ import agrad
 from agrad.cli import __version__
 from agrad.cli.arguments.options import On
 from agrad.cli.data.job import Reading, Tally
-from agrad.cli.data.parts import STAGING, MapBench, MapWork, Part, Record, form_of_input, inputs, planned, recorded
+from agrad.cli.data.parts import STAGING, Part, Record, form_of_input, inputs, planned, recorded
 from agrad.cli.data.request import Asked, Output
+from agrad.cli.data.work import MapBench, MapWork
 from agrad.cli.data.writers import form_for
 from agrad.cli.output import note, tell
 from agrad.cli.terminal.progress import on_terminal

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations_with_replacement, product
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -124,8 +123,8 @@ class Sessions:
         inner = [self._given(session) for _, session in calls.values()]
         for session in [*everyone, *inner, *([self.where] if self.where else [])]:
             session.name_columns(table.quoted())
-        where = RowFormula(table, self.where, "where", ()) if self.where is not None else None
-        of_columns = {text: (name, RowFormula(table, inside, text, ())) for text, (name, inside) in calls.items()}
+        where = RowFormula(table, self.where, "where") if self.where is not None else None
+        of_columns = {text: (name, RowFormula(table, inside, text)) for text, (name, inside) in calls.items()}
         for formula in [*(one for _, one in of_columns.values()), *([where] if where else [])]:
             formula.begin(lambda: backend, threads, tolerant)
         if calls:
@@ -133,21 +132,8 @@ class Sessions:
             for text, value in self.whole.items():
                 for session in everyone:
                     session.names[text] = session.numbers[text] = value
-        found = [
-            RowFormula(
-                table,
-                session,
-                title,
-                ask.wrt,
-                ask.uncertain,
-                self.parts.get(title, ()),
-                ask.full,
-                ask.named,
-                ask.jacobian,
-            )
-            for title, session in self.values.items()
-        ]
-        return found, where
+        parts = self.parts
+        return [RowFormula(table, one, title, ask, parts.get(title, ())) for title, one in self.values.items()], where
 
 
 @dataclass(slots=True)
@@ -175,26 +161,19 @@ _UNCERTAIN = "an uncertainty is a number that is 0 or positive"
 
 
 class RowFormula:
-    """An expression with its title, and what it is differentiated by.
+    """An expression with its title, and what is asked about it: by default nothing but its value.
 
-    `uncertain`: the standard uncertainties of columns; `pairs`: by which pairs of columns second derivatives are taken,
-    `parts`, for each column, the same session differentiated by it. `paths`: where each result stands in a JSON object.
+    `pairs`: by which pairs of columns second derivatives are taken, `parts`, for each column, the same session
+    differentiated by it. `paths`: where each result stands in a JSON object.
     """
 
     def __init__(
-        self,
-        table: Any,
-        session: Rowwise,
-        title: str,
-        wrt: Sequence[str],
-        uncertain: Mapping[str, str] = MappingProxyType({}),
-        parts: Sequence[Rowwise] = (),
-        full: bool = False,
-        named: bool = False,
-        jacobian: bool = False,
+        self, table: Any, session: Rowwise, title: str, ask: Asked | None = None, parts: Sequence[Rowwise] = ()
     ) -> None:
+        ask = ask or Asked({}, False, {}, [])
+        wrt, uncertain, full, named, jacobian = ask.wrt, ask.uncertain, ask.full, ask.named, ask.jacobian
         self.table, self.session, self.title, self.named = table, session, title, named
-        self.shown = list(wrt)
+        self.shown = wrt
         self.wrt = list(dict.fromkeys([*wrt, *uncertain]))  # the derivatives that are computed
         self.used = self._used()
         self.uncertain = {name: self._uncertainty(name, text) for name, text in uncertain.items()}
@@ -351,10 +330,12 @@ def aggregates(
 
 
 @contextmanager
-def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
-    """Add fixes to an error inside: options for `map`, whose arguments are the words in `typed`.
+def advised(
+    typed: Sequence[str], command_line: Callable[[Sequence[str]], str], data: str | None = None
+) -> Iterator[None]:
+    """Add fixes to an error inside: options for a command, whose arguments are the words in `typed`.
 
-    `data`: the file with the rows, or - for standard input.
+    `data`: the file whose rows are mapped, or - for standard input; None for a fit.
     """
     try:
         yield
@@ -362,34 +343,23 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         facts = problem.facts
         if fixes := _of_form(facts, typed, command_line):
             problem.fixes = fixes
-        elif problem.row and "--on-error" not in typed:
+        elif data is not None and problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
             missing = _of_missing(facts, typed, command_line)
             problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again}")]
-        elif isinstance(facts, BadEntry) and facts.copied:
+        elif isinstance(facts, UnknownColumn):
+            fixes = _named(facts, typed, command_line)
+            fixes = fixes or _other_columns(facts, data is not None and bool(problem.labels))
+            problem.fixes = fixes or (problem.fixes if data is None else [])
+        elif data is not None and isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
-        elif isinstance(facts, NamedColumns):
+        elif data is not None and isinstance(facts, NamedColumns):
             problem.fixes = [Hint("leave --columns out")]
-        elif isinstance(facts, AlongRows):
+        elif data is not None and isinstance(facts, AlongRows):
             problem.fixes = _whole_column(facts.text, data)
             name = facts.text.partition("(")[0]
             if name in NAMES and data != "-" and "--whole" not in typed:
                 problem.fixes.insert(0, command_line([*typed, "--whole", name]))
-        elif isinstance(facts, UnknownColumn):
-            problem.fixes = _named(facts, typed, command_line) or _other_columns(facts, bool(problem.labels))
-        raise
-
-
-@contextmanager
-def divided(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
-    """Add the option to an error inside that says how the rows of a file are divided, or which column is meant."""
-    try:
-        yield
-    except AgradError as problem:
-        fixes = _of_form(problem.facts, typed, command_line)
-        if isinstance(problem.facts, UnknownColumn):
-            fixes = _named(problem.facts, typed, command_line) or _other_columns(problem.facts, False)
-        problem.fixes = fixes or problem.fixes
         raise
 
 

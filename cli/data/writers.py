@@ -55,35 +55,21 @@ def form_for(path: str | None, as_json: bool, to: str | None = None) -> str:
 
     Raises AgradError, click.UsageError.
     """
-    if to is not None:
-        return _given(path, as_json, to)
-    if path is None:
+    if path is None and to is None:
         return "json" if as_json else "csv"
-    ending = os.path.splitext(path)[1].lower()
+    ending = os.path.splitext(path or "")[1].lower() if to is None else f".{to}"
     form = _ENDINGS.get(ending, "json" if as_json else "")
     if not form:
-        raise AgradError("file", f"{path}: its extension does not give a format", notes=[f"known: {_known()}"])
+        known = " ".join(_ENDINGS)
+        raise AgradError("file", f"{path}: its extension does not give a format", notes=[f"known: {known}"])
     if as_json and form != "json":
-        raise click.UsageError(f"--json writes lines of JSON, and {path} has another extension: -o out.jsonl")
-    if form in ("parquet", "arrow"):
-        require_pyarrow(f"writing {form.capitalize()}")
-    return form
-
-
-def _given(path: str | None, as_json: bool, to: str) -> str:
-    """The writer for a format that was asked for."""
-    form = _ENDINGS[f".{to}"]
-    if as_json and form != "json":
-        raise click.UsageError(f"--json writes lines of JSON, and --to {to} another format")
+        other = f"{path} has another extension: -o out.jsonl" if to is None else f"--to {to} another format"
+        raise click.UsageError(f"--json writes lines of JSON, and {other}")
     if path is None and form in BINARY and form != "arrow":
         raise click.UsageError(f"--to {to} needs a file: -o out.{to}")
     if form in ("parquet", "arrow"):
         require_pyarrow(f"writing {form.capitalize()}")
     return form
-
-
-def _known() -> str:
-    return " ".join(_ENDINGS)
 
 
 class Writer:
@@ -209,31 +195,21 @@ class JsonWriter(Writer):
         """See Writer."""
         rows = _as_texts(rows, "JSON")
         columns = _listed(rows)
-        lines = []
+        lines, structured = [], agrad.cli.output.structured
         for row in range(len(next(iter(columns.values())))):
             nonfinite: dict[str, str] = {}
-            fields: dict[str, Any] = {"schema": agrad.cli.output.structured.SCHEMA}
+            fields: dict[str, Any] = {"schema": structured.SCHEMA}
             if rows.copied:
                 copied = {name: _entry(columns[name][row]) for name in rows.copied}
-                fields["columns"] = _plain(copied, "columns", nonfinite)
+                fields["columns"] = structured.plain_fields(copied, "columns", nonfinite)
             for name, (*above, last) in self.paths.items():
                 inside = fields
                 for key in above:
                     inside = inside.setdefault(key, {})
-                inside |= _plain({last: columns[name][row]}, ".".join(above), nonfinite)
+                inside |= structured.plain_fields({last: columns[name][row]}, ".".join(above), nonfinite)
             more = {"nonfinite": nonfinite} if nonfinite else {}
             lines.append(f"{dumps(fields | more, allow_nan=False)}\n")
         return "".join(lines).encode("utf-8", "surrogateescape")
-
-
-def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dict[str, object]:
-    """Entries as JSON values, with nan and inf under their paths."""
-    return {
-        name: agrad.engine.inspect.json_values.plain(entry, f"{path}.{name}".lstrip("."), nonfinite)
-        if isinstance(entry, float)
-        else entry
-        for name, entry in entries.items()
-    }
 
 
 def _entry(entry: Any) -> Any:
@@ -338,10 +314,14 @@ class ParquetWriter(Writer):
         """See Writer."""
         return _arrow_table(rows)
 
+    def made(self, schema: Any) -> Any:
+        """The writer of pyarrow, once the types of the columns are known."""
+        return pyarrow("parquet").ParquetWriter(self.stream, schema)
+
     def write(self, data: Any) -> None:
         """See Writer."""
         if self.writer is None:
-            self.writer = pyarrow("parquet").ParquetWriter(self.stream, data.schema)
+            self.writer = self.made(data.schema)
         self.writer.write_table(data)
         self.rows += data.num_rows
 
@@ -366,14 +346,10 @@ class ParquetWriter(Writer):
 class ArrowWriter(ParquetWriter):
     """An Arrow file with an index of its batches; to standard output a stream of them, which needs no index."""
 
-    def write(self, data: Any) -> None:
-        """See Writer."""
-        if self.writer is None:
-            ipc = pyarrow("ipc")
-            made = ipc.new_file if self.stream.seekable() else ipc.new_stream
-            self.writer = made(self.stream, data.schema)
-        self.writer.write_table(data)
-        self.rows += data.num_rows
+    def made(self, schema: Any) -> Any:
+        """See ParquetWriter."""
+        ipc = pyarrow("ipc")
+        return (ipc.new_file if self.stream.seekable() else ipc.new_stream)(self.stream, schema)
 
     def close(self) -> None:
         """See Writer."""

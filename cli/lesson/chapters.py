@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -275,17 +275,6 @@ def say(text: str) -> None:
 def task(text: str) -> None:
     """Write a task behind its mark."""
     _write(wrapped(text, _columns(), "> "), "green")
-
-
-def rest() -> None:
-    """Write an empty line."""
-    click.echo()
-
-
-def echo(lines: Iterable[str]) -> None:
-    """Write lines of a statement that the teacher types."""
-    for line in lines:
-        click.echo(line.rstrip())
 
 
 def wrapped(text: str, width: int, mark: str = "") -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
 from agrad.cli.lesson.chapters import (
     Chapter,
     Heard,
@@ -18,10 +20,8 @@ from agrad.cli.lesson.chapters import (
     Step,
     Transcript,
     Typed,
-    echo,
     heading,
     holds,
-    rest,
     say,
     task,
 )
@@ -195,7 +195,7 @@ class Teacher:
 
     def _show(self, transcript: Transcript) -> None:
         """Run the statements of a transcript, as if they were typed."""
-        rest()
+        click.echo()
         for typed in transcript:
             self._echo(typed)
             try:
@@ -205,7 +205,8 @@ class Teacher:
 
     def _echo(self, typed: Typed) -> None:
         """Write a statement as it stands where the learner would type it."""
-        echo(typed.lines(*prompts(self.session.line)) if self.session.by_entry else typed.lines())
+        for line in typed.lines(*prompts(self.session.line)) if self.session.by_entry else typed.lines():
+            click.echo(line.rstrip())
 
     def _answer(self) -> None:
         """Look at what the learner has done, and answer."""
@@ -288,7 +289,7 @@ class Teacher:
             say(hints[self._hints])
         else:
             say("This does it; `skip` types it for you:")
-            rest()
+            click.echo()
             for typed in self.step.answer:
                 self._echo(typed)
         self._hints += 1
@@ -387,7 +388,10 @@ class Progress:
         """Write the file, whole or not at all; the first failure gives a note."""
         if not self.keeps:
             return
-        starts = [[_written(entry) for entry in entries] for entries in self.starts]
+        starts = [
+            [(number_of(one), one.span.source.is_entry, one.seed, one.span.text) for one in entries]
+            for entries in self.starts
+        ]
         data = {"chapter": self.chapter, "step": self.step, "done": self.done, "starts": starts}
         target = path()
         beside = target.with_name(f"{target.name}.{os.getpid()}")
@@ -402,10 +406,6 @@ class Progress:
             note(f"how far you came is not kept after this session: {target}: {problem.strerror}")
 
 
-def _written(entry: Entry) -> list[Any]:
-    return [number_of(entry), entry.span.source.is_entry, entry.seed, entry.span.text]
-
-
 def path() -> Path:
     """The file."""
     return Path(folder(), "lesson.json")
@@ -416,31 +416,19 @@ def kept() -> Progress:
     try:
         require_ordinary(path())
         data = json.loads(path().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return Progress()
-    match data:
-        case {"chapter": str(chapter), "step": int(step), "done": list(done), "starts": list(starts)}:
-            read = _starts(starts)
-            if read is not None and 0 <= step < len(read) and all(isinstance(key, str) for key in done):
-                return Progress(chapter, step, done, read)
+        match data:
+            case {"chapter": str(chapter), "step": int(step), "done": list(done), "starts": list(starts)}:
+                read = [[_entry(entry) for entry in entries] for entries in starts]
+                if 0 <= step < len(read) and all(isinstance(key, str) for key in done):
+                    return Progress(chapter, step, done, read)
+    except (OSError, ValueError, TypeError, RecursionError):
+        pass
     return Progress()
 
 
-def _starts(data: Sequence[Any]) -> list[list[Entry]] | None:
-    """The statements before each step; None where one cannot be read."""
-    starts = []
-    for entries in data:
-        if not isinstance(entries, list):
-            return None
-        read = [_entry(entry) for entry in entries]
-        if None in read:
-            return None
-        starts.append([entry for entry in read if entry is not None])
-    return starts
-
-
-def _entry(data: Any) -> Entry | None:
+def _entry(data: Any) -> Entry:
+    """A statement that was written down. Raises ValueError."""
     match data:
         case [int(line), bool(is_entry), int() | None as seed, str(text)]:
             return Entry(Span(Source("session", text, line, False, is_entry), 0, len(text)), seed)
-    return None
+    raise ValueError

@@ -112,7 +112,7 @@ def result_line(result: Result, settings: Settings) -> str:
         rows = [_finding(row, f"check[{place}]", nonfinite) for place, row in enumerate(result.report.findings)]
         fields = {"ok": result.report.ok, "check": rows}
     elif isinstance(result, Estimated):
-        fields = _plain_fields(result.found.fields(), "", nonfinite)
+        fields = plain_fields(result.found.fields(), "", nonfinite)
     elif isinstance(result, Plot):
         fields = _plot(result, "plot", nonfinite)
     elif hasattr(result, "value"):
@@ -149,13 +149,13 @@ def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str
     return row | {"verdict": finding.verdict, "remark": finding.remark}
 
 
-def _plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:
+def plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:
     """Fields, and lists in them, whose numbers are as `plain` gives them."""
     if isinstance(value, dict):
         above = f"{path}." if path else ""
-        return {name: _plain_fields(one, above + name, nonfinite) for name, one in value.items()}
+        return {name: plain_fields(one, above + name, nonfinite) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain_fields(one, f"{path}[{place}]", nonfinite) for place, one in enumerate(value)]
+        return [plain_fields(one, f"{path}[{place}]", nonfinite) for place, one in enumerate(value)]
     return plain(value, path, nonfinite) if isinstance(value, float) else value
 
 

@@ -104,12 +104,14 @@ class CrashLog:
                 self._path = folder() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
                 self._file = _created(self._path)
                 parts.insert(0, {"agrad": __version__, "folder": os.getcwd()})
-            data = _lines(parts)
+            data = "".join(f"{json.dumps(part)}\n" for part in parts).encode()
             if os.write(self._file, data) < len(data):
                 raise OSError(0, "the disk is full")
         except OSError as problem:
             self._works = False
-            if not (sys.stdin.isatty() and _unwritable(folder().parent)):  # which the history has reported
+            # A folder that cannot be written to has been reported with the history.
+            reported = os.environ.get("TERM") != "dumb" and not os.access(folder().parent, os.W_OK)
+            if not (sys.stdin.isatty() and reported):
                 note(f"this session cannot be restored after a crash: {self._path}: {problem.strerror}")
 
 
@@ -133,15 +135,6 @@ def _put_away(path: Path, keep: bool) -> None:
                 old.unlink()
         else:
             path.unlink()
-
-
-def _unwritable(place: Path) -> bool:
-    """Whether no file can be written in a folder."""
-    return os.environ.get("TERM") != "dumb" and not os.access(place, os.W_OK)
-
-
-def _lines(parts: list[dict[str, Any]]) -> bytes:
-    return "".join(f"{json.dumps(part)}\n" for part in parts).encode()
 
 
 def _created(path: Path) -> int:
@@ -205,44 +198,33 @@ class CrashedSession:
 
 
 def past() -> list[CrashedSession]:
-    """The sessions that can be restored, the last first: open, and locked."""
-    paths = [*_paths(folder()), *_paths(ended_folder())]
-    found = [session for path in paths if (session := _opened(path)) is not None]
-    for session in found:
-        _read(session)
-        if not session.entries:
+    """The sessions that can be restored, the last first."""
+    found = []
+    for path in (*_paths(folder()), *_paths(ended_folder())):
+        if (session := _opened(path)) is not None:
             session.close()
+            found.append(session)
     return sorted((session for session in found if session.entries), key=lambda session: -session.time)
 
 
 def dismiss(number: int) -> CrashedSession | None:
     """Remove the log of a session, by its number among those `past`, from 1. None if there is none."""
-    found = past()
+    found = past()[number - 1 : number]
     for session in found:
-        session.close()
-    if not 1 <= number <= len(found):
-        return None
-    found[number - 1].path.unlink()
-    return found[number - 1]
+        session.path.unlink()
+    return found[0] if found else None
 
 
 def listed() -> str:
     """The sessions that can be restored, in a table: number, time, statements, how it ended, the last statement."""
-    found = past()
-    for session in found:
-        session.close()
-    if not found:
-        return "no session is kept yet"
-    return "\n".join(align((str(number), *session.told) for number, session in enumerate(found, 1)))
+    rows = [(str(number), *session.told) for number, session in enumerate(past(), 1)]
+    return "\n".join(align(rows)) if rows else "no session is kept yet"
 
 
 def _numbered(number: int) -> CrashedSession | None:
     """The session of a number, open and locked; None if there is none."""
-    found = past()
-    chosen = found[number - 1] if 1 <= number <= len(found) else None
-    for session in found:
-        if session is not chosen:
-            session.close()
+    found = past()[number - 1 : number]
+    chosen = _opened(found[0].path) if found else None
     if chosen is not None and chosen.has_ended:
         settings.make_folder(folder())
         chosen.path = chosen.path.replace(folder() / chosen.path.name)  # it runs again
@@ -272,10 +254,7 @@ def _crashed(after: bool = False) -> str:
     """
     if not _paths(folder()):
         return ""
-    found = past()
-    for session in found:
-        session.close()
-    for number, session in enumerate(found, 1):
+    for number, session in enumerate(past(), 1):
         if not session.has_ended:
             word = f" {number}" if number > 1 else ""
             how = "agrad sessions lists it" if after else f"agrad repl --resume{word} restores it"
@@ -350,13 +329,15 @@ def _opened(path: Path) -> CrashedSession | None:
         return None
     found = os.fstat(file)
     if _lock(file) and found.st_nlink:
-        return CrashedSession(path, file, found.st_mtime)
+        crashed = CrashedSession(path, file, found.st_mtime)
+        _read(crashed)
+        return crashed
     os.close(file)
     return None
 
 
-def _read(crashed: CrashedSession) -> bool:
-    """Read a crash log up to its last whole line; whether it has a statement to restore."""
+def _read(crashed: CrashedSession) -> None:
+    """Read a crash log up to its last whole line."""
     source: Source | None = None
     for line in crashed.path.read_bytes().splitlines(keepends=True):
         if not line.endswith(b"\n"):
@@ -376,26 +357,17 @@ def _read(crashed: CrashedSession) -> bool:
             case {"typed": str(text), "line": int(number)}:
                 crashed.typed[number] = text
             case {"ran": [int(start), int(end)]} if source is not None:
-                if not _is_seed(part.get("seed")):  # it is damaged, and later statements may depend on this one
-                    crashed.size -= len(line)
+                seed, files = part.get("seed"), part.get("read")
+                if not (seed is None or (isinstance(seed, int) and seed >= 0)):
+                    crashed.size -= len(line)  # it is damaged, and later statements may depend on this one
                     break
-                crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
+                read = files if isinstance(files, dict) else None
+                crashed.entries.append(Entry(Span(source, start, end), seed, read))
             case {"cut": int(count)} if count >= 0:
                 del crashed.entries[count:]
             case {"read": dict(files)}:
                 for entry in crashed.entries:
                     entry.files = {path: files.get(path, stamp) for path, stamp in (entry.files or {}).items()}
-    return bool(crashed.entries)
-
-
-def _files(part: object) -> dict[str, list[int]] | None:
-    """The files that a statement has read, as in `Entry`."""
-    return part if isinstance(part, dict) else None
-
-
-def _is_seed(part: object) -> bool:
-    """Whether this can be the seed of a statement: none, or a whole number, in a log that is not damaged."""
-    return part is None or (isinstance(part, int) and part >= 0)
 
 
 def _tidy() -> None:

@@ -15,6 +15,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.search import SearchDirection, SearchState
@@ -133,25 +134,14 @@ def highlighted(
 
     `found`: the kind and the span of each token; `strangers`: where unknown names start.
     """
-    lines: list[StyleAndTextTuples] = [[]]
+    pieces: StyleAndTextTuples = []
     done = 0
     for kind, start, end in found:
         if start > done:
-            _add(lines, "", text[done:start])
-        _add(lines, f"class:{kind} class:unknown" if start in strangers else f"class:{kind}", text[start:end])
+            pieces.append(("", text[done:start]))
+        pieces.append((f"class:{kind} class:unknown" if start in strangers else f"class:{kind}", text[start:end]))
         done = end
-    _add(lines, "", text[done:])
-    return lines
-
-
-def _add(lines: list[StyleAndTextTuples], style: str, piece: str) -> None:
-    """Write a piece at the end of the lines, of which it may end some."""
-    if "\n" not in piece:
-        lines[-1].append((style, piece))
-        return
-    first, *rest = piece.split("\n")
-    lines[-1].append((style, first))
-    lines.extend([(style, line)] for line in rest)
+    return list(split_lines([*pieces, ("", text[done:])]))
 
 
 # The lines typed in earlier sessions, and in others at the same time.

@@ -94,9 +94,9 @@ def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkey
     from agrad.cli.arguments.options import TABLE_OPTIONS
     from agrad.cli.commands.fit import command
     from agrad.cli.data.cluster import Cluster
-    from agrad.cli.data.fit_work import FitBench, FitWork
     from agrad.cli.data.parts import in_files, inputs
     from agrad.cli.data.request import Asked
+    from agrad.cli.data.work import FitBench, FitWork
     from agrad.engine.ops.solvers.fitting import Ask, joined
 
     monkeypatch.chdir(tmp_path)

@@ -64,8 +64,9 @@ def address(tmp_path_factory):
 @pytest.fixture
 def work(tmp_path):
     """A bench for parts of the folder `data`, and the parts."""
-    from agrad.cli.data.parts import MapBench, MapWork, planned
+    from agrad.cli.data.parts import planned
     from agrad.cli.data.request import Asked
+    from agrad.cli.data.work import MapBench, MapWork
 
     def made(expression, *, backend, form="parquet"):
         files = sorted(map(str, (tmp_path / "data").iterdir()))
@@ -83,7 +84,7 @@ def work(tmp_path):
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(work, tmp_path, monkeypatch, backend):
-    from agrad.cli.data.parts import MapBench
+    from agrad.cli.data.work import MapBench
 
     if backend == "llvm":
         pytest.importorskip("llvmlite")

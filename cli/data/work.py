@@ -1,0 +1,206 @@
+"""What is to be done for each part: a plain object, which is sent to other processes as it is; and where it is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from agrad.cli import __version__
+from agrad.cli.arguments.expression import noted
+from agrad.cli.arguments.options import opened
+from agrad.cli.data.job import LARGE, Job, Reading, Tally
+from agrad.cli.data.parts import Part
+from agrad.cli.data.request import Asked, RowFormula, Sessions
+from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
+from agrad.engine.data.tables import Wanted
+from agrad.engine.ops.solvers.fitting import Ask, Sums, summed
+from agrad.engine.values import np
+from agrad.grammar.files import replacing
+from agrad.grammar.session.rowwise import backend_missing
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Work:
+    """Formulas, how the input is read, and what is found out once for all parts.
+
+    The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
+    the rows are divided. `example`: a row, for which the expressions are compiled.
+    """
+
+    ask: Asked
+    reading: Mapping[str, Any]
+    path: str
+    files: Sequence[str]
+    backend: str = field(default=AUTO, kw_only=True)
+    example: dict[str, float] = field(default_factory=dict, kw_only=True)
+    version: str = field(default=__version__, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.backend = _certain_backend(self.backend, self.files)
+
+    def open(self) -> Any:
+        """The whole input. Raises AgradError."""
+        return opened(self.path, self.reading, None, self.files)
+
+
+@dataclass(slots=True)
+class MapWork(Work):
+    """How the output of `agrad map` is written, too.
+
+    `whole`: the values of functions of whole columns; `seed`: with which random numbers begin.
+    """
+
+    kept: Sequence[str]
+    form: str
+    precision: int | None
+    tells: bool  # whether to tell where there is no machine code
+    tolerant: bool
+    seed: int
+    whole: dict[str, float] = field(default_factory=dict, kw_only=True)
+
+
+def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
+    """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
+    for part in parts:
+        inside = table.part(part.file, part.groups)
+        for some in inside.parts(wanted):
+            piece = inside.piece(some, wanted)
+            if piece.rows:
+                numbers = {name: piece.columns[name] for name in wanted.numbers}
+                return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
+    return {}
+
+
+def _certain_backend(asked: str, files: Sequence[str]) -> str:
+    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
+    if asked != AUTO:
+        return asked
+    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
+    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
+
+
+class Bench:
+    """A place where parts are computed, one after the other: the expressions are read and compiled once.
+
+    `ends`: sets the limits of a session.
+    """
+
+    table: Any
+    formulas: Sequence[Any]
+    wanted: Wanted
+
+    def __init__(
+        self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None, seed: int | None = None
+    ) -> None:
+        self.work, self.threads = work, threads
+        self.sessions = Sessions(work.ask, ends, seed)
+
+    def run(self, action: Callable[[], _T]) -> _T:
+        """Run an action within the limits of the first session, as one statement."""
+        first = self.sessions.first
+        found: _T = first.all_at_once(action, first.span)
+        return found
+
+    def compile(self) -> None:
+        """Compile the expressions, if there is an example."""
+        if self.work.example:
+            for formula in self.formulas:
+                formula.prepare(self.work.example)
+
+    def find_example(self, parts: Sequence[Part]) -> None:
+        """Take the first row of all as the example, and compile the expressions for it."""
+        self.work.example = first_row(self.table, parts, self.wanted)
+        self.compile()
+
+    def part(self, part: Part) -> Any:
+        """The table of a part, whose results do not depend on the parts before."""
+        for formula in self.formulas:
+            formula.restart()
+        return self.table.part(part.file, part.groups)
+
+
+class MapBench(Bench):
+    """That of `agrad map`."""
+
+    work: MapWork
+    job: Job
+
+    def __init__(self, work: MapWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+        super().__init__(work, threads, ends, work.seed)
+
+    def prepare(self) -> None:
+        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
+        work, threads = self.work, self.threads
+        self.table = work.open()
+        formulas, where = self.sessions.formulas(
+            self.table, work.open, threads, work.tolerant, work.backend, work.whole
+        )
+        self.job = Job(self.table, formulas, where, work.kept, work.tolerant, threads)
+        self.job.begin(work.form, work.precision, work.backend)
+        self.job.is_fast, self.job.is_of_parts = work.tells, True
+        self.formulas, self.wanted = self.job.everything, self.job.wanted
+        self.compile()
+
+    def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
+        """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
+        table = self.part(part)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with replacing(path, durable=True) as stream:
+            return self.job.write(stream, table, line)
+
+
+@dataclass(slots=True)
+class FitWork(Work):
+    """The formulas are the model, what was measured, and its uncertainty if that is known; `ask.wrt` the parameters.
+
+    `start`: the texts of their first values.
+    """
+
+    start: Mapping[str, str]
+
+
+class FitBench(Bench):
+    """A place where the sums of parts are computed."""
+
+    work: FitWork
+
+    def __init__(self, work: FitWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+        super().__init__(work, threads, ends)
+        model = self.sessions.first
+        for name, value in work.start.items():
+            with noted(f"{name}={value}"):
+                model.give(name, value)
+        self.names = work.ask.wrt
+        self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
+
+    def prepare(self) -> None:
+        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
+        self.table = self.work.open()
+        sessions = self.sessions.values.values()
+        for session in sessions:
+            session.name_columns(self.table.quoted())
+        by = {self.sessions.first: self.work.ask}
+        self.formulas = [RowFormula(self.table, session, "", by.get(session)) for session in sessions]
+        self.wanted = Wanted(list(dict.fromkeys(column for formula in self.formulas for column in formula.columns)))
+        for formula in self.formulas:
+            formula.begin(lambda: self.work.backend, self.threads, False)
+        self.compile()
+
+    def sums(self, part: Part, ask: Ask) -> Sums:
+        """The sums over the rows of a part. Raises AgradError."""
+        table = self.part(part)
+        self.formulas[0].evaluation.constants = dict(zip(self.names, ask.p.tolist(), strict=True))
+        return summed(ask, self._pieces(table))
+
+    def _pieces(self, table: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """The rows of a part: see `sums`."""
+        for some in table.parts(self.wanted):
+            piece = table.piece(some, self.wanted)
+            if piece.rows:
+                (value, *slopes), *others = [list(formula.of(piece)[0].values()) for formula in self.formulas]
+                rows = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
+                yield rows, others[0][0], others[1][0] if len(others) > 1 else None
