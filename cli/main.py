@@ -32,40 +32,33 @@ S = TypeVar("S")
 FAILED, WRONG_SYNTAX = 1, 2  # exit codes
 # By the name of a command, its module in agrad.cli.commands, and the first sentence of its help, which `agrad --help`
 # shows without importing it; in the order in which a new user needs them.
+_COMMANDS = """
+eval       eval     Compute EXPR, and its derivatives with respect to the names in --wrt.
+learn      learn    Learn how derivatives are computed from a graph, in nine short chapters, at the prompt.
+run        run      Run the statements in FILE, or in standard input if FILE is -.
+repl       repl     Open an interactive session.
+check      check    Compare exact derivatives with finite differences.
+graph      graph    Show the graph of EXPR: its operations, and what they save for the backward pass.
+map        map      Compute EXPR, and its derivatives, for each row of DATA.
+fit        fit      Fit MODEL to the rows of DATA, by least squares.
+export     export   Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas.
+functions  help     List the functions of the language, one per line, by family.
+help       help     Explain a function or a command, or list them all.
+examples   examples List the example programs, or copy those of these NAMEs, with their data, into a folder.
+kernel     setup    Install agrad as a kernel of Jupyter, or remove it: then a notebook can have cells in agrad's
+                    language.
+lsp        setup    Start the language server, for an editor: it shows errors as one types, completes, and explains
+                    names.
+config     setup    Show every setting, its value, and where the value comes from.
+completion setup    Print the script that lets SHELL complete commands, options, functions, and the names in an
+                    expression.
+sessions   setup    List the last sessions: when each ended, its statements in effect, how it ended, and the last of
+                    them.
+man        man      Print the manual page, which has the help of every command.
+"""
 COMMANDS = {
-    "eval": ("eval", "Compute EXPR, and its derivatives with respect to the names in --wrt."),
-    "learn": ("learn", "Learn how derivatives are computed from a graph, in nine short chapters, at the prompt."),
-    "run": ("run", "Run the statements in FILE, or in standard input if FILE is -."),
-    "repl": ("repl", "Open an interactive session."),
-    "check": ("check", "Compare exact derivatives with finite differences."),
-    "graph": ("graph", "Show the graph of EXPR: its operations, and what they save for the backward pass."),
-    "map": ("map", "Compute EXPR, and its derivatives, for each row of DATA."),
-    "fit": ("fit", "Fit MODEL to the rows of DATA, by least squares."),
-    "export": ("export", "Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas."),
-    "functions": ("help", "List the functions of the language, one per line, by family."),
-    "help": ("help", "Explain a function or a command, or list them all."),
-    "examples": (
-        "examples",
-        "List the example programs, or copy those of these NAMEs, with their data, into a folder.",
-    ),
-    "kernel": (
-        "setup",
-        "Install agrad as a kernel of Jupyter, or remove it: then a notebook can have cells in agrad's language.",
-    ),
-    "lsp": (
-        "setup",
-        "Start the language server, for an editor: it shows errors as one types, completes, and explains names.",
-    ),
-    "config": ("setup", "Show every setting, its value, and where the value comes from."),
-    "completion": (
-        "setup",
-        "Print the script that lets SHELL complete commands, options, functions, and the names in an expression.",
-    ),
-    "sessions": (
-        "setup",
-        "List the last sessions: when each ended, its statements in effect, how it ended, and the last of them.",
-    ),
-    "man": ("man", "Print the manual page, which has the help of every command."),
+    name: (module, " ".join(told.split()))
+    for name, module, told in (row.split(None, 2) for row in re.split(r"\n(?! )", _COMMANDS.strip()))
 }
 
 

@@ -27,7 +27,7 @@ from agrad.cli.__main__ import load_all
 from agrad.cli.arguments.options import On
 from agrad.cli.data.job import Reading, Tally
 from agrad.cli.data.parts import RECORD, Part, Record
-from agrad.cli.data.work import FitBench, FitWork, MapBench, MapWork
+from agrad.cli.data.work import FitBench, FitWork, MapBench, MapWork, Work
 from agrad.cli.terminal.progress import AFTER, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
@@ -258,7 +258,7 @@ def _pipes_ignored() -> Iterator[None]:
 # it gets its first part. It writes the file of a part itself, whole or not at all, so that a worker that ends in the
 # middle leaves nothing under that name, and Dask has another one do the part again.
 
-_Work = TypeVar("_Work")
+_Work = TypeVar("_Work", bound=Work)
 _LOOK_AT_PARTS = 0.05  # seconds between two looks at what is done
 _COUNT = 1.0  # seconds between two questions to the scheduler, how many workers it has
 _SHARED = [Hint("let all workers see the files under the same names, on a disk that they share")]
@@ -267,30 +267,49 @@ _BENCHES = threading.local()  # in a worker: a bench for each of its threads, fo
 
 def map_on_cluster(work: MapWork, record: Record, todo: Sequence[Part], on: On, line: Reading | None) -> None:
     """Compute parts on a cluster, and note those that are done. Raises AgradError: of the first part that fails."""
-    if on.address:  # workers on other machines have other current folders
-        work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
-        todo = [replace(part, file=os.path.abspath(part.file)) for part in todo]
+    work, todo = _anywhere(work, todo, on)
     with connect(*on) as client:
         by_client(client, work, record, todo, line)
+
+
+def _anywhere(work: _Work, parts: Sequence[Part], on: On) -> tuple[_Work, Sequence[Part]]:
+    """The same for workers on other machines, which have other current folders."""
+    if not on.address:
+        return work, parts
+    work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
+    return work, [replace(part, file=os.path.abspath(part.file)) for part in parts]
+
+
+@contextmanager
+def _shared(client: Any, work: _Work, run: str, line: Progress | None) -> Iterator[Any]:
+    """What is to be done, sent once; at the end it is cancelled, and the line removed.
+
+    A task and not a scattered object: if all workers that have it end, the scheduler makes it again.
+    """
+    shared = client.submit(_same, work, key=run)
+    try:
+        yield shared
+    finally:
+        if line is not None:
+            line.clear()
+        client.cancel([shared])
 
 
 def by_client(client: Any, work: MapWork, record: Record, todo: Sequence[Part], line: Reading | None) -> None:
     """The same by a client of Dask's."""
     run = f"agrad-part-{secrets.token_hex(8)}"
-    # A task and not a scattered object: if all workers that have it end, the scheduler makes it again. By its key it is
-    # of another group than the tasks for the parts, so that these go to all workers, and not to the one that has it.
-    shared = client.submit(_same, work, key=f"agrad-work-{run}")
     folder = os.path.abspath(record.folder)
-    tasks = [
-        client.submit(compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=(run, place))
-        for place, part in enumerate(todo)
-    ]
-    try:
-        _collect(client, tasks, todo, record, line)
-    finally:
-        if line is not None:
-            line.clear()
-        client.cancel([shared, *tasks])
+    # By its key the work is of another group than the tasks for the parts, so that these go to all workers, and not to
+    # the one that has it.
+    with _shared(client, work, f"agrad-work-{run}", line) as shared:
+        tasks = [
+            client.submit(compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=(run, place))
+            for place, part in enumerate(todo)
+        ]
+        try:
+            _collect(client, tasks, todo, record, line)
+        finally:
+            client.cancel(tasks)
 
 
 def _same(work: _Work) -> _Work:
@@ -335,9 +354,9 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
     places = {task.key: place for place, task in enumerate(tasks)}
     failed, error = len(tasks), None
     done = as_completed(tasks, loop=client.loop)
-    look = _Look(client, line)
+    looks = _looks(client, line)
     while not done.is_empty():
-        look()
+        next(looks)
         for task in done.next_batch(block=False):
             place = places[task.key]
             if place > failed:
@@ -353,21 +372,16 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
         raise error
 
 
-class _Look:
-    """Shows the progress, with the number of workers as the scheduler counts them."""
-
-    def __init__(self, client: Any, line: Reading | None) -> None:
-        self.client, self.line = client, line
-        self.next = 0.0
-
-    def __call__(self) -> None:
-        """Show it, if there is a terminal."""
-        if self.line is None:
-            return
+def _looks(client: Any, line: Reading | None) -> Iterator[None]:
+    """Show the progress at each step, if there is a terminal, with the workers as the scheduler counts them."""
+    count, again = 0, 0.0
+    while True:
         now = time.monotonic()
-        if now >= self.next:
-            self.count, self.next = len(self.client.nthreads()), now + _COUNT
-        self.line.at(f"on {self.count} {'worker' if self.count == 1 else 'workers'}", 0, None, 0)
+        if line is not None and now >= again:
+            count, again = len(client.nthreads()), now + _COUNT
+        if line is not None:
+            line.at(f"on {count} {'worker' if count == 1 else 'workers'}", 0, None, 0)
+        yield
 
 
 # The sums of `agrad fit` on a Dask cluster.
@@ -383,19 +397,10 @@ _LOOK_AT_SUMS = 0.02  # seconds between two looks at what is done
 def fit_on_cluster(work: FitWork, parts: Sequence[Part], on: On) -> Iterator[Callable[[Ask], Sums]]:
     """A function that computes the sums over all parts on a cluster. Raises AgradError: of the first part with one."""
     run = f"agrad-{secrets.token_hex(8)}"
-    if on.address:  # workers on other machines have other current folders
-        work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
-        parts = [replace(part, file=os.path.abspath(part.file)) for part in parts]
+    work, parts = _anywhere(work, parts, on)
     line = on_terminal(Passes)
-    with connect(*on) as client:
-        # A task and not a scattered object: if all workers that have it end, the scheduler makes it again.
-        shared = client.submit(_same, work, key=run)
-        try:
-            yield Cluster(client, shared, run, parts, line)
-        finally:
-            if line is not None:
-                line.clear()
-            client.cancel([shared])
+    with connect(*on) as client, _shared(client, work, run, line) as shared:
+        yield Cluster(client, shared, run, parts, line)
 
 
 def groups(count: int) -> Iterator[list[range]]:

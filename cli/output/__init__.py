@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import agrad
-from agrad.cli.terminal import coloured, drawable, shown
+from agrad.cli.terminal import cell_of_pictures, coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.text import fit
 from agrad.engine.values import MANY, format_number, format_value
@@ -110,7 +110,8 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
     They are a picture where the terminal can show it, and `pictures`, or else the user's setting `plots`, allows it.
     """
     plot = _named(plot)
-    width, height = agrad.cli.output.plot_canvas.WIDTH, agrad.cli.output.plot_canvas.HEIGHT
+    canvas = agrad.cli.output.plot_canvas
+    width, height = canvas.WIDTH, canvas.HEIGHT
     if sys.stdout.isatty():
         columns, rows = rare.shutil.get_terminal_size()
         # Not too tall on a tall terminal: what was typed above is to be seen too.
@@ -118,15 +119,16 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
         if _shown_as_picture(plot, width, height, pictures):
             return
     hues = coloured(sys.stdout)
-    drawn = agrad.cli.output.plot_canvas.draw(plot, width, height, not drawable(sys.stdout), hues)
+    drawn = canvas.draw(plot, width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
     DRAWN.rows, DRAWN.erasing = drawn.count("\n") + 1, ""
 
 
 def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
     """Show curves as a picture, if the terminal can, and there is what draws it."""
-    has_room = columns >= _LEAST[0] and rows >= _LEAST[1]
-    cell = agrad.cli.terminal.cell_of_pictures(chosen) if has_room and find_spec("matplotlib") is not None else None
+    if columns < _LEAST[0] or rows < _LEAST[1] or find_spec("matplotlib") is None:
+        return False
+    cell = cell_of_pictures(chosen)
     if cell is None:
         return False
 
@@ -178,12 +180,9 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
         text = text if isinstance(result, Printed | Shown) else shown(text)
         return states_in_colour(text) if in_colour and isinstance(result, Table) and result.states else text
 
-    width = (
-        agrad.cli.output.plot_canvas.WIDTH
-        if settings.width is None
-        else min(settings.width - 1, agrad.cli.output.plot_canvas.WIDTH)
-    )
-    return agrad.cli.output.plot_canvas.draw(result, width, agrad.cli.output.plot_canvas.HEIGHT, False, in_colour)
+    canvas = agrad.cli.output.plot_canvas
+    width = canvas.WIDTH if settings.width is None else min(settings.width - 1, canvas.WIDTH)
+    return canvas.draw(result, width, canvas.HEIGHT, False, in_colour)
 
 
 def states_in_colour(text: str) -> str:

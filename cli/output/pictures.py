@@ -15,37 +15,13 @@ from typing import NamedTuple
 from agrad.engine.text import display_width, printable
 
 # What the names of the terminal's colours look like on a light and on a dark background. All are legible on it.
-_PALETTES = {
-    "light": {
-        "background": "#f6f8fa",
-        "border": "#d0d7de",
-        "default": "#1f2328",
-        "black": "#24292f",
-        "red": "#cf222e",
-        "green": "#116329",
-        "yellow": "#7d4e00",
-        "blue": "#0969da",
-        "magenta": "#8250df",
-        "cyan": "#1b7c83",
-        "white": "#57606a",
-        "brightblack": "#656d76",
-    },
-    "dark": {
-        "background": "#0d1117",
-        "border": "#30363d",
-        "default": "#e6edf3",
-        "black": "#8b949e",
-        "red": "#ff7b72",
-        "green": "#7ee787",
-        "yellow": "#d29922",
-        "blue": "#79c0ff",
-        "magenta": "#d2a8ff",
-        "cyan": "#76e3ea",
-        "white": "#e6edf3",
-        "brightblack": "#8b949e",
-    },
-}
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_PARTS = ("background", "border", "default", *_NAMES, "brightblack")
+_LIGHT = "#f6f8fa #d0d7de #1f2328 #24292f #cf222e #116329 #7d4e00 #0969da #8250df #1b7c83 #57606a #656d76"
+_DARK = "#0d1117 #30363d #e6edf3 #8b949e #ff7b72 #7ee787 #d29922 #79c0ff #d2a8ff #76e3ea #e6edf3 #8b949e"
+_PALETTES = {
+    theme: dict(zip(_PARTS, hues.split(), strict=True)) for theme, hues in (("light", _LIGHT), ("dark", _DARK))
+}
 _CODE = re.compile(r"\x1b\[([\d;]*)m")
 _WORDS = re.compile(r"\S+(?: \S+)*")
 _WIDTH, _HEIGHT, _SIZE = 8.4, 18, 14  # of a character, of a line, of the font
