@@ -86,7 +86,9 @@ def run(work: MapWork, folder: Folder) -> None:
     head = _head(work, folder, parts)
     with recorded(folder.path, resume=folder.resume) as record:
         if record.head is not None:
-            _require_same(record.head, head, folder)
+            if changed := _changed(record.head, head):
+                message = f"{folder.path} was begun with another request: {changed}"
+                raise AgradError("file", message, fixes=[Hint("name a new folder")])
             _restore(work, record.head)
         todo = [part for part in parts if not record.is_done(part, work.tolerant)]
         if record.is_complete and not todo:
@@ -208,14 +210,6 @@ def _restore(work: MapWork, head: dict[str, Any]) -> None:
     work.seed = head["seed"]
     work.whole = {name: float.fromhex(text) for name, text in head["whole"].items()}
     work.example = {name: float.fromhex(text) for name, text in head["example"].items()}
-
-
-def _require_same(before: dict[str, Any], now: dict[str, Any], folder: Folder) -> None:
-    """Refuse to continue another run. Raises AgradError of kind `file`."""
-    changed = _changed(before, now)
-    if changed:
-        message = f"{folder.path} was begun with another request: {changed}"
-        raise AgradError("file", message, fixes=[Hint("name a new folder")])
 
 
 def _changed(before: dict[str, Any], now: dict[str, Any]) -> str:

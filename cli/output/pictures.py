@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from agrad.engine.text import display_width, printable
@@ -52,11 +53,9 @@ def pieces(text: str) -> list[list[Piece]]:
         if code is not None:
             look, done = _after(look, code[1]), code.end()
     there = ([piece for piece in line if piece[0]] for line in lines)
-    return [[("".join(part for part, _ in group), look) for look, group in groupby(line, _second)] for line in there]
-
-
-def _second(piece: Piece) -> Look:
-    return piece[1]
+    return [
+        [("".join(part for part, _ in group), look) for look, group in groupby(line, itemgetter(1))] for line in there
+    ]
 
 
 def _after(look: Look, code: str) -> Look:

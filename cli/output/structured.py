@@ -18,7 +18,6 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
     Answer,
     Checked,
-    Curve,
     Estimated,
     Gradient,
     Plot,
@@ -44,18 +43,14 @@ def answer_line(found: Answer, settings: Settings) -> str:
     derivatives, kind = found.derivatives, found.kind
     first = {by[0]: part for by, part in derivatives.items() if len(by) == 1}
     field = kind if kind in ("jacobian", "vjp") else "grad"
-    if first:
-        fields[field] = {name: plain(part, f"{field}.{name}", nonfinite) for name, part in first.items()}
+    own: dict[str, Any] = {field: first} if first else {}
     if kind == "jvp":
-        fields["jvp"] = plain(derivatives[()], "jvp", nonfinite)
+        own["jvp"] = derivatives[()]
     if kind == "order":
-        more = {",".join(by): part for by, part in derivatives.items() if len(by) > 1}
-        fields["derivatives"] = {by: plain(part, f"derivatives.{by}", nonfinite) for by, part in more.items()}
+        own["derivatives"] = {",".join(by): part for by, part in derivatives.items() if len(by) > 1}
     if kind == "hessian":
-        fields["hessian"] = {
-            x: {y: plain(_block(found, x, y), f"hessian.{x}.{y}", nonfinite) for y in first} for x in first
-        }
-    return _line(fields, nonfinite)
+        own["hessian"] = {x: {y: _block(found, x, y) for y in first} for x in first}
+    return _line(fields | plain_fields(own, "", nonfinite), nonfinite)
 
 
 def _block(found: Answer, x: str, y: str) -> Any:
@@ -106,57 +101,47 @@ def result_line(result: Result, settings: Settings) -> str:
     """A result as one object; what is made for people is a text."""
     nonfinite: dict[str, str] = {}
     if isinstance(result, Gradient):
-        slope = None if result.value is None else plain(result.value, f"grad.{result.name}", nonfinite)
-        fields: dict[str, Any] = {"grad": {result.name: slope}} | ({"remark": result.remark} if result.remark else {})
+        fields: dict[str, Any] = {"grad": {result.name: result.value}}
+        fields |= {"remark": result.remark} if result.remark else {}
     elif isinstance(result, Checked):
-        rows = [_finding(row, f"check[{place}]", nonfinite) for place, row in enumerate(result.report.findings)]
-        fields = {"ok": result.report.ok, "check": rows}
+        fields = {"ok": result.report.ok, "check": list(map(_finding, result.report.findings))}
     elif isinstance(result, Estimated):
-        fields = plain_fields(result.found.fields(), "", nonfinite)
+        fields = result.found.fields()
     elif isinstance(result, Plot):
         fields = _plot(result, "plot", nonfinite)
     elif hasattr(result, "value"):
-        fields = _value(result.value, settings, nonfinite)
+        return _line(_value(result.value, settings, nonfinite), nonfinite)
     else:
         fields = {"text": result.text(settings)}
-    return _line(fields, nonfinite)
+    return _line(plain_fields(fields, "", nonfinite), nonfinite)
 
 
 def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """The curves of a plot, and those of the plot below it."""
-    below = _plot(plot.below, "below", nonfinite) if plot.below is not None else {}
-    curves = [_curve(curve, f"{name}[{place}]", nonfinite) for place, curve in enumerate(plot.curves)]
+    below = plain_fields(_plot(plot.below, "below", nonfinite), "", nonfinite) if plot.below is not None else {}
+    curves = [
+        {"name": one.name, "style": one.style, "x": one.x, "y": one.y} | ({"u": one.u} if one.u else {})
+        for one in plot.curves
+    ]
     texts = {key: text for key, text in (("label", plot.label), ("title", plot.title)) if text}
     log = {"log": [axis for axis, is_log in zip(("axis", "values"), plot.log, strict=True) if is_log]}
     return {name: curves, **below, "axis": plot.axis, **texts, **(log if any(plot.log) else {})}
 
 
-def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
-    """The points of a curve."""
-    points = {
-        name: plain(getattr(curve, name), f"{path}.{name}", nonfinite)
-        for name in ("x", "y", *(["u"] if curve.u else []))
-    }
-    return {"name": curve.name, "style": curve.style, **points}
-
-
-def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, Any]:
     """The outcome of `check` for one entry; `claim` is null where nothing is claimed."""
-    row: dict[str, Any] = {"entry": finding.entry}
-    for name in ("exact", "difference", "doubt", "claim", "absolute"):
-        number = getattr(finding, name)
-        row[name] = None if number is None else plain(number, f"{path}.{name}", nonfinite)
-    return row | {"verdict": finding.verdict, "remark": finding.remark}
+    names = ("entry", "exact", "difference", "doubt", "claim", "absolute", "verdict", "remark")
+    return {name: getattr(finding, name) for name in names}
 
 
 def plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:
-    """Fields, and lists in them, whose numbers are as `plain` gives them."""
+    """Fields, and lists in them, whose numbers and arrays are as `plain` gives them."""
     if isinstance(value, dict):
         above = f"{path}." if path else ""
         return {name: plain_fields(one, above + name, nonfinite) for name, one in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [plain_fields(one, f"{path}[{place}]", nonfinite) for place, one in enumerate(value)]
-    return plain(value, path, nonfinite) if isinstance(value, float) else value
+    return plain(value, path, nonfinite) if isinstance(value, float) or hasattr(value, "tolist") else value
 
 
 def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:

@@ -34,7 +34,8 @@ class Pager:
             return
         os.environ.setdefault("LESS", _LESS)
         painted = paint is not None and _shows_colours()
-        text = _written(text)
+        # As stdout would show it: with --ascii, the pager gets ASCII too.
+        text = text.encode(sys.stdout.encoding, sys.stdout.errors or "strict").decode(sys.stdout.encoding)
         start = perf_counter()
         try:
             with _undisturbed():
@@ -84,11 +85,6 @@ def _is_there() -> bool:
 def _size() -> tuple[int, int]:
     """The columns and rows of the terminal."""
     return rare.shutil.get_terminal_size()
-
-
-def _written(text: str) -> str:
-    """A text as stdout would show it: with --ascii, the pager gets ASCII too."""
-    return text.encode(sys.stdout.encoding, sys.stdout.errors or "strict").decode(sys.stdout.encoding)
 
 
 @contextmanager

@@ -14,14 +14,14 @@ from ipykernel.kernelbase import Kernel
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
 from agrad.cli import __version__
-from agrad.cli.integrations.jupyter.magic import bundle, is_text, lines_of, told
+from agrad.cli.integrations.jupyter.magic import Bundle, lines_of, show
 from agrad.cli.integrations.lookup import asked_about, help_about
 from agrad.cli.main import internal
 from agrad.cli.settings import find
 from agrad.cli.terminal import stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
-from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import can_be_read, needs_more
@@ -91,27 +91,19 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
 
     def _show(self, result: Result) -> None:
         """Send a result: a value as the answer of the cell, a printed line as output, a note on stderr."""
-        settings = self.language_session.settings
-        if isinstance(result, Noted):
-            self._stream("stderr", told(result, settings))
-            return
-        made = bundle(result, settings)
-        if is_text(result, made):
-            self._stream("stdout", made["text/plain"])
-        else:
+
+        def answer(made: Bundle) -> None:
             content = {"data": made, "metadata": {}, "execution_count": self.execution_count}
             self.send_response(self.iopub_socket, "execute_result", content)
+
+        show(result, self.language_session.settings, self._stream, answer)
 
     def _stream(self, name: str, text: str) -> None:
         self.send_response(self.iopub_socket, "stream", {"name": name, "text": f"{text}\n"})
 
     def _ok(self, payload: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "status": "ok",
-            "execution_count": self.execution_count,
-            "payload": payload,
-            "user_expressions": {},
-        }
+        count = self.execution_count
+        return {"status": "ok", "execution_count": count, "payload": payload, "user_expressions": {}}
 
     def _failed(self, name: str, message: str, lines: list[str], silent: bool) -> dict[str, Any]:
         """Send an error; the answer that says that the cell has failed."""

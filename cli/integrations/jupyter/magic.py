@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -113,18 +114,11 @@ def _bind(session: Session, names: Iterable[str], wrt: list[str], shell: Any, co
 def _run(session: Session, cell: str) -> None:
     """Run the statements of a cell, and show the results."""
 
-    def show(result: Result) -> None:
-        if isinstance(result, Noted):
-            sys.stderr.write(f"{told(result, session.settings)}\n")
-            return
-        made = bundle(result, session.settings)
-        if is_text(result, made):
-            sys.stdout.write(f"{made['text/plain']}\n")
-        else:
-            display(made, raw=True)
+    def write(name: str, text: str) -> None:
+        getattr(sys, name).write(f"{text}\n")
 
     with suppress(Quit):
-        session.run(cell, show)
+        session.run(cell, lambda result: show(result, session.settings, write, partial(display, raw=True)))
 
 
 def _back(session: Session, names: list[str], inputs: list[Any], copied: list[str]) -> dict[str, Any]:
@@ -202,23 +196,27 @@ def _rows(result: Result, settings: Settings) -> list[Sequence[str]]:
 
 def _texts(rows: Iterable[Sequence[Any]], settings: Settings) -> list[Sequence[str]]:
     """The entries of rows as text; none for what is missing."""
-    return [["" if entry is None else _entry(entry, settings) for entry in row] for row in rows]
+
+    def shown(entry: Any) -> str:
+        return format_number(entry, settings.precision) if isinstance(entry, int | float) else str(entry)
+
+    return [["" if entry is None else shown(entry) for entry in row] for row in rows]
 
 
-def _entry(entry: Any, settings: Settings) -> str:
-    return format_number(entry, settings.precision) if isinstance(entry, int | float) else str(entry)
-
-
-def is_text(result: Result, made: Bundle) -> bool:
-    """Whether a result is a line that was printed, and no value."""
-    return not isinstance(result, Shown) and made.keys() == {"text/plain"}
+def show(
+    result: Result, settings: Settings, write: Callable[[str, str], None], display: Callable[[Bundle], object]
+) -> None:
+    """Show a result: a value by `display`, a printed line on stdout, a note, in colour, on stderr, by `write`."""
+    if isinstance(result, Noted):
+        write("stderr", as_text(result, settings, True))
+        return
+    made = bundle(result, settings)
+    if not isinstance(result, Shown) and made.keys() == {"text/plain"}:
+        write("stdout", made["text/plain"])
+    else:
+        display(made)
 
 
 def lines_of(problem: AgradError, width: int | None = None) -> list[str]:
     """An error in colour, with the carets below the lines of the cell."""
     return report(advised(problem), width, True).split("\n")
-
-
-def told(result: Noted, settings: Settings) -> str:
-    """A note, in colour."""
-    return as_text(result, settings, True)

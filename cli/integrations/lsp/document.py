@@ -145,18 +145,13 @@ class Document:
             end += 1
         return end
 
-    def span(self, span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Where a place in the text begins and ends."""
-        return self.position(span.start), self.position(span.end)
-
 
 def _units(text: str, encoding: str) -> int:
     """The length of a text as editors count: in UTF-16, an emoji has two units."""
     if text.isascii() or encoding == "utf-32":
         return len(text)
-    return len(text.encode(f"{encoding}-le" if encoding == "utf-16" else encoding, "surrogatepass")) // (
-        2 if encoding == "utf-16" else 1
-    )
+    size, codec = (2, "utf-16-le") if encoding == "utf-16" else (1, encoding)
+    return len(text.encode(codec, "surrogatepass")) // size
 
 
 # What a name in a script is: its help, its value, and the place that defines it.

@@ -18,7 +18,7 @@ from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span, main_place, render
 from agrad.grammar.help.completion import described
 from agrad.grammar.lint.lint import EditedScript
-from agrad.grammar.results import Quit, Result
+from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 
 _LONGEST = 2000  # characters of a value that are shown
@@ -95,7 +95,7 @@ def run(uri: str, path: str, text: str) -> Ran:
     printed: list[str] = []
     error = None
     try:
-        session.run(text, lambda result: printed.append(_text(result, session)), path, is_file=True)
+        session.run(text, lambda result: printed.append(result.text(session.settings)), path, is_file=True)
     except Quit:
         pass
     except AgradError as problem:
@@ -104,10 +104,6 @@ def run(uri: str, path: str, text: str) -> Ran:
     names = {name: value for name, value in session.names.items() if name != "args"}
     short = {name: described(value, session) for name, value in names.items()}
     return Ran(uri, short, {name: _about(name, session) for name in names}, "\n".join(printed), error)
-
-
-def _text(result: Result, session: Session) -> str:
-    return result.text(session.settings)
 
 
 def _about(name: str, session: Session) -> str:
