@@ -6,7 +6,7 @@ import click
 
 import agrad
 from agrad.cli.arguments import completions
-from agrad.cli.main import Command
+from agrad.cli.main import COMMANDS, Command, root
 from agrad.cli.settings import SETTINGS
 from agrad.cli.terminal.pager import explain
 
@@ -40,30 +40,18 @@ def command(context: click.Context, word: str | None) -> None:
             parts.insert(0, agrad.grammar.help.help.help_on(word, agrad.grammar.commands.COMMANDS))
     except agrad.engine.errors.AgradError as problem:
         if not own:
-            likely = [f"help {name}" for name in agrad.grammar.diagnostics.suggest(word, _commands(context))]
+            likely = [f"help {name}" for name in agrad.grammar.diagnostics.suggest(word, COMMANDS)]
             problem.fixes = [f"agrad {fix}" for fix in (*likely, *problem.fixes) if fix != "help" or not likely]
             raise
     explain("\n\n".join(parts))
 
 
-def _commands(context: click.Context) -> list[str]:
-    """The commands that follow `agrad`."""
-    root = context.parent
-    return root.command.list_commands(root) if root and isinstance(root.command, click.Group) else []
-
-
 def _own(context: click.Context, word: str) -> str | None:
     """The help of a command, an environment variable, a file or a setting of agrad; None if there is none."""
-    root = context.parent
-    found = root.command.get_command(root, word) if root and isinstance(root.command, click.Group) else None
-    if root is None or found is None:
-        return _of_environment(word)
-    with click.Context(found, info_name=word, parent=root) as inner:
-        return found.get_help(inner)
-
-
-def _of_environment(word: str) -> str | None:
-    """What an environment variable, a file in the configuration folder, or a setting in config.toml is for."""
+    found = root.get_command(context, word)
+    if found is not None:
+        with click.Context(found, info_name=word, parent=context.parent) as inner:
+            return found.get_help(inner)
     told = {**agrad.cli.commands.man.ENVIRONMENT, **agrad.cli.commands.man.FILES}
     told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
     return f"{word}\n  {told[word]}" if word in told else None

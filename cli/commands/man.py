@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from agrad.cli import __version__
-from agrad.cli.main import Command
+from agrad.cli.main import COMMANDS, Command, root
 from agrad.cli.settings import SETTINGS
 
 _WIDTH = 100  # of the help texts in the Markdown form
@@ -49,36 +49,32 @@ _SECTIONS = (
 
 @click.command("man", cls=Command)
 @click.option("--markdown", is_flag=True, help="Print it in Markdown, as in docs/cli.md.")
-@click.pass_context
-def command(context: click.Context, markdown: bool) -> None:
+def command(markdown: bool) -> None:
     """Print the manual page, which has the help of every command.
 
     \b
     agrad man > agrad.1
     agrad man --markdown
     """
-    root = context.find_root().command
-    assert isinstance(root, click.Group)
-    click.echo("\n".join(_markdown(root) if markdown else _page(root)))
+    click.echo("\n".join(_markdown() if markdown else _page()))
 
 
-def _contexts(root: click.Group) -> Iterator[click.Context]:
+def _contexts() -> Iterator[click.Context]:
     """The root, and each of its commands, with the contexts in which they print their help."""
     outer = click.Context(root, info_name="agrad", terminal_width=_WIDTH)
     yield outer
-    for name in root.list_commands(outer):
-        found = root.get_command(outer, name)
-        assert found is not None
-        yield click.Context(found, info_name=name, parent=outer)
+    for name in COMMANDS:
+        if (found := root.get_command(outer, name)) is not None:
+            yield click.Context(found, info_name=name, parent=outer)
 
 
 # Markdown
 
 
-def _markdown(root: click.Group) -> Iterator[str]:
+def _markdown() -> Iterator[str]:
     yield "# The command line"
     yield "\nThe help of every command. `make docs` generates this page."
-    for context in _contexts(root):
+    for context in _contexts():
         with context:
             yield f"\n## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```"
     for title, _, rows in _SECTIONS:
@@ -89,8 +85,8 @@ def _markdown(root: click.Group) -> Iterator[str]:
 # The manual page, in the language of man(7)
 
 
-def _page(root: click.Group) -> Iterator[str]:
-    first, *others = _contexts(root)
+def _page() -> Iterator[str]:
+    first, *others = _contexts()
     summary, *description = _paragraphs(first.command)
     yield f'.TH AGRAD 1 "" "agrad {__version__}" "User Commands"'
     yield from (".SH NAME", rf"agrad \- {_escaped(summary[0].lower() + summary[1:].rstrip('.'))}")

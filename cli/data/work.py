@@ -40,7 +40,9 @@ class Work:
     version: str = field(default=__version__, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.backend = _certain_backend(self.backend, self.files)
+        if self.backend == AUTO:  # machine code, if there is much to compute
+            is_large = sum(os.path.getsize(file) for file in self.files if os.path.exists(file)) >= LARGE
+            self.backend = NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
 
     def open(self) -> Any:
         """The whole input. Raises AgradError."""
@@ -73,14 +75,6 @@ def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, fl
                 numbers = {name: piece.columns[name] for name in wanted.numbers}
                 return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
     return {}
-
-
-def _certain_backend(asked: str, files: Sequence[str]) -> str:
-    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
-    if asked != AUTO:
-        return asked
-    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
-    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
 
 
 class Bench:

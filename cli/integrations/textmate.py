@@ -42,7 +42,8 @@ def grammar() -> Rule:
         "fileTypes": ["ag"],
         "patterns": [_include("statement"), _include("expression")],
         "repository": {
-            "statement": {"patterns": [*_commands(), *_printing()]},
+            # `print` is a command but where it is called.
+            "statement": {"patterns": [*_commands(), _match(r"(?<!\.)\bprint\b(?!\()", "command")]},
             "expression": {"patterns": _expression()},
             "brackets": _brackets(),
             "field": _field(),
@@ -113,18 +114,13 @@ def _command(word: str, after: str) -> Rule:
         "end": r"(?=[;#])|$",
         "patterns": [
             # An option follows an operand: not a sign, a keyword, or another option that takes a value.
-            _match(rf"({_inner_signs()})[ \t]*({_any(options)})\b", "operator", "name"),
+            _match(rf"({_operators(but=OPERAND_ENDS)})[ \t]*({_any(options)})\b", "operator", "name"),
             _match(rf"\b({_any(keywords.PYTHON - _VALUES - {'with'})})[ \t]+({_any(options)})\b", "keyword", "name"),
             *([_match(rf"\b({_any(valued)})[ \t]+({_any(options)})\b", "command", "name")] if valued else []),
             _match(_word(options), "command"),
             _include("expression"),
         ],
     }
-
-
-def _printing() -> list[Rule]:
-    """`print` is a command but where it is called."""
-    return [_match(r"(?<!\.)\bprint\b(?!\()", "command")]
 
 
 # Expressions
@@ -159,11 +155,6 @@ def _operators(but: Collection[str] = ()) -> str:
     """All signs that are operators."""
     signs = {name: sign for name, sign in saved()["signs"].items() if name not in ("SPACE", "LINE_BREAK", *but)}
     return "|".join(sign for name, sign in signs.items() if kind_of(Token(name)) == "operator")
-
-
-def _inner_signs() -> str:
-    """The signs that no operand ends with."""
-    return _operators(but=OPERAND_ENDS)
 
 
 def _brackets() -> Rule:
