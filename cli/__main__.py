@@ -13,7 +13,7 @@ from importlib.util import LazyLoader
 from types import ModuleType
 from typing import NoReturn
 
-# Modules that click and lark import, and most commands never use: they are loaded when they are first used.
+# Modules that click, lark and prompt_toolkit import, and most runs never use: they are loaded when they are first used.
 #
 # An `import` of one of them finds it, but runs it only once something asks for one of its attributes. That is a seventh
 # of the time of `agrad eval`. `importlib.util.LazyLoader` does the work; this is set up for the process of the command
@@ -22,7 +22,10 @@ from typing import NoReturn
 LAZY = frozenset(
     {
         # of the standard library
-        *("getpass", "hashlib", "linecache", "pkgutil", "shutil", "tempfile", "textwrap", "tokenize", "traceback"),
+        *("ast", "getpass", "hashlib", "inspect", "linecache", "pkgutil", "shutil", "tempfile", "textwrap", "tokenize"),
+        *("traceback", "uuid"),
+        # of the same, for the prompt
+        *("asyncio.sslproto", "asyncio.staggered", "datetime", "secrets", "ssl"),
         # of lark, for other kinds of grammars
         *("lark.parsers.cyk", "lark.parsers.xearley"),
     }

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
-from inspect import cleandoc
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -128,7 +127,7 @@ class Command(click.Command):
 
     def _parts(self) -> tuple[str, str, str]:
 
-        return cleandoc(self.help or "").rpartition("\n\n")
+        return rare.inspect.cleandoc(self.help or "").rpartition("\n\n")
 
     def where_known(self, ctx: click.Context, option: str) -> str:
         """Advice on an option that this command does not have; empty if there is none."""

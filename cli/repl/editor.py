@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -29,7 +28,7 @@ from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import Incremental, kinds
-from agrad.lazy import pattern
+from agrad.lazy import pattern, rare
 
 _USAGE = 34  # columns for the usage of a word; its description follows
 _MEANING = 16  # columns that it needs at least, to say anything
@@ -167,7 +166,7 @@ class KeptHistory(FileHistory):
         if not self.writable:
             return
         lines = "".join(f"+{line}\n" for line in string.split("\n"))
-        entry = f"\n# {datetime.now()}\n{lines}".encode(errors="surrogatepass")
+        entry = f"\n# {rare.datetime.datetime.now()}\n{lines}".encode(errors="surrogatepass")
         try:
             file = _opened(Path(str(self.filename)))
             try:
