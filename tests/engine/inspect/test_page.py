@@ -194,10 +194,11 @@ def test_its_code_computes_the_same_numbers():
 def test_a_comparison_says_of_each_node_whether_the_other_graph_has_it():
     session = Session()
     session.run("var x = 2; var w = 3; f = sin(w*x) + w*x; g = cos(w*x) + w*x", lambda result: None)
-    from agrad.grammar.commands.graphs import drawn
+    from agrad.engine.inspect.compare import Comparison
+    from agrad.grammar.commands.graphs import shown
 
-    f, g = session.names["f"], session.names["g"]
-    data = data_of(drawn([f], ["f"], "page", session.settings, other=[g], others=["g"], session=session))
+    made = Comparison([session.names["f"]], [session.names["g"]], (["f"], ["g"]))
+    data = data_of(shown(made, "page", session.settings, session))
     changes = {node.get("text"): node["change"] for node in data["nodes"]}
     assert data["heading"].startswith("graph of f vs g: ")
     assert {changes["sin(w*x)"], changes["cos(w*x)"]} <= {"changed", "gone", "new"}
