@@ -173,6 +173,7 @@ class CrashedSession:
     folder: str = ""
     typed: dict[int, str] = field(default_factory=dict)  # by the number of the line
     size: int = 0  # bytes up to the end of the last whole line
+    is_told: bool = False  # whether a message has said that it has not ended normally
 
     @property
     def when(self) -> str:
@@ -248,14 +249,18 @@ def open_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
 
 
 def _crashed(after: bool = False) -> str:
-    """A message about the last session that has crashed, and is not restored; empty if there is none.
+    """A message about the last session that has crashed, and is not restored; empty if there is none, or it was told.
 
     `after`: the session that is running will be among those that are counted.
     """
-    if not _paths(folder()):
-        return ""
-    for number, session in enumerate(past(), 1):
+    for number, session in enumerate(past() if _paths(folder()) else [], 1):
         if not session.has_ended:
+            if session.is_told:
+                break
+            with suppress(OSError):  # the first end of a line is that of one that was not written to its end
+                with session.path.open("ab") as log:
+                    log.write(b"\n" + _lines([{"told": True}]))
+                os.utime(session.path, (session.time, session.time))
             word = f" {number}" if number > 1 else ""
             how = "agrad sessions lists it" if after else f"agrad repl --resume{word} restores it"
             return f"a session of {session.when} ended without quit: {how}"
@@ -363,6 +368,9 @@ def _read(crashed: CrashedSession) -> None:
                     break
                 read = files if isinstance(files, dict) else None
                 crashed.entries.append(Entry(Span(source, start, end), seed, read))
+                crashed.is_told = False
+            case {"told": True}:
+                crashed.is_told = True
             case {"cut": int(count)} if count >= 0:
                 del crashed.entries[count:]
             case {"read": dict(files)}:

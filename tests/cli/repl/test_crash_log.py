@@ -180,7 +180,7 @@ def test_the_last_of_several_comes_back_first(environment, tmp_path, agrad):
         first.line()
     told = "a session of 14:03 ended without quit: agrad sessions lists it\n"
     assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n" + told
-    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n" + told
+    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n"  # it was told
     assert agrad("repl", "--resume", "2", given="")[1].endswith(": y\n")
     assert resumed(agrad, "")[1] == "restored 2 statements from 14:03: y\n"
 
@@ -301,6 +301,18 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.count("note: this session cannot be restored after a crash: ") == 1
     assert list(session.names) == ["x", "y", "z"]
     kept.end()
+
+
+def test_that_a_session_has_crashed_is_told_once_each_time(environment, tmp_path, monkeypatch):
+    killed(environment, tmp_path, "x = 1")
+    (kept,) = crash_logs(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for left in ("", '{"text": "y'):  # the session was killed while it wrote a line
+        kept.write_text(kept.read_text() + '{"ran": [0, 5]}\n' + left)
+        told = [crash_log.open_log(Session(), False)[1] for _ in range(3)]
+        assert ["ended without quit" in one for one in told] == [True, False, False]
+    (found,) = crash_log.past()
+    assert len(found.entries) == 4  # with one of `killed`
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
