@@ -236,7 +236,7 @@ def _loaded(document: Document, path: str) -> Document | None:
     """A script that a script loads, if it can be read."""
     try:
         found = beside(path, Span(document.source, 0, 0))
-        return Document(found, read_text(found), None, document.encoding)
+        return Document(found, read_text(found, of_script=True), None, document.encoding)
     except AgradError:
         return None
 

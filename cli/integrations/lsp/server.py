@@ -7,7 +7,9 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from agrad.cli import __version__
 from agrad.cli.integrations.lsp.document import Document, definition, hover, loads
@@ -20,18 +22,48 @@ _OF_TEXT = "of this script"
 _MOST_ITEMS = 100  # the best completions, which an editor is sent; it asks again with the next letter
 
 
+class Protocol(LanguageServerProtocol):
+    """Answers a request that it cannot read with an error, by the number of the request."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """See pygls."""
+        try:
+            if "jsonrpc" in data and not (data["jsonrpc"] == "2.0" and isinstance(data.get("id", 0), int | str)):
+                raise JsonRpcInvalidRequest
+            return super().structure_message(data)
+        except JsonRpcException as problem:
+            if "id" in data:
+                self.refuse(problem, data["id"])
+            raise
+
+    def refuse(self, problem: JsonRpcException, number: Any = None) -> None:
+        """Answer with an error; without a number where it is not known."""
+        error = {"code": problem.code, "message": problem.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
+
+
 class Server(LanguageServer):
     """The scripts that are open, and what is known of them."""
 
     def __init__(self) -> None:
         # An editor sends the whole text: pygls would cut lines where agrad and the protocol do not.
-        super().__init__("agrad", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(
+            "agrad", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full, protocol_cls=Protocol
+        )
         self.session = Session()  # in which completion finds no names but those of the language
         self.documents: dict[str, Document] = {}
         self.ran: dict[str, Ran] = {}
         self.checker = Worker(check, lambda found: self._soon(self._checked, found))
         self.runner = Worker(run, lambda found: self._soon(self._ran, found))
         self.loop: asyncio.AbstractEventLoop | None = None
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Tell what failed, but answer what is no message."""
+        if source is not JsonRpcException:
+            super().report_server_error(error, source)
+        elif not isinstance(error, JsonRpcException):  # which the protocol has answered
+            is_read = not isinstance(error, ValueError | RecursionError)
+            self.protocol.refuse(JsonRpcInvalidRequest() if is_read else JsonRpcParseError())
 
     def _soon(self, take: Any, found: Any) -> None:
         """Take what a worker has found, in the loop of the server, if it still runs."""
@@ -98,8 +130,8 @@ def _follow(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        whole = params.content_changes[-1]
-        server.changed(params.text_document.uri, whole.text, params.text_document.version)
+        for whole in params.content_changes[-1:]:
+            server.changed(params.text_document.uri, whole.text, params.text_document.version)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:

@@ -1,5 +1,8 @@
 """The language server, as an editor sees it."""
 
+import asyncio
+import json
+
 import pytest
 from lsprotocol import types
 
@@ -224,3 +227,44 @@ async def test_places_are_counted_as_each_editor_counts(each_client, tmp_path):
     assert await editor.hover("emoji.ag", 0, column - 1) is None
     editor.open("words.ag", "si")
     assert "sigmoid" in labels(await editor.completions("words.ag", 0, 2))
+
+
+HOVER = {"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover", "params": {"textDocument": {"uri": "file:///a.ag"}}}
+READ = HOVER | {"params": HOVER["params"] | {"position": {"line": 0, "character": 0}}}
+BACKWARDS = {"start": {"line": 9, "character": 9}, "end": {"line": 0, "character": 0}}
+ACTIONS = HOVER["params"] | {"range": BACKWARDS, "context": {"diagnostics": []}}
+NO_CHANGE = {"textDocument": {"uri": "file:///a.ag", "version": 2}, "contentChanges": []}
+# Each with the number and the code of the answer.
+MALFORMED = [
+    *((HOVER | {"params": params}, 1, -32602) for params in (None, [1], {}, HOVER["params"] | {"position": 3})),
+    (HOVER, 1, -32602),
+    *(
+        (READ | {"params": READ["params"] | {"position": {"line": x, "character": 0}}}, 1, -32602)
+        for x in (-1, 2**40, "a")
+    ),
+    ({"jsonrpc": "2.0", "id": 1}, 1, -32603),
+    (READ | {"method": "a/b"}, 1, -32601),
+    (READ | {"jsonrpc": "1.0"}, 1, -32600),
+    (READ | {"id": [1]}, [1], -32600),
+    *((one, None, -32600) for one in ({"id": 1, "method": "textDocument/hover"}, [READ], 42, None, "a", {})),
+    *((one, None, -32700) for one in (b"{bad", b'"\xff"', b"[" * 100_000)),
+    ({"jsonrpc": "2.0", "id": 1, "method": "textDocument/codeAction", "params": ACTIONS}, 1, None),
+    ({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": NO_CHANGE}, "still there", None),
+]
+
+
+async def test_each_malformed_message_is_answered_and_the_server_goes_on(tmp_path):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    server = await asyncio.create_subprocess_exec(*CONFIG.server_command, **pipes, env=CONFIG.server_env)
+    start = READ | {"id": 0, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
+    told, last = [], READ | {"id": "still there"}
+    for body in (start, *(body for body, _, _ in MALFORMED), last):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+    while not told or told[-1].get("id") != "still there":
+        head = await asyncio.wait_for(server.stdout.readuntil(b"\r\n\r\n"), 60)
+        told.append(json.loads(await server.stdout.readexactly(int(head.split(b":")[1].split()[0]))))
+    server.kill()
+    await server.communicate()
+    found = [(one["id"], one["error"]["code"] if "error" in one else None) for one in told[1:] if "id" in one]
+    assert sorted(map(str, found)) == sorted(str((number, code)) for _, number, code in MALFORMED)
