@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+import agrad
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, MissingFile, Origin
 from agrad.grammar.diagnostics import Span
@@ -19,9 +20,11 @@ _LONGEST = 200  # bytes of a name at the beginning of another, which may have 25
 _LEFT = pattern(r"[0-9a-f]{12}\.tmp")  # and on this
 
 
-def read_text(path: str) -> str:
-    """The text of a file. Raises AgradError of kind `file`."""
+def read_text(path: str, of_script: bool = False) -> str:
+    """The text of a file. `of_script`: a script names it. Raises AgradError of kind `file`."""
     try:
+        if of_script and (why := agrad.engine.ops.data_files.unreadable(path)):
+            raise AgradError("file", f"cannot read {path}: {why}")
         with open(path, "rb") as file:
             return decoded(file.read(), path)
     except FileNotFoundError:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rows import divided, each
 
+from agrad.cli.integrations.lsp.document import Document, definition
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.pytorch.names import OWN
@@ -214,6 +215,11 @@ def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatc
     paths = ["/proc/self/environ", "/proc/kmsg", "/sys/kernel/notes", "/proc/self/../self/cmdline", "a.csv"]
     statements = [f'{function}("{path}")' for function in ("load_csv", "load_npy", "np.loadtxt") for path in paths]
     statements += [f'load "{path}"' for path in ("a.ag", "/proc/self/environ", "/proc/kmsg", "/dev/tty")]
-    for statement in [*statements, 'load_csv("folder")', 'chunks("a.csv", 2)', 'torch.load("a.npz")']:
+    statements += [f'load_csv("{path}")' for path in ("folder", "linked", "/proc/self", "/dev")]
+    os.symlink("/proc/sys/kernel", "linked")
+    for statement in [*statements, 'chunks("a.csv", 2)', 'torch.load("a.npz")']:
         with pytest.raises(AgradError, match=r"it belongs to the system|it is not a regular file"):
             Session().run(statement)
+    with pytest.raises(AgradError, match="save did not write it"):
+        Session().run('save "/proc/kmsg"')  # which is not read to know that, since it does not end
+    assert definition(Document("x.ag", 'load "/proc/kmsg"'), 8) is None

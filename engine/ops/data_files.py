@@ -54,16 +54,18 @@ class Chunks:
         return f'chunks("{self.path}", {self.rows}{_columns_typed(self.columns)}{_form_typed(self.form)})'
 
 
-def unreadable(path: str | Path) -> str:
+def unreadable(path: str | Path, folders: bool = False) -> str:
     """Why what is there is no file that a script reads, links followed; empty for a file, and where nothing is.
 
     The files in which the system tells of itself have the environment, with all that is secret in it.
     """
-    if os.path.isdir(path):
-        return "it is a folder"
-    if os.path.realpath(path).startswith(("/proc/", "/sys/", "/dev/")) and os.path.isfile(path):
-        return "it belongs to the system"
-    return "" if os.path.isfile(path) or not os.path.exists(path) else "it is not a regular file"
+    is_folder = os.path.isdir(path)
+    if (is_folder and not folders) or not os.path.exists(path):
+        return "it is a folder" if is_folder else ""
+    if not is_folder and not os.path.isfile(path):
+        return "it is not a regular file"
+    of_system = f"{os.path.realpath(path)}/".startswith(("/proc/", "/sys/", "/dev/"))
+    return "it belongs to the system" if of_system else ""
 
 
 def existing(name: str, path: Any, folders: bool = False) -> Path:
@@ -80,8 +82,8 @@ def existing(name: str, path: Any, folders: bool = False) -> Path:
         raise AgradError("file", f"{name}: that is not the name of a file")
     try:
         there = Path(path).expanduser()
-        why, found = unreadable(there), there.exists()
-        if folders and there.is_dir():
+        why, found = unreadable(there, folders), there.exists()
+        if folders and not why and there.is_dir():
             links = filter(os.path.islink, data.formats.files_of(str(there)))
             why = next(filter(None, map(unreadable, links)), "")
     except (OSError, ValueError, RuntimeError):  # no file can have such a name, or there is no such home

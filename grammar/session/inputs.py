@@ -121,10 +121,8 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         _refuse_cycle(found, loading)
         if len(loading) > DEPTH:
             raise AgradError("limit", f"scripts load each other at most {DEPTH} deep, and this one would be deeper")
-        if why := agrad.engine.ops.data_files.unreadable(found):
-            raise AgradError("file", f"cannot read {found}: {why}")
         note_read(found)
-        text = agrad.grammar.files.read_text(found)
+        text = agrad.grammar.files.read_text(found, of_script=True)
         refuse_page(found, text, "load")
         return Source(found, text, 1, True)
     except AgradError as problem:

@@ -187,7 +187,7 @@ def _refuse_strangers(path: str) -> None:
     if not os.path.isfile(target):
         return
     try:
-        text = read_text(target)
+        text = read_text(target, of_script=True)
     except AgradError:
         text = ""
     found = _HEAD.match(text)
