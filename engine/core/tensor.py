@@ -397,6 +397,9 @@ class Tensor:
                 array[index] = value
             except ValueError:
                 have, given = format_shape(np.shape(array[index])), format_shape(shape_of(value))
+                if have == "()" and np.size(value) == 1:
+                    array[index] = np.reshape(value, ())
+                    return
                 raise AgradError("shape", f"entries of shape {have} cannot be set to values of shape {given}") from None
 
         self.write(change, None, "x[…] =", source)

@@ -7,7 +7,7 @@ reached: no name of Python's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -104,13 +104,20 @@ def _text(found: Any) -> str:
     return found
 
 
+def _iterator(found: Any) -> Iterator[Any]:
+    try:
+        return iter(found)
+    except TypeError:
+        raise AgradError("type", f"__iter__ must return what can be iterated over, not {describe(found)}") from None
+
+
 _WANTED: dict[str, Callable[[Any], Any]] = {
     "__repr__": _text,
     "__str__": _text,
     "__len__": lambda found: whole(found, "a length"),
     "__bool__": bool,
     "__float__": float,
-    "__iter__": lambda found: iter(found),
+    "__iter__": _iterator,
 }
 
 

@@ -311,7 +311,7 @@ def _won(shape: Shape, index: tuple[Any, ...], into: Shape) -> Any:
 
 def _put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
     result = np.array(x, subok=True)
-    result[index] = v
+    result[index] = np.reshape(v, bare)
     check_truths(result)
     return result
 

@@ -124,8 +124,16 @@ def eigh(x: Any, /) -> tuple[Any, Any]:
 # Singular values
 
 
+def _for_svd(x: Any) -> Any:
+    """A matrix that has one: LAPACK prints its own words where an entry is not finite, and where it finds no room."""
+    if not np.isfinite(x).all():
+        raise np.linalg.LinAlgError("not all of its entries are finite")
+    np.empty((8, *x.shape))  # raises a MemoryError
+    return x
+
+
 def _svd(x: Any, which: int) -> Any:
-    return np.linalg.svd(x, full_matrices=False)[which]
+    return np.linalg.svd(_for_svd(x), full_matrices=False)[which]
 
 
 def _turns(values: Any, product: Any) -> Any:
@@ -169,7 +177,7 @@ _VECTORS = Failure(no_derivative="the vectors of equal singular values have none
 svd_values: Function = _svd_row(
     "svd_values",
     ("x", lambda g, out, x: matmul(_scaled(svd_left(x), g), svd_right(x))),
-    array=lambda x: np.linalg.svd(x, compute_uv=False),
+    array=lambda x: np.linalg.svd(_for_svd(x), compute_uv=False),
     doc="The singular values of a matrix, in descending order.",
 )
 
@@ -285,7 +293,7 @@ def _pinv_rule(g: Any, out: Any, x: Any) -> Any:
 pinv: Function = of_matrix(
     "pinv",
     ("out x", _pinv_rule),
-    array=lambda x: np.linalg.pinv(x, rcond=max(x.shape[-2:]) * np.finfo(float).eps),
+    array=lambda x: np.linalg.pinv(_for_svd(x), rcond=max(x.shape[-2:]) * np.finfo(float).eps),
     square=False,
     samples=_OBLONG,
     doc="The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.",
@@ -318,7 +326,7 @@ def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
 
 lstsq: Function = row(
     "lstsq",
-    array=lambda x, y, right: np.linalg.lstsq(x, y, rcond=None)[0],
+    array=lambda x, y, right: np.linalg.lstsq(_for_svd(x), y, rcond=None)[0],
     rules={"x": ("out x y", _lstsq_by_matrix), "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g))},
     prepare=_overdetermined,
     samples=(

@@ -2,6 +2,7 @@
 
 import operator
 import random
+from contextlib import nullcontext
 
 import numpy as np
 from refused import leaf, lines, named, refusal, refuses
@@ -256,3 +257,16 @@ def test_aliases_show_the_same_after_any_writes_and_backwards(seed):
             except ag.AgradError as error:
                 assert error.kind in ("freed", "stale"), error
             assert str([shown(other) for other in groups]) == before
+
+
+@each("v", [[7.0], [[7.0]], 7.0])
+@each("index, y", [(0, [1.0, 2.0]), ((1, 0), [[1.0], [2.0]]), ((), 5.0), (slice(0, 1), [1.0, 2.0])])
+@each("how", [ag.no_grad, nullcontext])
+def test_a_value_of_one_entry_is_written_into_one(v, index, y, how):
+    x, y = ag.tensor(v, requires_grad=True), ag.tensor(y)
+    with how():
+        y[index] = x
+    assert ag.sum(y[index]) == 7.0
+    if how is nullcontext:
+        ag.sum(y).backward()
+        np.testing.assert_array_equal(x.grad, np.ones(np.shape(v)))

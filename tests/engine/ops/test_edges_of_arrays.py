@@ -3,6 +3,7 @@
 import math
 import sys
 from decimal import Decimal, localcontext
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rows import each, table
 from test_edges import TEXTS, inf, nan, pi
 
 import agrad.engine as ag
+from agrad.engine import values
 from agrad.engine.core.op import OPS
 from agrad.engine.ops.linalg.determinant import _by_minors, _by_singular_values
 from agrad.engine.ops.scalar import special
@@ -191,3 +193,13 @@ def test_a_plain_mask_and_a_mask_with_a_handle_are_a_mask():
     plain, handled = ag.greater([1.0, 2.0, 3.0], 1.0), x < 3
     for mask in (plain * handled, handled * plain, ag.minimum(plain, handled), ag.mul(plain, plain) * handled):
         assert x[mask].tolist() == [2]
+
+
+@each("call", [ag.svd, ag.pinv, lambda a: ag.lstsq(a, np.ones(2)), lambda a: ag.norm(a, 2)])
+@each("bad", [math.nan, math.inf, -math.inf])
+def test_lapack_is_not_asked_for_what_it_prints_its_own_words_of(call, bad, capfd, monkeypatch):
+    refuses(lambda: call(np.array([[bad, 1.0], [2.0, 3.0]])), r"not all of its entries are finite", kind="domain")
+    monkeypatch.setattr(values.np, "empty", Mock(side_effect=MemoryError))
+    refuses(lambda: call(np.ones((2, 2))), "not enough memory", kind="limit")
+    monkeypatch.undo()
+    assert capfd.readouterr() == ("", "")
