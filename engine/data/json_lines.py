@@ -65,8 +65,10 @@ class JsonLinesTable(TextTable):
                 explicit_schema=pa.schema([(name, pa.float64()) for name in names]), unexpected_field_behavior="ignore"
             ),
         )
-        has_nulls = any(column.null_count for column in table.columns)
-        return None if has_nulls and "" not in self.na else table.select(names)
+        table = table.select(names)
+        missing = "" not in self.na and any(column.null_count for column in table.columns)
+        infinite = any(np.isinf(column.to_numpy()).any() for column in table.columns)  # of 1e400?
+        return None if missing or infinite else table
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
         """See TextTable: one entry at a time. Raises AgradError of kind `file`, with the place."""
@@ -101,18 +103,19 @@ class JsonLinesTable(TextTable):
             if not data.strip():
                 continue
             try:
-                row = json.loads(data)
+                row = json.loads(data, object_pairs_hook=_once, parse_constant=_Constant)
+                if isinstance(row, dict) and dict in map(type, row.values()):
+                    flat = _once([*_flattened(row)])
+                    self.nested |= flat.keys() - row.keys()
+                    row = flat
             except (ValueError, RecursionError) as problem:
                 reason = str(problem).partition(": line 1")[0] if isinstance(problem, ValueError) else "it is too deep"
+                reason = reason.partition(" for integer")[0]
                 message, labels = f"this line is not JSON: {reason}", [Label(self._span(block, line))]
                 raise AgradError("file", message, labels=labels) from None
             if not isinstance(row, dict):
                 message = 'this line is not an object of JSON, such as {"x": 1}'
                 raise AgradError("file", message, labels=[Label(self._span(block, line))])
-            if dict in map(type, row.values()):
-                flat = _flattened(row)
-                self.nested |= flat.keys() - row.keys()
-                row = flat
             yield line, row
 
     def _span(self, block: Block, line: int) -> Span:
@@ -122,19 +125,33 @@ class JsonLinesTable(TextTable):
         return {"labels": [Label(self._span(block, list(self._rows(block))[row][0]))]}
 
 
-def _flattened(row: dict[str, Any], above: str = "") -> dict[str, Any]:
-    """A row, with the fields of an object in the field a as a.b."""
-    found: dict[str, Any] = {}
+class _Constant(float):
+    """`Infinity`, which a file may say; 1e400, which is infinite for Python too, is no number here."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ValueError where it has a field twice."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {truncate(max(names, key=names.count), _SHOWN)} is there twice")
+    return row
+
+
+def _flattened(row: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields of a row, and those of an object in the field a as a.b."""
     for name, entry in row.items():
-        found |= _flattened(entry, f"{above}{name}.") if isinstance(entry, dict) else {f"{above}{name}": entry}
-    return found
+        if isinstance(entry, dict):
+            yield from _flattened(entry, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", entry
 
 
 def _bad(entry: Any) -> bool:
     """Whether an entry is not a number."""
     if isinstance(entry, int):
         return entry.bit_length() > 1023
-    return not isinstance(entry, float)
+    return not isinstance(entry, float) or (abs(entry) == np.inf and type(entry) is float)
 
 
 def _reason(entry: Any) -> str:
@@ -142,7 +159,7 @@ def _reason(entry: Any) -> str:
         return NOTHING
     kinds: dict[type, str] = {str: "a text", dict: "an object", list: "an array"}
     what = kinds.get(type(entry), "too large")
-    return f"{truncate(json.dumps(entry), _SHOWN)} is {what}, not a number"
+    return f"{truncate('it' if type(entry) is float else json.dumps(entry), _SHOWN)} is {what}, not a number"
 
 
 def _text(entry: Any) -> str | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os import fstat
 from typing import Any
+from warnings import catch_warnings, simplefilter
 from zipfile import ZipFile
 
 from agrad.engine.data.tables import BYTES, ROWS, Piece, Table, Wanted, column_names, names_given
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import format_shape, np
+from agrad.engine.values import Shape, format_shape, np, size_of
 
 
 def load_array(path: str, mapped: bool = False) -> Any:
@@ -17,11 +19,39 @@ def load_array(path: str, mapped: bool = False) -> Any:
 
     Raises AgradError of kind `file`.
     """
-    with _or_refused(f"{path} is not an array saved by numpy, or is incomplete"):
-        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError
-        return array
+    with _or_refused(f"{path} is not an array saved by numpy, or is incomplete"), open(path, "rb") as stream:
+        shape, order, kind = header(stream, fstat(stream.fileno()).st_size, path)
+        if mapped:
+            return np.memmap(path, kind, "r", stream.tell(), shape, order)
+        return entries(stream, shape, order, kind)
+
+
+def header(stream: Any, size: int, what: str) -> tuple[Shape, Any, np.dtype[Any]]:
+    """The shape, the order and the type of the array in a stream of that size.
+
+    Raises ValueError and others for what is none, and AgradError of kind `file` for objects, and where entries follow
+    that the header does not know of.
+    """
+    with catch_warnings():
+        simplefilter("ignore")  # Python's about the text of a damaged header, NumPy's about one of Python 2
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_column, kind = read(stream)
+    if version == (3, 0) and kind.names:
+        kind.names = [name.encode("latin1").decode() for name in kind.names]
+    if kind.hasobject:
+        raise AgradError("file", f"{what} holds objects of Python's pickle, which is code that agrad does not run")
+    missing = size_of(shape) * kind.itemsize - (size - stream.tell())
+    if missing > 0 or min(shape, default=0) < 0:
+        raise EOFError
+    if missing < 0:
+        raise AgradError("file", f"{what} is damaged: it is longer than its header says")
+    return shape, "F" if by_column else "C", kind
+
+
+def entries(stream: Any, shape: Shape, order: Any, kind: np.dtype[Any]) -> Any:
+    """The array whose header has been read."""
+    return np.frombuffer(stream.read(size_of(shape) * kind.itemsize), kind).reshape(shape, order=order)
 
 
 @contextmanager
@@ -125,9 +155,7 @@ class NpzTable(Table):
                 message = f"{self.path}: {name} is compressed in a way that Python does not know"
                 fixes = [Hint("save it with numpy.savez or numpy.savez_compressed")]
                 raise AgradError("file", message, fixes=fixes) from None
-            version = np.lib.format.read_magic(stream)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, kind = read(stream)
+            shape, _, kind = header(stream, entry.file_size, f"{self.path}: {name}")
         if len(shape) != 1:
             raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is not a column")
         if kind.kind not in "biuf":

@@ -13,6 +13,7 @@ from zipfile import BadZipFile, ZipFile
 
 from agrad.engine.core.context import afford
 from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.data.numpy_files import entries, header
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.data_files import existing
 from agrad.engine.values import describe, np
@@ -75,12 +76,16 @@ def load(f: Any, map_location: Any, weights_only: Any, mmap: Any) -> Any:
             names = archive.namelist()
             if any(name.endswith("/data.pkl") for name in names):
                 raise _of_pytorch(path)
+            if len(set(names)) < len(names):
+                raise KeyError
             found: dict[str, Tensor] = {}
             for name in names:
                 if name.endswith(".npy"):
                     afford("torch.load", (archive.getinfo(name).file_size // 8,))  # before it is read
                     with archive.open(name) as entry:
-                        found[name[:-4]] = tensor(np.lib.format.read_array(entry, allow_pickle=False))
+                        found[name[:-4]] = tensor(
+                            entries(entry, *header(entry, archive.getinfo(name).file_size, f"torch.load: {path}"))
+                        )
             structure = json.loads(archive.read(_STRUCTURE)) if _STRUCTURE in names else None
         return Dict(found) if structure is None else _decoded(structure, found)
     except AgradError:

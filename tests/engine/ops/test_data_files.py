@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -64,7 +65,51 @@ def test_pieces_of_what_numpy_saved(tmp_path):
     (tmp_path / "torn.npy").write_bytes((tmp_path / "cube.npy").read_bytes()[:-5])
     refuses(lambda: walked(str(tmp_path / "torn.npy"), 2), "is not an array saved by numpy")
     np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
-    refuses(lambda: walked(str(tmp_path / "objects.npy"), 2), "is not an array saved by numpy")
+    refuses(lambda: walked(str(tmp_path / "objects.npy"), 2), "holds objects of Python's pickle")
+
+
+SHAPE, LONGER = b"(3, 2), }", "it is longer than its header says"
+DAMAGED = {
+    "longer": (lambda data: data + b"\0" * 8, LONGER),
+    "by a byte in the middle": (lambda data: data[:130] + b"x" + data[130:], LONGER),
+    "fewer rows": (lambda data: data.replace(SHAPE, b"(2, 2), }"), LONGER),
+    "more rows": (lambda data: data.replace(SHAPE, b"(4, 2), }"), "incomplete"),
+    "negative": (lambda data: data.replace(SHAPE, b"(-3,-2),}"), "incomplete"),
+    "a strange escape": (lambda data: data.replace(b"'<f8'", b"'\\d8'"), "incomplete"),
+    "no list": (lambda data: data.replace(SHAPE, b"(3is 2,),"), "incomplete"),
+}
+
+
+@each("name", DAMAGED)
+def test_an_array_is_read_only_where_its_header_says_how_it_is_laid_out(name, tmp_path):
+    change, message = DAMAGED[name]
+    path = tmp_path / "x.npy"
+    np.save(path, np.arange(6.0).reshape(3, 2))
+    path.write_bytes(change(path.read_bytes()))
+    reads = [ag.load_npy, load_matrix, lambda path: walked(path, 2)]
+    with warnings.catch_warnings(record=True) as leaked:
+        warnings.simplefilter("always")
+        for read in reads:
+            refuses(lambda read=read: read(str(path)), message, kind="file")
+    assert leaked == []
+
+
+def test_arrays_of_all_layouts_are_read(tmp_path):
+    fields = np.array([(1.0, 2.0)], dtype=[("é", "<f8"), ("b", ">f4")])
+    for x in (
+        np.asfortranarray(np.arange(6.0).reshape(3, 2)),
+        np.arange(3, dtype=">i2"),
+        np.array(5.0),
+        np.zeros((0, 2)),
+    ):
+        np.save(tmp_path / "x.npy", x)
+        np.testing.assert_array_equal(np.asarray(ag.load_npy(str(tmp_path / "x.npy")).data), x)
+    np.save(tmp_path / "x.npy", fields)
+    assert ag.load_csv(str(tmp_path / "x.npy")).columns == ("é", "b")
+    old = tmp_path / "old.npy"  # as Python 2 wrote it
+    np.save(old, np.ones((3, 2)))
+    old.write_bytes(old.read_bytes().replace(SHAPE, b"(3L,2L),}"))
+    assert ag.load_npy(str(old)).shape == (3, 2)
 
 
 @each("rows, kind", [(0, "domain"), (-1, "domain"), (1.5, "type"), ("2", "type"), (None, "type")])
