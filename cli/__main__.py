@@ -54,6 +54,7 @@ def process() -> NoReturn:
     """Run the command line, and exit."""
     # Often enough to collect cycles, but not so often that it slows down a start, or a graph of a million nodes.
     gc.set_threshold(100_000, 50, 100)
+    os.environ["PYTHONSAFEPATH"] = "1"  # no process that is started runs a `socket.py` of the current folder
     # `agrad run x | head -1` ends as any Unix tool does: silently.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

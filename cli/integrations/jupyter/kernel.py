@@ -165,7 +165,7 @@ NAME = "agrad"
 def install(prefix: str | None) -> str:
     """Install the kernel: for this user or, with a prefix, in an environment; the folder. Raises OSError."""
     spec = {
-        "argv": [sys.executable, "-m", "agrad.cli.integrations.jupyter", "-f", "{connection_file}"],
+        "argv": [sys.executable, "-P", "-m", "agrad.cli.integrations.jupyter", "-f", "{connection_file}"],
         "display_name": "agrad",
         "language": "agrad",
         "interrupt_mode": "signal",
