@@ -38,7 +38,7 @@ def header(stream: Any, size: int, what: str) -> tuple[Shape, Any, np.dtype[Any]
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_column, kind = read(stream)
     if version == (3, 0) and kind.names:
-        kind.names = [name.encode("latin1").decode() for name in kind.names]
+        kind.names = tuple([name.encode("latin1").decode() for name in kind.names])
     if kind.hasobject:
         raise AgradError("file", f"{what} holds objects of Python's pickle, which is code that agrad does not run")
     missing = size_of(shape) * kind.itemsize - (size - stream.tell())

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from agrad.engine.compile.export.languages import JavaScript
+from agrad.engine.compile.export.special import SPECIAL
 from agrad.engine.core.op import FUNCTIONS, Op
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 
 NAMES = ("x", "y", "z")
-GCC = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
+GCC = "cc -std=c99 -Wall -Wextra -Werror -pedantic -O1 -fsanitize=undefined -fno-sanitize-recover -shared -fPIC".split()
 
 
 def functions(language: str) -> dict[str, int]:
@@ -28,7 +29,7 @@ def functions(language: str) -> dict[str, int]:
         if not isinstance(op, Op) or op.scalar is None or op.reach != "pointwise" or not name.isidentifier():
             continue
         count = len(op.signature.operands)
-        if count > 2 or op.variadic:
+        if count > 2 or op.variadic or name in SPECIAL:
             continue
         try:
             exported(Session(), f"{name}({', '.join(NAMES[:count])})", (), 2, language, "f")

@@ -15,6 +15,7 @@ from keyword import kwlist
 from operator import mul
 from typing import ClassVar
 
+from agrad.engine.compile.export import special
 from agrad.engine.compile.export.arrays import Expressions, Loops, of_arrays
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
@@ -27,16 +28,26 @@ _MATH = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
     "pow erf erfc fmod fabs sqrt floor ceil trunc rint copysign"
 ).split()
+_REST = (  # of math.h
+    "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
+    "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
+    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
+).split()
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "main value grad hess "
-    "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
-    "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
-    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify unix linux "
-    "HUGE HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN NULL MAXFLOAT RAND_MAX EXIT_FAILURE EXIT_SUCCESS DOMAIN OVERFLOW"
+    "asm typeof typeof_unqual bool true false nullptr alignas alignof constexpr static_assert thread_local main value "
+    "grad hess math_errhandling "
+    "unix linux HUGE HUGE_VAL HUGE_VALF HUGE_VALL INFINITY NAN NULL MAXFLOAT RAND_MAX EXIT_FAILURE EXIT_SUCCESS "
+    "DOMAIN OVERFLOW"
 ).split()
 
+_LIBRARY = (  # of stdlib.h, and what compilers know without a header: an argument may be called so
+    "abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc mblen "
+    "mbstowcs mbtowc qsort rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull "
+    "system wcstombs wctomb alloca index memchr memcmp memcpy memmove memset printf puts putchar scanf strcat "
+    "strchr strcmp strcpy strlen strncmp"
+).split()
 
 _NAME = r"[A-Za-z_]\w*"
 _DECLARED = r"const (?:double|int) (\w+) ="
@@ -47,7 +58,8 @@ class C(Language):
 
     name = "C"
     functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
-    words = frozenset([*_MATH, *_WORDS, *(f"{name}{suffix}" for name in _MATH for suffix in "fl")])
+    words = frozenset([*_MATH, *_REST, *_WORDS, *(f"{name}{suffix}" for name in (*_MATH, *_REST) for suffix in "fl")])
+    declared = frozenset(_LIBRARY)
     doubtful = r"_.*|[A-Z][A-Z0-9_]+|\w+_t"  # the headers of a system may define such names, as macros or types
 
     nan, infinity = "NAN", "INFINITY"
@@ -71,8 +83,13 @@ class C(Language):
         head = f"{'void' if what.result else 'double'} {name}({', '.join(given) or 'void'})"
         stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
         end = [] if what.result else [f"return {results.values[0]};"]
-        lines = ["#include <math.h>", "", f"/* {_commented(remark)} */"]
+        lines = ["#include <math.h>", "", *(f"{one}\n" for one in self.definitions), f"/* {_commented(remark)} */"]
         return "\n".join([*lines, *_framed(head, names, [], [*_stored(body, stored), *end])])
+
+    @property
+    def definitions(self) -> list[str]:
+        """All are declared first, since some call each other."""
+        return [line for part in zip(*map(special.in_c, self.special), strict=True) for line in part]
 
     def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
         """The function; what it computes besides stands in memory that it takes, and gives back."""
@@ -195,6 +212,7 @@ class JavaScript(Language):
     nan, infinity = "NaN", "Infinity"
     counting, zero, flat = "let", "let {} = 0;", "{}_flat"
     helpers = _JAVASCRIPT_HELPERS
+    spell = staticmethod(special.in_javascript)
 
     def number(self, value: float) -> str:
         """A literal."""
@@ -212,7 +230,7 @@ class JavaScript(Language):
             parts.append(f"grad: [{', '.join(results.gradients)}]")
         if results.what.order > 1:
             parts.append(f"hess: {results.rows}")
-        lines = [*(self.helpers[one] for one in self.used), ""] if self.used else []
+        lines = [*self.definitions, ""] if self.definitions else []
         return "\n".join([*lines, *self._framed(name, names, body, parts, remark)])
 
     def _framed(self, name: str, names: Lines, body: Lines, parts: Lines, remark: Lines) -> Lines:
@@ -302,6 +320,7 @@ class Python(Language):
     name = "Python"
     words = frozenset([*kwlist, *dir(builtins), "math"])
     helpers = _HELPERS
+    spell = staticmethod(special.in_python)
     both, either, opposite = "and", "or", Formula("(not {})")
     choice = Formula("{1} if {0} else {2}", CHOICE)
     nan, infinity = "math.nan", "math.inf"
@@ -325,7 +344,7 @@ class Python(Language):
             parts.append(f"({', '.join(first)}{',' * (len(first) == 1)})")
         if results.what.order > 1:
             parts.append(results.rows)
-        lines = [line for helper in self.used for line in (self.helpers[helper], "", "")]
+        lines = [line for definition in self.definitions for line in (definition, "", "")]
         lines += [*[f"# {line}" for line in remark], f"def {name}({', '.join(names)}):", *[f"    {x}" for x in body]]
         text = "\n".join([*lines, f"    return {f'({spread(parts)})' if len(parts) > 1 else parts[0]}"]) + "\n"
         return f"import math\n\n\n{text}" if "math." in text else text

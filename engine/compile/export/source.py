@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
+from agrad.engine.compile.export.special import SPECIAL, called, needed
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program, spans
@@ -85,6 +86,7 @@ class Language(Writer):
 
     name: ClassVar[str]
     words: ClassVar[frozenset[str]]  # that no argument may be called
+    declared: ClassVar[frozenset[str]] = frozenset()  # nor the function
     doubtful: ClassVar[str] = "(?!)"  # a pattern of names that an argument gets another for
     functions: ClassVar[dict[str, str]]  # of the C library, and exact ones: how they are called
     helpers: ClassVar[dict[str, str]] = {}  # definitions of functions that are called, by their names
@@ -94,6 +96,7 @@ class Language(Writer):
         self.steps: list[tuple[Callable[..., Formula], tuple[str, ...]]] = []
         self.known: dict[object, str] = {}
         self.used: dict[str, None] = {}  # helpers
+        self.special: dict[str, None] = {}  # functions of `special` that are called
         self.outcomes: set[str] = set()  # the results that are outcomes, not numbers
         self.negated: dict[str, str] = {}  # the operands of those that are of the other sign
         self.of_outcome: dict[str, str] = {}  # the outcomes of which numbers are 1 or 0
@@ -209,6 +212,26 @@ class Language(Writer):
             self.used[name] = None
         return self._step(lambda *xs: Formula(f"{name}({', '.join([x.text for x in xs])})"), *operands, key=name)
 
+    def called_special(self, name: str, operands: Sequence[Symbol], attrs: Mapping[str, Any]) -> Symbol:
+        """A call of a function of `special`. Raises Lacking for another."""
+        if name not in SPECIAL:
+            raise Lacking(name)
+        needed(name, self.special)
+        inner = [self.functions.get(one, one) for one in self.special for one in called(one)]
+        self.used.update(dict.fromkeys(one for one in inner if one in self.helpers))
+        given = [*operands, *map(self.constant, map(float, attrs.values()))]
+        return Symbol(self, self._called(f"agrad_{name}", tuple(one.text for one in given)))
+
+    @property
+    def definitions(self) -> list[str]:
+        """The functions that are to stand before the one that calls them."""
+        spelt = {**self.functions, "NAN": self.nan, "INFINITY": self.infinity}
+        return [self.helpers[one] for one in self.used] + [self.spell(one, spelt) for one in self.special]
+
+    def spell(self, name: str, spelt: dict[str, str]) -> str:
+        """A function of `special`."""
+        raise NotImplementedError
+
     def builtin(self, name: str, operands: tuple[str, ...]) -> str:
         """An exact function."""
         return self.library(name, operands)
@@ -271,7 +294,7 @@ def source(
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
-    if not (name.isascii() and name.isidentifier()) or name in language.words:
+    if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared:
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     if what.arrays:
         names = _names(what.arguments, name, language, ARRAY_WORDS)
@@ -296,12 +319,14 @@ def statements(
     slots = [Symbol(language, language.given(entry)) for entry in entries]
     slots += [language.constant(float(value)) for value in program.constants]
     for step in program.steps:
+        operands = [slots[x] for x in step.operands]
         try:
-            operands = [slots[x] for x in step.operands]
-            slots.append(lower(step.op, operands, step.attrs))
-        except (Lacking, UnwrittenError) as problem:
-            lacks = isinstance(problem, Lacking) and str(problem) != step.op.name
-            reason = f": it has no function {problem}" if lacks else ""
+            try:
+                slots.append(lower(step.op, operands, step.attrs))
+            except UnwrittenError:
+                slots.append(language.called_special(step.op.name, operands, step.attrs))
+        except Lacking as problem:
+            reason = f": it has no function {problem}" if str(problem) != step.op.name else ""
             raise AgradError("type", f"{step.op.name} cannot be written in {language.name}{reason}") from None
     outputs = [slots[slot].text for slot in program.outputs]
     body, found = written(language, outputs, prefix_of(names))

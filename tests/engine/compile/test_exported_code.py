@@ -1,5 +1,6 @@
 """Exported C, JavaScript, Python and agrad give the values, gradients and Hessians that agrad gives, within bounds that hold; LaTeX is pinned."""
 
+import contextlib
 import math
 import random
 import re
@@ -35,6 +36,7 @@ RUN = {"c": by_c, "js": by_node, "py": lambda texts, points, folder: by_python(t
 TOOLS = {"c": "cc", "js": "node", "py": "python3"}
 
 
+PIPED = {"capture_output": True, "text": True, "check": True}
 TRIED = ["py", *[pytest.param(one, marks=pytest.mark.long) for one in ("c", "js")]]
 POINTS = [(0.5, 1.5, -0.7), (1.0, 0.0, 2.0), (-0.3, 0.3, 5.0)]
 
@@ -128,7 +130,7 @@ def test_random_expressions_in_another_language(tools, language, tmp_path):
 NAMED = """
 HUGE_VAL INFINITY NAN NULL M_PI FP_ZERO EXIT_FAILURE MATH_ERRNO RAND_MAX _Bool __func__ size_t div_t unix linux double
 sinf erf value grad hess Math Array Number Infinity NaN undefined globalThis eval arguments f math abs round float range
-len tuple divide sqrt t0 x0 x_ x malloc free work lambda_ None_ true_ self np EOF OVERFLOW AB x_AB
+len tuple divide sqrt math_errhandling asm typeof bool nullptr t0 x0 x_ x malloc free work lambda_ None_ true_ self np EOF OVERFLOW AB x_AB
 """.split()
 
 
@@ -146,6 +148,19 @@ def test_an_argument_may_have_any_name(tools, language, tmp_path):
     assert found[0][0] == pytest.approx(math.erf(0.5) * 9 + 0.5)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_function_has_no_name_of_the_c_library(tmp_path):
+    headers = subprocess.run(["cc", "-std=c99", "-E", "-"], input="#include <math.h>\n#include <stdlib.h>", **PIPED)
+    declared = sorted({name for name in re.findall(r"\b[a-z]\w+(?=\s*\()", headers.stdout) if "__" not in name})
+    texts = []
+    for name in declared:
+        with contextlib.suppress(AgradError):
+            texts.append(exported(Session(), "x**2", ("x",), 1, "c", name))
+    assert len(texts) < len(declared) / 5
+    (tmp_path / "all.c").write_text("#include <stdlib.h>\n" + "\n".join(texts))
+    subprocess.run([*GCC, "all.c", "-o", "all.so"], cwd=tmp_path, check=True)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("language", sorted(RUN))
 def test_many_random_expressions_in_another_language(tools, language, tmp_path):
@@ -159,6 +174,46 @@ def test_each_function_in_another_language(tools, language, tmp_path):
     texts = [f"{name}({', '.join(NAMES[:count])})" for name, count in known.items()]
     places = [(0.3, 0.7, 1.0), (-0.3, 2.5, 1.0), (1.0, 1.0, 1.0), (-0.0, 0.0, 1.0), (1e9, -2.0, 1.0)]
     check(language, texts, *written(language, texts), places, tmp_path)
+
+
+SPECIAL_CALLS = {
+    text: (low, high)
+    for texts, low, high in [
+        ("lgamma(x)*y | gamma(x)*y | digamma(x)*y | polygamma(2, x)*y | erf(x)*lgamma(y)", 0.01, 30.0),
+        ("lgamma(x)*y | gamma(x) + y | digamma(x) + y | polygamma(1, x)*y", -20.0, 0.0),
+        ("erfinv(x)*y | lgamma(2 + erfinv(x))", -0.999, 0.999),
+        ("erfcinv(x)*y | ndtri(x)*y", 1e-9, 1.0),
+        ("gammainc(1.5, x)*y | gammaincc(2.5, x)*y", 0.0, 40.0),
+    ]
+    for text in texts.split(" | ")
+}
+
+
+@pytest.mark.parametrize("language", TRIED)
+def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
+    dice = random.Random(3)
+    texts = [text for text in SPECIAL_CALLS for _ in range(5 if language == "py" else 2)]
+    names = [f"f{number}" if language == "c" else "f" for number in range(len(texts))]
+    sources = [exported(Session(), text, NAMES, 2, language, name) for text, name in zip(texts, names, strict=True)]
+    if language == "c":  # each has its own copy of the functions
+        sources = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(sources)]
+    points = [[dice.uniform(*SPECIAL_CALLS[text]), dice.uniform(0.5, 5.0), 1.0] for text in texts]
+    for text, point, found in zip(texts, points, RUN[language](sources, points, tmp_path), strict=True):
+        session = Session()
+        xs = [ag.tensor(x, requires_grad=True) for x in point]
+        session.names.update(zip(NAMES, xs, strict=True))
+        y = session.machine.run(compile_expression(parse_expression(Source("expression", text)))) + 0 * sum(xs)
+        wanted = [y.item(), *[one.item() for one in ag.grad(y, xs)]]
+        assert found[:4] == pytest.approx(wanted, rel=1e-12, abs=1e-12), f"{text} at {point}"
+
+
+@each("text", ["lgamma(x)", "gamma(x)", "digamma(x)", "polygamma(1, x)", "erfinv(x)", "ndtri(x)", "gammainc(2, x)"])
+@each("x", [0.0, -0.0, -1.0, 1.0, 2.0, 1e-300, 1e300, math.inf, -math.inf, math.nan])
+def test_poles_and_ends_of_special_functions(text, x):
+    names = {}
+    exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
+    found, expected = names["f"](x), eager(text, (x, 0.0, 0.0))
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("exported_code.txt")).items()}
@@ -194,7 +249,7 @@ def test_arrays_in_python():
 def ran_in_c(text, body, folder):
     """The numbers that a program prints."""
     (folder / "a.c").write_text(f"#include <stdio.h>\n{text}\nint main(void) {{ {body} return 0; }}\n", "utf-8")
-    subprocess.run([*GCC[:-2], "a.c", "-o", "a", "-lm"], cwd=folder, check=True)
+    subprocess.run([*GCC[:-2], "-fsanitize=address", "a.c", "-o", "a", "-lm"], cwd=folder, check=True)
     done = subprocess.run([folder / "a"], capture_output=True, text=True, check=True)
     return [float(x) for x in done.stdout.split()]
 
