@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
-from agrad.engine.compile.export.special import SPECIAL, called, needed
+from agrad.engine.compile.export.special import NAMED, SPECIAL, called, needed
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program, spans
@@ -294,7 +294,7 @@ def source(
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
-    if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared:
+    if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared | NAMED:
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     if what.arrays:
         names = _names(what.arguments, name, language, ARRAY_WORDS)
@@ -371,7 +371,7 @@ def written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[li
 
 def _names(arguments: Sequence[Input], function: str, language: Language, others: Iterable[str] = ()) -> list[str]:
     """The names of the arguments in the language: another where theirs is taken, or not in ASCII."""
-    taken = {function, *language.words, *language.helpers, *others}
+    taken = {function, *language.words, *language.helpers, *NAMED, *others}
     names: list[str] = []
     for place, given in enumerate(arguments):
         name = given.name if given.name.isascii() and given.name.isidentifier() else f"x{place}"

@@ -171,6 +171,7 @@ _BODIES = {
     return sum*exp(a*log(x) - x - agrad_lgamma(a));""",
 }
 SPECIAL = frozenset(_BODIES)
+NAMED = frozenset(f"agrad_{name}" for name in SPECIAL)
 
 
 def needed(name: str, found: dict[str, None]) -> None:

@@ -130,7 +130,7 @@ def test_random_expressions_in_another_language(tools, language, tmp_path):
 NAMED = """
 HUGE_VAL INFINITY NAN NULL M_PI FP_ZERO EXIT_FAILURE MATH_ERRNO RAND_MAX _Bool __func__ size_t div_t unix linux double
 sinf erf value grad hess Math Array Number Infinity NaN undefined globalThis eval arguments f math abs round float range
-len tuple divide sqrt math_errhandling asm typeof bool nullptr t0 x0 x_ x malloc free work lambda_ None_ true_ self np EOF OVERFLOW AB x_AB
+len tuple divide sqrt math_errhandling asm typeof bool nullptr agrad_gamma t0 x0 x_ x malloc free work lambda_ None_ true_ self np EOF OVERFLOW AB x_AB
 """.split()
 
 
