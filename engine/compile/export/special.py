@@ -1,176 +1,27 @@
-"""Special functions that C99, JavaScript and Python's `math` lack, written once: as C, of which the others are made.
-
-Each statement has a line of its own, so that a few replacements make JavaScript or Python of it. Sums are taken to full
-precision: Stirling's series and that of digamma from 12 on, Euler and Maclaurin's formula, the series and the continued
-fraction of the incomplete gamma function (5.11, 5.15, 25.11 and 8.9, 8.11 in the Digital Library of Mathematical
-Functions), Newton's method with the second derivative for the inverses of erf.
-"""
+"""Special functions that the languages lack: in C as `special.c` has them, in JavaScript and Python made of that."""
 
 from __future__ import annotations
 
 import re
+from importlib.resources import files
+from typing import NamedTuple
 
-_BODIES = {
-    "lgamma": """x
-    if (x <= 0.0 && x == floor(x)) {
-        return INFINITY;
-    }
-    if (x < 0.5) {
-        return log(3.141592653589793/fabs(sin(3.141592653589793*fmod(x, 1.0)))) - agrad_lgamma(1.0 - x);
-    }
-    if (x == INFINITY) {
-        return x;
-    }
-    double y = x;
-    double below = 1.0;
-    while (y < 12.0) {
-        below = below*y;
-        y = y + 1.0;
-    }
-    double t = 1.0/(y*y);
-    double rest = 1.0/12.0 - t*(1.0/360.0 - t*(1.0/1260.0 - t*(1.0/1680.0 - t*(1.0/1188.0 - t*691.0/360360.0))));
-    return (y - 0.5)*log(y) - y + 0.9189385332046727 + rest/y - log(below);""",
-    "gamma": """x
-    if (x == 0.0) {
-        return copysign(INFINITY, x);
-    }
-    if (x < 0.0 && x == floor(x)) {
-        return NAN;
-    }
-    double size = exp(agrad_lgamma(x));
-    if (x < 0.0 && fmod(floor(x), 2.0) != 0.0) {
-        return -size;
-    }
-    return size;""",
-    "digamma": """x
-    if (x == 0.0) {
-        return -copysign(INFINITY, x);
-    }
-    if (x < 0.0 && x == floor(x)) {
-        return NAN;
-    }
-    if (x < 0.0) {
-        return agrad_digamma(1.0 - x) - 3.141592653589793/tan(3.141592653589793*fmod(x, 1.0));
-    }
-    double y = x;
-    double sum = 0.0;
-    while (y < 12.0) {
-        sum = sum - 1.0/y;
-        y = y + 1.0;
-    }
-    double t = 1.0/(y*y);
-    double rest = 1.0/12.0 - t*(1.0/120.0 - t*(1.0/252.0 - t*(1.0/240.0 - t*(1.0/132.0 - t*691.0/32760.0))));
-    return sum + log(y) - 0.5/y - t*rest;""",
-    "digamma_derivative": """x, n
-    double factor = -1.0;
-    double k = 1.0;
-    while (k <= n) {
-        factor = -factor*k;
-        k = k + 1.0;
-    }
-    if (x <= 0.0 && x == floor(x)) {
-        return factor*INFINITY;
-    }
-    if (x < -1e6) {
-        return NAN;
-    }
-    double y = x;
-    double sum = 0.0;
-    while (y < 15.0 + n) {
-        sum = sum + pow(y, -n - 1.0);
-        y = y + 1.0;
-    }
-    sum = sum + pow(y, -n)/n + 0.5*pow(y, -n - 1.0);
-    double t = (n + 1.0)*pow(y, -n - 2.0);
-    sum = sum + t/12.0;
-    t = t*(n + 2.0)*(n + 3.0)/(y*y);
-    sum = sum - t/720.0;
-    t = t*(n + 4.0)*(n + 5.0)/(y*y);
-    sum = sum + t/30240.0;
-    t = t*(n + 6.0)*(n + 7.0)/(y*y);
-    sum = sum - t/1209600.0;
-    t = t*(n + 8.0)*(n + 9.0)/(y*y);
-    return factor*(sum + t/47900160.0);""",
-    "erfcinv": """x
-    if (x == 0.0 || x == 2.0) {
-        return copysign(INFINITY, 1.0 - x);
-    }
-    if (x > 1.0) {
-        return -agrad_erfcinv(2.0 - x);
-    }
-    double part = log(x*(2.0 - x));
-    double t = 4.330746750799873 + 0.5*part;
-    double y = sqrt(sqrt(t*t - part/0.147) - t);
-    double k = 0.0;
-    while (k < 4.0) {
-        double f = (x - erfc(y))/(1.1283791670955126*exp(-y*y));
-        y = y - f/(1.0 + y*f);
-        k = k + 1.0;
-    }
-    return y;""",
-    "erfinv": """x
-    if (fabs(x) >= 0.5) {
-        return copysign(agrad_erfcinv(1.0 - fabs(x)), x);
-    }
-    double y = 0.886226925452758*x;
-    double k = 0.0;
-    while (k < 4.0) {
-        double f = (erf(y) - x)/(1.1283791670955126*exp(-y*y));
-        y = y - f/(1.0 + y*f);
-        k = k + 1.0;
-    }
-    return y;""",
-    "ndtri": """x
-    return -1.4142135623730951*agrad_erfcinv(2.0*x);""",
-    "gammaincc": """a, x
-    if (a <= 0.0 || x < 0.0) {
-        return NAN;
-    }
-    if (x < a + 1.0) {
-        return 1.0 - agrad_gammainc(a, x);
-    }
-    if (x == INFINITY) {
-        return 0.0;
-    }
-    double b = x + 1.0 - a;
-    double c = 1e300;
-    double d = 1.0/b;
-    double product = d;
-    double change = 0.0;
-    double k = 1.0;
-    while (change != 1.0 && k < 10000.0) {
-        b = b + 2.0;
-        d = 1.0/(b - k*(k - a)*d);
-        c = b - k*(k - a)/c;
-        change = c*d;
-        product = product*change;
-        k = k + 1.0;
-        if (fabs(change - 1.0) < 2e-16) {
-            change = 1.0;
-        }
-    }
-    return product*exp(a*log(x) - x - agrad_lgamma(a));""",
-    "gammainc": """a, x
-    if (a <= 0.0 || x < 0.0) {
-        return NAN;
-    }
-    if (x >= a + 1.0) {
-        return 1.0 - agrad_gammaincc(a, x);
-    }
-    if (x == 0.0) {
-        return 0.0;
-    }
-    double part = 1.0/a;
-    double sum = part;
-    double k = a;
-    while (part > sum*1e-17) {
-        k = k + 1.0;
-        part = part*x/k;
-        sum = sum + part;
-    }
-    return sum*exp(a*log(x) - x - agrad_lgamma(a));""",
-}
-SPECIAL = frozenset(_BODIES)
+
+class Special(NamedTuple):
+    """A function of C: its head, its parameters, and what is between the brackets."""
+
+    head: str
+    parameters: str
+    body: str
+
+
+def _read() -> dict[str, Special]:
+    text = (files(__package__) / "special.c").read_text(encoding="utf-8")
+    found = re.findall(r"^(static double agrad_(\w+)\(([^)]*)\))\n\{\n(.*?)\n\}$", text, re.MULTILINE | re.DOTALL)
+    return {name: Special(head, given.replace("double ", ""), body) for head, name, given, body in found}
+
+
+SPECIAL = _read()
 NAMED = frozenset(f"agrad_{name}" for name in SPECIAL)
 
 
@@ -178,26 +29,25 @@ def needed(name: str, found: dict[str, None]) -> None:
     """Add the functions that one calls, and then that one, to those that are written."""
     if name not in found:
         found[name] = None  # before those that call it in turn
-        for other in re.findall(r"agrad_(\w+)\(", _BODIES[name]):
+        for other in re.findall(r"agrad_(\w+)\(", SPECIAL[name].body):
             needed(other, found)
 
 
 def in_c(name: str) -> tuple[str, str]:
     """The declaration of a function, and the function."""
-    parameters, _, body = _BODIES[name].partition("\n")
-    head = f"static double agrad_{name}(double {parameters.replace(', ', ', double ')})"
+    head, _, body = SPECIAL[name]
     return f"{head};", f"{head}\n{{\n{body}\n}}"
 
 
 def in_javascript(name: str, spelt: dict[str, str]) -> str:
     """The function, with functions and constants as they are spelt there."""
-    parameters, _, body = _BODIES[name].partition("\n")
+    _, parameters, body = SPECIAL[name]
     return f"const agrad_{name} = ({parameters}) => {{\n{_spelt(body.replace('double ', 'let '), spelt)}\n}};"
 
 
 def in_python(name: str, spelt: dict[str, str]) -> str:
     """The function: the brackets around blocks go."""
-    parameters, _, body = _BODIES[name].partition("\n")
+    _, parameters, body = SPECIAL[name]
     body = re.sub(r"\((.*)\) \{$", r"\1:", body, flags=re.MULTILINE)
     body = re.sub(r";$|double |\n *\}", "", body, flags=re.MULTILINE).replace("&&", "and").replace("||", "or")
     return f"def agrad_{name}({parameters}):\n{_spelt(body, spelt)}"
@@ -209,4 +59,4 @@ def _spelt(body: str, spelt: dict[str, str]) -> str:
 
 def called(name: str) -> list[str]:
     """The functions of the C library that a function calls."""
-    return re.findall(r"\b([a-z]+)\(", _BODIES[name])
+    return re.findall(r"\b([a-z]+)\(", SPECIAL[name].body)
