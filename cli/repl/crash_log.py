@@ -259,7 +259,7 @@ def _crashed(after: bool = False) -> str:
                 break
             with suppress(OSError):  # the first end of a line is that of one that was not written to its end
                 with session.path.open("ab") as log:
-                    log.write(b"\n" + _lines([{"told": True}]))
+                    log.write(b'\n{"told": true}\n')
                 os.utime(session.path, (session.time, session.time))
             word = f" {number}" if number > 1 else ""
             how = "agrad sessions lists it" if after else f"agrad repl --resume{word} restores it"
