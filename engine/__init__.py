@@ -102,8 +102,7 @@ Tensor.graph = _graph  # type: ignore[attr-defined]
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
 for _name in {*FIRST, *SECOND, "result", *OPERANDS.split()}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
-protocols.install_numpy()
-protocols.install_python()
+protocols.install()
 
 
 # Functions, and modules, that few calculations need, each with where it is.

@@ -160,7 +160,7 @@ class OtherForm(Facts):
     """A file of text that may be divided in two ways: the option that says which, and its values."""
 
     option: str
-    values: tuple[str, ...]
+    values: tuple[str | int, ...]
 
 
 class UnknownColumn(Facts):

@@ -86,9 +86,9 @@ def command(asked: Asked) -> None:
 
     The names in EXPR are columns of DATA: a file of text (.csv, .tsv, .txt, .dat, or - for standard input), .jsonl,
     .npy, .npz or, with the extra data, .arrow and .parquet. It may be compressed (.gz, .zst, .bz2, .xz), or a folder of
-    such files, or 'data/*.csv'. Delimiter, decimal mark and comments are found in the first 32 kB; what contradicts
-    them later is an error, as are empty entries. The first line of text is a header unless it has numbers only; columns
-    without names are called c0, c1, ... or as --columns says. For names that are none, -c v="speed (m/s)".
+    such files, or 'data/*.csv'. Delimiter and decimal mark are found in the first 32 kB; what contradicts them later is
+    an error, as are empty entries. The first line of text is a header unless it has numbers only; columns without names
+    are called c0, c1, ... or as --columns says. For names that are none, -c v="speed (m/s)".
 
     The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
     .csv, .jsonl, .npy (a matrix), .npz, .arrow or .parquet. OUT is written only when everything has succeeded;

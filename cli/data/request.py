@@ -366,7 +366,7 @@ def advised(
 def _of_form(facts: object, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
     """The options that say how the rows of a file are divided, where an error is about that."""
     if isinstance(facts, OtherForm):
-        return [command_line([*typed, f"--{facts.option}", one]) for one in facts.values]
+        return [command_line([*typed, f"--{facts.option}", str(one)]) for one in facts.values]
     if isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
         return [command_line([*typed, "--decimal", facts.decimal])]
     if isinstance(facts, BadEntry) and facts.damaged and "--encoding" not in typed:

@@ -114,8 +114,6 @@ def _is_number(kind: Any) -> bool:
 class ParquetTable(BatchTable):
     """A Parquet file."""
 
-    groups: tuple[int, int] | None = None  # of its row groups those that are read: from, up to; None for all
-
     def __init__(self, path: str) -> None:
         super().__init__(path)
         pa = require_pyarrow(f"reading {path}")
@@ -129,10 +127,6 @@ class ParquetTable(BatchTable):
     def close(self) -> None:
         """See Table."""
         self.file.close()
-
-    def choose(self, groups: tuple[int, int]) -> None:
-        """See Table."""
-        self.groups = groups
 
     def row_groups(self) -> list[tuple[int, int]]:
         """See Table."""

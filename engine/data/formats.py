@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from agrad.engine.data.csv_tables import TextForm
 
 _PARQUET = (".parquet", ".pq")
-_ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 _JSON = (".jsonl", ".ndjson", ".json")
 KINDS = ("csv", "jsonl", "arrow")  # of what has no name
-BINARY = (*_PARQUET, *_ARROW, ".npy", ".npz")
+BINARY = (*_PARQUET, ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz")
 
 
 def open_table(
@@ -50,13 +49,21 @@ def open_table(
         return data.csv_tables.CsvTable(path, names, stream, block=block, fast=fast, form=form)
     if stream is None:
         try:
-            with open(path, "rb"):
-                pass
+            open(path, "rb").close()
         except (OSError, ValueError) as problem:
             raise unreadable(path, problem) from None
-    if names and ending != ".npy":
+    if ending == ".npy":
+        return data.numpy_files.NpyTable(path, names)
+    if names:
         raise names_given(path)
-    return _typed(path, names, ending, stream, form)
+    if ending == ".npz":
+        return data.numpy_files.NpzTable(path)
+    if ending in _JSON:
+        return data.json_lines.JsonLinesTable(path, stream, form or data.csv_tables.TextForm())
+    kind_of_file = data.arrow.ParquetTable if ending in _PARQUET else data.arrow.ArrowTable
+    found = kind_of_file(path) if stream is None else data.arrow.ArrowStream(path, stream)
+    found.na = form.na if form is not None else ()
+    return found
 
 
 def _ending_found(stream: BinaryIO) -> str:
@@ -66,19 +73,6 @@ def _ending_found(stream: BinaryIO) -> str:
     if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")):
         return ".arrow"
     return ".jsonl" if head.lstrip().startswith(b"{") else ""
-
-
-def _typed(path: str, names: Sequence[str], ending: str, stream: BinaryIO | None, form: TextForm | None) -> Table:
-    """The table in a file, or a stream, whose extension gives its kind."""
-    if ending in _JSON:
-        return data.json_lines.JsonLinesTable(path, stream, form or data.csv_tables.TextForm())
-    if ending in _PARQUET or ending in _ARROW:
-        kind = data.arrow.ParquetTable if ending in _PARQUET else data.arrow.ArrowTable
-        found = data.arrow.ArrowStream(path, stream) if stream is not None else kind(path)
-        found.na = form.na if form is not None else ()
-        return found
-    files = data.numpy_files
-    return files.NpyTable(path, names) if ending == ".npy" else files.NpzTable(path)
 
 
 # Folders
@@ -102,8 +96,6 @@ class FolderTable(Table):
     any order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them. `opened`: opens
     one file; `files`: those, if known.
     """
-
-    groups: tuple[int, int] | None = None  # which row groups of its only file it consists of; None for all
 
     def __init__(self, path: str, opened: Callable[[str], Table], files: Sequence[str] = ()) -> None:
         super().__init__(path)
@@ -132,8 +124,7 @@ class FolderTable(Table):
             if list(fixed) != list(self.fixed):
                 raise AgradError("file", f"{file} is in other partitions than {self.first}")
             with closing(self.opened(file)) as table:
-                if self.groups is not None:
-                    table.choose(self.groups)
+                table.groups = self.groups  # of its only file
                 inside = self._inside(table, wanted, fixed)
                 for part in table.parts(inside):
                     yield _Part(table, part, fixed, before)

@@ -7,17 +7,16 @@ Python's `json` reads it, which knows the place of each entry. true and false ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import isinf, nan
 from typing import Any, BinaryIO
 
 from agrad.engine.data.csv_tables import TextForm
-from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted, pyarrow
-from agrad.engine.data.text_tables import Block, TextTable
-from agrad.engine.errors import AgradError, BadEntry, Hint, Label, Span
+from agrad.engine.data.tables import NOTHING, Wanted, pyarrow
+from agrad.engine.data.text_tables import SHOWN, Block, Row, TextTable
+from agrad.engine.errors import AgradError, Hint, Label, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import np
-
-_SHOWN = 20  # characters of an entry in a message
 
 
 class JsonLinesTable(TextTable):
@@ -29,7 +28,6 @@ class JsonLinesTable(TextTable):
 
     def __init__(self, path: str, stream: BinaryIO | None, form: TextForm) -> None:
         self.na = frozenset(form.na)
-        self.nested: set[str] = set()  # columns that are fields of objects in fields
         super().__init__(path, stream, 0, form.encoding)
 
     def _begin(self) -> None:
@@ -37,9 +35,9 @@ class JsonLinesTable(TextTable):
         if self.head.lstrip()[:1] == b"[":
             message = f"{self.path} is one array of JSON, not an object on each line"
             raise AgradError("file", message, fixes=[Hint(f"jq -c '.[]' {self.path} > lines.jsonl")])
-        self.first = next(self.blocks, None)
+        self.first = next(self.blocks, Block(b"", 1, 0))
         fields: dict[str, None] = {}
-        for _, row in self._rows(self.first) if self.first is not None else ():
+        for _, row, _ in self._rows(self.first):
             fields.update(dict.fromkeys(row))
         self.names = list(fields)
         if not fields:
@@ -48,14 +46,14 @@ class JsonLinesTable(TextTable):
     def texts(self) -> set[str]:
         """See Table: those whose first entry that is not null is neither a number nor a boolean."""
         first: dict[str, Any] = {}
-        for _, row in self._rows(self.first) if self.first is not None else ():
+        for _, row, _ in self._rows(self.first):
             first = {name: entry for name, entry in row.items() if entry is not None} | first
         return {name for name in self.names if not isinstance(first.get(name), float | int)}
 
     def _table_of_arrow(self, pa: Any, block: Block, wanted: Wanted) -> Any:
         """See TextTable: columns of numbers."""
         names = wanted.names
-        if not names or any(map(wanted.is_text, names)) or not self.nested.isdisjoint(names):
+        if not names or any(map(wanted.is_text, names)):
             return None
         fast = pyarrow("json")
         table = fast.read_json(
@@ -65,64 +63,64 @@ class JsonLinesTable(TextTable):
                 explicit_schema=pa.schema([(name, pa.float64()) for name in names]), unexpected_field_behavior="ignore"
             ),
         )
-        table = table.select(names)
-        missing = "" not in self.na and any(column.null_count for column in table.columns)
-        infinite = any(np.isinf(column.to_numpy()).any() for column in table.columns)  # of 1e400?
-        return None if missing or infinite else table
+        if any(column.null_count for column in table.columns):
+            return None  # the fields of objects in fields are null to pyarrow, too
+        if any(np.isinf(column.to_numpy()).any() for column in table.columns):
+            return None  # of 1e400?
+        return table.select(names)
 
-    def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
-        """See TextTable: one entry at a time. Raises AgradError of kind `file`, with the place."""
-        rows = list(self._rows(block))
-        columns: dict[str, Column] = {}
-        piece = Piece(columns, len(rows), block.done, lambda row: self._place(block, row))
-        faults: list[tuple[int, str, str]] = []
+    def convert(self, entry: Any) -> float:
+        """See TextTable."""
+        if isinstance(entry, float | int) and not (type(entry) is float and isinf(entry)):
+            return float(entry)
+        if self._is_missing(entry):
+            return nan
+        raise ValueError
+
+    def _columns(self, rows: Sequence[dict[str, Any]], wanted: Wanted) -> Iterator[tuple[str, list[Any]]]:
+        """See TextTable: a field that an object has not is null."""
         for name in wanted.names:
-            entries = [row.get(name) for _, row in rows]
-            if wanted.is_text(name):
-                columns[name] = [_text(entry) for entry in entries]
-            else:
-                bad = [row for row, entry in enumerate(entries) if _bad(entry)]
-                columns[name] = np.array([np.nan if _bad(entry) else entry for entry in entries], dtype=np.float64)
-                faults += [(row, name, _reason(entries[row])) for row in bad if not self._stands_for_none(entries[row])]
-                piece.missing += sum(self._stands_for_none(entries[row]) for row in bad)
-        if faults:
-            row, name, reason = min(faults, key=lambda one: one[0])
-            span, missing = self._span(block, rows[row][0]), "" if reason is NOTHING else None
-            facts = BadEntry(span.source.first_line, self.names.index(name), missing=missing)
-            problem = AgradError("file", f"column {name}: {reason}", labels=[Label(span)], row=True, facts=facts)
-            piece.refuse(problem, [row for row, _, _ in faults], wanted.tolerant)
-        return piece
+            yield name, [row.get(name) for row in rows]
 
-    def _stands_for_none(self, entry: Any) -> bool:
-        """Whether an entry stands for a missing number: one of the texts that were given, or null for an empty one."""
+    def _copied(self, entries: list[Any]) -> list[str | None]:
+        """See TextTable."""
+        return [entry if isinstance(entry, str) or entry is None else json.dumps(entry) for entry in entries]
+
+    def _is_missing(self, entry: Any) -> bool:
+        """See TextTable: null stands for an empty entry."""
         return ("" if entry is None else entry.strip() if isinstance(entry, str) else None) in self.na
 
-    def _rows(self, block: Block) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The objects of a block, and the line of each, from 0. Raises AgradError of kind `file`."""
+    def _wrong(self, entry: Any) -> tuple[str, dict[str, Any]]:
+        """See TextTable."""
+        if entry is None:
+            return NOTHING, {"missing": ""}
+        kinds: dict[type, str] = {str: "a text", dict: "an object", list: "an array"}
+        what = kinds.get(type(entry), "too large")
+        return f"{truncate('it' if type(entry) is float else json.dumps(entry), SHOWN)} is {what}, not a number", {}
+
+    def _rows(self, block: Block) -> Iterator[Row]:
+        """See TextTable: the objects of a block."""
         for line, data in enumerate(block.data.split(b"\n")):
             if not data.strip():
                 continue
             try:
                 row = json.loads(data, object_pairs_hook=_once, parse_constant=_Constant)
                 if isinstance(row, dict) and dict in map(type, row.values()):
-                    flat = _once([*_flattened(row)])
-                    self.nested |= flat.keys() - row.keys()
-                    row = flat
+                    row = _once([*_flattened(row)])
             except (ValueError, RecursionError) as problem:
                 reason = str(problem).partition(": line 1")[0] if isinstance(problem, ValueError) else "it is too deep"
                 reason = reason.partition(" for integer")[0]
-                message, labels = f"this line is not JSON: {reason}", [Label(self._span(block, line))]
-                raise AgradError("file", message, labels=labels) from None
+                raise self._no_object(block, line, f"this line is not JSON: {reason}") from None
             if not isinstance(row, dict):
-                message = 'this line is not an object of JSON, such as {"x": 1}'
-                raise AgradError("file", message, labels=[Label(self._span(block, line))])
-            yield line, row
+                raise self._no_object(block, line, 'this line is not an object of JSON, such as {"x": 1}')
+            yield line, row, line + 1
 
-    def _span(self, block: Block, line: int) -> Span:
-        return self._line(block, line, block.data.split(b"\n")[line].rstrip(b"\r"))
+    def _no_object(self, block: Block, line: int, message: str) -> AgradError:
+        return AgradError("file", message, labels=[Label(self._span(block, (line, {}, line + 1), None))])
 
-    def _place(self, block: Block, row: int) -> dict[str, Any]:
-        return {"labels": [Label(self._span(block, list(self._rows(block))[row][0]))]}
+    def _span(self, block: Block, row: Row, entry: int | None) -> Span:
+        """See TextTable: always the whole line."""
+        return self._line(block, row[0], block.data.split(b"\n")[row[0]].rstrip(b"\r"))
 
 
 class _Constant(float):
@@ -134,7 +132,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the field {truncate(max(names, key=names.count), _SHOWN)} is there twice")
+        raise ValueError(f"the field {truncate(max(names, key=names.count), SHOWN)} is there twice")
     return row
 
 
@@ -145,23 +143,3 @@ def _flattened(row: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield from _flattened(entry, f"{above}{name}.")
         else:
             yield f"{above}{name}", entry
-
-
-def _bad(entry: Any) -> bool:
-    """Whether an entry is not a number."""
-    if isinstance(entry, int):
-        return entry.bit_length() > 1023
-    return not isinstance(entry, float) or (abs(entry) == np.inf and type(entry) is float)
-
-
-def _reason(entry: Any) -> str:
-    if entry is None:
-        return NOTHING
-    kinds: dict[type, str] = {str: "a text", dict: "an object", list: "an array"}
-    what = kinds.get(type(entry), "too large")
-    return f"{truncate('it' if type(entry) is float else json.dumps(entry), _SHOWN)} is {what}, not a number"
-
-
-def _text(entry: Any) -> str | None:
-    """An entry as it is copied."""
-    return entry if isinstance(entry, str) or entry is None else json.dumps(entry)

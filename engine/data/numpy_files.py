@@ -102,12 +102,8 @@ class NpyTable(Table):
         start, stop = part
         with _or_refused(f"{self.path} has become shorter while it was read"):
             array = np.load(self.path, mmap_mode="r", allow_pickle=False)[start:stop]
-        if array.ndim == 2:
-            places = {name: place for place, name in enumerate(self.names)}
-            parts = {name: array[:, places[name]] for name in wanted.names}
-        else:
-            parts = {name: array[name] if array.dtype.names else array for name in wanted.names}
-        columns = {name: np.array(part, dtype=np.float64) for name, part in parts.items()}
+        parts = array if array.dtype.names else dict(zip(self.names, np.atleast_2d(array.T), strict=True))
+        columns = {name: np.array(parts[name], dtype=np.float64) for name in wanted.names}
         return Piece(columns, stop - start, stop, lambda row: self.at_row(start + row + 1))
 
 

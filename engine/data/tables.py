@@ -81,6 +81,7 @@ class Table:
     nameless: bool  # whether the file names no columns
     aliases: dict[str, str]  # other names for columns, in expressions
     typed = False  # whether what is copied has a type that Parquet can keep
+    groups: tuple[int, int] | None = None  # of its row groups those that are read: from, up to; None for all
     unsure = False  # whether the first row has numbers and texts, and so may have the names, or be data
 
     def __init__(self, path: str) -> None:
@@ -132,7 +133,7 @@ class Table:
             message = (
                 f"the first row of {self.path} has numbers and texts: it may have the names of the columns, or be data"
             )
-            raise AgradError("file", message, facts=OtherForm("header", ("1", "0")))
+            raise AgradError("file", message, facts=OtherForm("header", (1, 0)))
 
     def require(self, name: str, place: Origin | None = None) -> None:
         """Refuse a name that no column has, or two have; `place` is the place of the name.
@@ -163,10 +164,6 @@ class Table:
     def row_groups(self) -> list[tuple[int, int]]:
         """The rows and the bytes of each of its row groups; none where it is not divided into such groups."""
         return []
-
-    def choose(self, groups: tuple[int, int]) -> None:
-        """Read from now on these of its row groups, from one up to another. Only Parquet files have such groups."""
-        raise NotImplementedError
 
     def parts(self, wanted: Wanted) -> Iterator[Any]:
         """The parts for `piece`, in the order of the file. Raises AgradError of kind `file`."""

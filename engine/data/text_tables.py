@@ -9,20 +9,30 @@ import codecs
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from io import BufferedReader, RawIOBase
-from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from itertools import chain, islice
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from agrad.engine.data.tables import BYTES, Piece, Table, Wanted, pyarrow, require_pyarrow, unreadable
-from agrad.engine.errors import AgradError, Hint, Source, Span
+from agrad.engine.data.tables import (
+    BYTES,
+    FILL_IN,
+    NOTHING,
+    Numbers,
+    Piece,
+    Table,
+    Wanted,
+    pyarrow,
+    require_pyarrow,
+    unreadable,
+)
+from agrad.engine.errors import AgradError, BadEntry, Hint, Label, Source, Span
 from agrad.engine.values import np
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 _MODULES = {"xz": "lzma"}  # where the name of one is not that of the compression
-_UTF16 = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _OTHERS = {
     b"PAR1": ("a Parquet file", "name it .parquet"),
     b"ARROW1": ("an Arrow file", "name it .arrow"),
@@ -71,8 +81,8 @@ def ahead(first: bytes, rest: Any) -> BinaryIO:
     return _streamed(chain([first], iter(lambda: rest.read1(_PIECE), b"")))
 
 
-def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[BinaryIO, bool]:
-    """A stream as plain UTF-8, and whether it was so already; `given`: its encoding, if it has no byte order mark.
+def opened(path: str, stream: BinaryIO, given: str | None = None) -> BinaryIO:
+    """A stream as plain UTF-8: the same, if it is that and can be read again. `given`: its encoding, if it has no mark.
 
     Raises AgradError of kind `file`.
     """
@@ -83,13 +93,13 @@ def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[Binar
             raise AgradError("file", f"{path} is {what}, not text", fixes=[Hint(advice)])
     whole = ahead(first, stream)
     if kind := next((kind for mark, kind in _COMPRESSED.items() if first.startswith(mark)), ""):
-        return opened(path, _streamed(_decompressed(path, whole, kind)), given)[0], False
-    if encoding := next((name for mark, name in _UTF16.items() if first.startswith(mark)), given or ""):
-        return _streamed(_recoded(path, whole, encoding)), False
+        return opened(path, _streamed(_decompressed(path, whole, kind)), given)
+    if encoding := "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else given:
+        return _streamed(_recoded(path, whole, encoding))
     if at is None:
-        return whole, True
+        return whole
     stream.seek(at)
-    return stream, True
+    return stream
 
 
 def _decompressed(path: str, stream: BinaryIO, kind: str) -> Iterator[bytes]:
@@ -125,8 +135,8 @@ def _recoded(path: str, stream: BinaryIO, encoding: str) -> Iterator[bytes]:
 # Blocks of whole rows
 
 LONGEST = 2**26  # bytes of a row
+SHOWN = 20  # characters of an entry in a message
 _HEAD = 2**15  # bytes of the head
-_MARK = b"\xef\xbb\xbf"  # the byte order mark with which some programs begin UTF-8
 
 
 class Block(NamedTuple):
@@ -137,12 +147,18 @@ class Block(NamedTuple):
     done: int
 
 
+Row: TypeAlias = "tuple[int, Any, int]"  # the line it begins at, from 0, its entries, and the line after it
+# A row, its column (None: the number of entries is wrong), the reason, and facts of BadEntry.
+Fault: TypeAlias = "tuple[int, str | None, str, dict[str, Any]]"
+
+
 class TextTable(Table):
     """A file of text, or a stream that is called `path`. `block`: bytes to read at once."""
 
     what = "CSV"
+    na: frozenset[str]  # what stands for missing numbers
     fast: bool  # whether pyarrow may read it
-    first: Block | None  # which `_begin` has read
+    first: Block  # which `_begin` has read
 
     def __init__(self, path: str, stream: BinaryIO | None, block: int, encoding: str | None = None) -> None:
         super().__init__(path)
@@ -156,12 +172,12 @@ class TextTable(Table):
             status = os.fstat(self.source.fileno())
             self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
         try:
-            self.file, is_plain = opened(self.path, self.source, encoding)
-            if not is_plain:
+            self.file = opened(self.path, self.source, encoding)
+            if self.file is not self.source:
                 self.total = None  # since it is counted in bytes that are not compressed
             self.head = self._read_some(_HEAD)
             self.ended = len(self.head) < _HEAD
-            self.line, self.mark = 1, len(_MARK) if self.head.startswith(_MARK) else 0
+            self.line, self.mark = 1, len(codecs.BOM_UTF8) if self.head.startswith(codecs.BOM_UTF8) else 0
             self.head = self.head[self.mark :]
             self.blocks = self._blocks()
             self._begin()
@@ -171,7 +187,7 @@ class TextTable(Table):
 
     def parts(self, wanted: Wanted) -> Iterator[Block]:
         """See Table."""
-        yield from chain([self.first] if self.first is not None else [], self.blocks)
+        yield from chain([self.first], self.blocks)
 
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
@@ -199,11 +215,90 @@ class TextTable(Table):
         raise NotImplementedError
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
-        """The same, by Python. Raises AgradError of kind `file`, with the place."""
-        raise NotImplementedError
+        """The same, by Python, one entry at a time. Raises AgradError of kind `file`, with the place."""
+        rows = [entries for _, entries, _ in self._rows(block)]
+        piece = Piece({}, len(rows), block.done, lambda row: self._place(block, row))
+        faults = [*self._ragged(rows)]
+        for name, entries in self._columns(rows, wanted):
+            if wanted.is_text(name):
+                piece.columns[name] = self._copied(entries)
+                continue
+            piece.columns[name] = self._numbers(name, entries, faults)
+            if self.na:
+                piece.missing += sum(map(self._is_missing, entries))
+        if faults:
+            self._tell(faults, piece, wanted, block)
+        return piece
+
+    def _numbers(self, name: str, entries: list[Any], faults: list[Fault]) -> Numbers:
+        """A column of numbers; an entry that is not one becomes nan, and a fault."""
+        convert = self.convert
+        with suppress(ValueError, OverflowError):
+            return np.array(list(map(convert, entries)), dtype=np.float64)
+        column = np.full(len(entries), np.nan)
+        for row, entry in enumerate(entries):
+            try:
+                column[row] = convert(entry)
+            except (ValueError, OverflowError):
+                faults.append((row, name, *self._wrong(entry)))
+        return column
+
+    def _tell(self, faults: list[Fault], piece: Piece, wanted: Wanted, block: Block) -> None:
+        """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows.
+
+        A text in a column that is only copied does not affect the results: that is not tolerated.
+        """
+        ragged = {fault[0] for fault in faults if fault[1] is None}
+        faults = [fault for fault in faults if fault[1] is None or fault[0] not in ragged]
+        copied = [one for one in faults if one[1] is not None and one[1] not in wanted.numbers]
+        row, name, reason, known = min(copied or faults, key=lambda one: one[0])
+        message, place = (reason, None) if name is None else (f"column {name}: {reason}", self.names.index(name))
+        span = self._span(block, self._row(block, row), place)
+        facts = BadEntry(span.source.position(span.start)[0], place, bool(copied), **known)
+        fixes = [FILL_IN] if reason is NOTHING and self.what == "CSV" else []  # JSON has no nan
+        problem = AgradError("file", message, labels=[Label(span)], fixes=fixes, row=not copied, facts=facts)
+        piece.refuse(problem, [fault[0] for fault in faults], wanted.tolerant and not copied)
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
-        """Where a row is, for an error about it: found only then, since few rows fail."""
+        """Where a row is, for an error about it."""
+        return {"labels": [Label(self._span(block, self._row(block, row), None))]}
+
+    def _row(self, block: Block, number: int) -> Row:
+        """A row of a block, read again: few rows fail."""
+        return next(islice(self._rows(block), number, None))
+
+    # Of each format
+
+    def convert(self, entry: Any) -> float:
+        """The number that an entry is, nan if it stands for a missing one. Raises ValueError for any other."""
+        raise NotImplementedError
+
+    def _rows(self, block: Block) -> Iterator[Row]:
+        """The rows of a block. Raises AgradError of kind `file`."""
+        raise NotImplementedError
+
+    def _columns(self, rows: Sequence[Any], wanted: Wanted) -> Iterator[tuple[str, list[Any]]]:
+        """The requested columns of the entries of some rows, by their names."""
+        raise NotImplementedError
+
+    def _ragged(self, rows: Sequence[Any]) -> Iterable[Fault]:
+        """The rows with another number of entries than the first."""
+        return ()
+
+    def _copied(self, entries: list[Any]) -> list[str | None]:
+        """A column of entries as texts."""
+        return entries
+
+    def _is_missing(self, entry: Any) -> bool:
+        """Whether an entry stands for a missing number."""
+        raise NotImplementedError
+
+    def _wrong(self, entry: Any) -> tuple[str, dict[str, Any]]:
+        """Why an entry is not a number, and what it may mean: facts of BadEntry."""
+        raise NotImplementedError
+
+    def _span(self, block: Block, row: Row, entry: int | None) -> Span:
+        """The place of an entry of a row, or of the first line of the row."""
         raise NotImplementedError
 
     def _begin(self) -> None:
@@ -236,7 +331,7 @@ class TextTable(Table):
             cut = self._cut(data)
             if cut:
                 yield Block(data[:cut], line, done)
-                line += lines_of(data[:cut])
+                line += int(np.count_nonzero(np.frombuffer(data[:cut], np.uint8) == 10))  # faster than `bytes.count`
             elif len(data) > LONGEST:
                 raise AgradError("file", f"line {line} of {self.path} does not end: is this a {self.what} file?")
             rest = data[cut:]
@@ -257,8 +352,3 @@ class TextTable(Table):
             return self.file.read(size)
         except OSError as problem:
             raise unreadable(self.path, problem) from None
-
-
-def lines_of(data: bytes) -> int:
-    """How many lines end in some bytes; numpy counts them in a third of the time that `bytes.count` takes."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))

@@ -56,9 +56,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """Two axes exchanged."""
     shape = shape_of(a)
     first, second = axis_of("swapaxes", shape, axis1), axis_of("swapaxes", shape, axis2)
-    order = list(range(len(shape)))
-    order[first], order[second] = order[second], order[first]
-    return ag.permute(a, order)
+    return ag.permute(a, np.swapaxes(np.empty(range(len(shape))), first, second).shape)  # its lengths are 0, 1, 2, …
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -90,8 +88,7 @@ def at_least(x: Any, axes: int) -> Any:
     shape = shape_of(x)
     if len(shape) >= axes:
         return x
-    shape = (*shape, 1) if axes == 3 and shape else shape
-    return ag.reshape(x, (1,) * (axes - len(shape)) + shape)
+    return ag.reshape(x, getattr(np, f"atleast_{axes}d")(np.broadcast_to(0.0, shape)).shape)
 
 
 def each_at_least(axes: int) -> Function:
@@ -310,17 +307,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any
     return _moving(np.pad, "array constant_values")(array=array, pad_width=given, mode=mode, **values)
 
 
-def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
-    """Each vector along an axis of its own; with "xy", the first along columns."""
+def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: Any = "xy") -> tuple[Any, ...]:
+    """Each vector along an axis of its own; with "xy", the first along columns. NumPy says which entry is where."""
     vectors = [ag.flatten(operand(x)) for x in xi]
-    lengths = [shape_of(x)[0] for x in vectors]
-    grids = []
-    for place, x in enumerate(vectors):
-        x = ag.reshape(x, tuple(lengths[one] if one == place else 1 for one in range(len(vectors))))
-        grids.append(x if sparse else ag.expand(x, tuple(lengths)))
-    if indexing == "xy" and len(grids) > 1:
-        grids = [ag.permute(x, (1, 0, *range(2, len(grids)))) for x in grids]
-    return tuple(grids)
+    places = np.meshgrid(*(np.arange(shape_of(x)[0]) for x in vectors), sparse=sparse, indexing=indexing)
+    return tuple(x[grid] for x, grid in zip(vectors, places, strict=True))
 
 
 # Products of vectors, and of indices

@@ -30,21 +30,23 @@ from agrad.engine.values import broadcast, format_shape, np, shape_of
 
 # Reductions with `where=` and `initial=`, and those that the table of operations has not
 
-# What an entry that is left out counts as.
-_NEUTRAL = {"sum": 0.0, "prod": 1.0, "any": 0.0, "all": 1.0, "max": -math.inf, "min": math.inf}
-_WITH_INITIAL = {
-    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and",
+# The ufunc that each of them repeats, and what an entry that is left out counts as.
+_REPEATED = {
+    "sum": ("add", 0.0), "prod": ("multiply", 1.0), "any": ("logical_or", 0.0), "all": ("logical_and", 1.0),
+    "max": ("maximum", -math.inf), "min": ("minimum", math.inf),
 }  # fmt: skip
 
 
 def _reduction(name: str) -> Function:
+    ufunc, neutral = _REPEATED[name]
+
     def function(a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
         if where is not True and initial is None and name in ("max", "min"):
             fixes = [Hint("initial=-np.inf") if name == "max" else Hint("initial=np.inf")]
             raise AgradError("type", f"np.{name} with where= needs initial=, since there may be no entry", fixes=fixes)
-        chosen = operand(a) if where is True else ag.where(where, a, _NEUTRAL[name])
+        chosen = operand(a) if where is True else ag.where(where, a, neutral)
         found = getattr(ag, name)(chosen, axis=axis, keepdims=keepdims)
-        return found if initial is None else getattr(np, _WITH_INITIAL[name])(found, initial)
+        return found if initial is None else getattr(np, ufunc)(found, initial)
 
     return function
 
@@ -88,7 +90,7 @@ def _running_without_nan(name: str, neutral: float) -> Function:
 
 
 REDUCTIONS: dict[str, Function] = {
-    **{name: _reduction(name) for name in _WITH_INITIAL},
+    **{name: _reduction(name) for name in _REPEATED},
     "amax": _reduction("max"),
     "amin": _reduction("min"),
     "mean": _mean,
@@ -111,7 +113,7 @@ NAMES = {
     "absolute": "abs", "fabs": "abs", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg",
     "power": "pow", "float_power": "pow", "rint": "round", "fix": "trunc", "degrees": "rad2deg", "radians": "deg2rad",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone",
+    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone", "real_if_close": "clone",
     "around": "round", "broadcast_to": "expand", "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
 }  # fmt: skip
 
@@ -320,7 +322,6 @@ MADE: dict[str, Function] = {
     "astype": _astype,
     "real": lambda val: val,
     "imag": lambda val: ag.mul(val, 0.0),
-    "real_if_close": lambda a: ag.clone(a),
     "isreal": lambda x: ag.equal(ag.mul(ag.isnan(x), 0.0), 0.0),
     "iscomplex": lambda x: ag.not_equal(ag.mul(ag.isnan(x), 0.0), 0.0),
     "angle": lambda z, deg=False: ag.mul(ag.atan2(0.0, ag.add(z, 0.0)), 180.0 / math.pi if deg else 1.0),
@@ -414,7 +415,7 @@ def _in_numpy(path: str) -> Any:
 
 # The methods of NumPy's ufuncs on Tensors: `np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.add.at(x, i, y)`.
 
-_REDUCTIONS = {ufunc: name for name, ufunc in _WITH_INITIAL.items()}
+_REDUCTIONS = {ufunc: name for name, (ufunc, _) in _REPEATED.items()}
 _RUNNING = {"add": "cumsum", "multiply": "cumprod"}
 
 

@@ -42,34 +42,6 @@ _OPERATORS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 _METHODS = ("astype", "ravel", "swapaxes", "take")
 
 
-def install_numpy() -> None:
-    """Give Tensors the methods that NumPy looks for, and others of arrays: `&`, `|`, `^`, `~`, `x.ravel()`."""
-    methods: dict[str, Any] = {
-        "__array__": _array,
-        "__array_ufunc__": _array_ufunc,
-        "__array_function__": _array_function,
-        "copy": lambda x: FUNCTIONS["clone"].call(x),
-    }
-    for name, ufunc in _OPERATORS.items():
-        methods[f"__{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(self, other)
-        methods[f"__r{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(other, self)
-    methods["__invert__"] = lambda self: np.invert(self)
-    for name in ("__float__", "__int__"):
-        methods[name] = _number(getattr(Tensor, name))
-    for name in _METHODS:
-        methods[name] = _method(name)
-    for name, method in methods.items():
-        setattr(Tensor, name, method)
-
-
-def _method(name: str) -> Function:
-    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
-        return interop.numpy_functions.MADE[name](self, *args, **keywords)
-
-    method.__name__ = name
-    return method
-
-
 # The entries alone
 
 
@@ -289,17 +261,25 @@ def _check_real(name: str, arguments: Any) -> None:
 # Python
 
 
-def install_python() -> None:
-    """Give Tensors the methods of Python's numbers: `x == None`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
+def install() -> None:
+    """Give Tensors the methods that NumPy looks for, others of arrays (`&`, `|`, `^`, `~`, `x.ravel()`), and those of
+    Python's numbers: `x == None`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
 
     `round` and `divmod` are operations: `round(x)` is a Tensor, not an int as for a float. A Tensor is not registered
     as a `numbers.Real`, since it may be an array, which is not a number.
     """
     methods: dict[str, Any] = {
+        "__array__": _array,
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
+        "copy": lambda x: FUNCTIONS["clone"].call(x),
+        "__invert__": lambda x: np.invert(x),
+        "__float__": _number(Tensor.__float__),
+        "__int__": _number(Tensor.__int__),
         "__eq__": _comparing("equal"),
         "__ne__": _comparing("not_equal"),
         "__round__": lambda x, digits=0: FUNCTIONS["round"].call(x, digits or 0),
-        "__trunc__": Tensor.__int__,
+        "__trunc__": _number(Tensor.__int__),
         "__divmod__": _divided,
         "__rdivmod__": lambda x, other: _divided(other, x),
         "__format__": _formatted,
@@ -315,8 +295,21 @@ def install_python() -> None:
         "hex": lambda x: x.item().hex(),
         "__contains__": _contains,
     }
+    for name, ufunc in _OPERATORS.items():
+        methods[f"__{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(self, other)
+        methods[f"__r{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(other, self)
+    for name in _METHODS:
+        methods[name] = _method(name)
     for name, method in methods.items():
         setattr(Tensor, name, method)
+
+
+def _method(name: str) -> Function:
+    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
+        return interop.numpy_functions.MADE[name](self, *args, **keywords)
+
+    method.__name__ = name
+    return method
 
 
 def _comparing(name: str) -> Function:

@@ -306,6 +306,9 @@ def test_load_csv_says_what_to_add(file):
         assert caught.value.fixes[0] == f"{call}, na={fix})"
     found = ag.load_csv(path, na=("NA", "", "-"))
     assert np.array_equal(np.asarray(found), [[1, 2], [np.nan] * 2, [np.nan, 4]], equal_nan=True)
+    excel = file("sep=;\nx;y\n1;2\n", "c.csv")
+    assert refuses(lambda: ag.load_csv(excel)).fixes == [f'load_csv("{excel}", skip=1)']
+    assert ag.load_csv(excel, skip=1).tolist() == [[1, 2]]
     latin = file("x;s\n1;ä\n".encode("cp1252"), "b.csv")
     caught = refuses(lambda: ag.load_csv(latin), "the texts of the column s are not UTF-8")
     assert caught.fixes == [f'load_csv("{latin}", encoding="cp1252")']
