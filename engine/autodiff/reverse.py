@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 from weakref import WeakSet
 
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.graph import Node, new_node
+from agrad.engine.core.graph import Node, new_node, reachable
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, onward
 from agrad.engine.core.tensor import Tensor, bare
@@ -47,12 +47,13 @@ _WIDE = 100  # nodes that wait: of more, looking for the youngest takes longer t
 def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_graph: bool = False) -> dict[Node, Any]:
     """The pass itself: when a node is visited, its cotangent is complete, and its rules pass it on to its operands.
 
-    Returns the cotangent of each node that keeps one, or is wanted: 0 where a selection took another operand.
+    Returns the cotangent of each node that keeps one, or is wanted: 0 where a selection took another operand, and none
+    for what only comparisons and the like lead to, which have no derivative.
     """
     found: dict[Node, Any] = {}
     for node in order:
         g = flight.pop(node, create_graph)
-        if node.keeps_grad or node in wanted:
+        if node in wanted or (node.keeps_grad and flight.reaches(node, g)):
             found[node] = flight.whole(node, g)
         if g is not None and node.op is not None:
             for operand, c, mask in contributions(node.op, node, g, flight, create_graph):
@@ -97,7 +98,7 @@ def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, A
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
-    __slots__ = ("cotangents", "hooks", "masks", "owned", "owned_masks", "watch", "zeros")
+    __slots__ = ("behind", "cotangents", "hooks", "masks", "owned", "owned_masks", "roots", "watch", "zeros")
 
     def __init__(
         self,
@@ -108,12 +109,20 @@ class Flight:
         zeros: bool = False,
     ) -> None:
         self.cotangents = dict(seeds)
+        self.roots = tuple(seeds)
+        self.behind: set[Node] | None = None  # what derivatives lead to from there, once somebody asks
         self.masks = dict(masks or {})
         self.watch = watch
         self.hooks = hooks  # whether they are called
         self.zeros = zeros  # whether what was not selected gets a cotangent of zeros
         self.owned: set[Node] = set()
         self.owned_masks: set[Node] = set()
+
+    def reaches(self, node: Node, g: Any) -> bool:
+        """Whether a derivative leads to a node, of which `g` arrived: None also where it was not selected."""
+        if g is None and self.behind is None:
+            self.behind = set().union(*map(reachable, self.roots))
+        return g is not None or node in self.behind  # type: ignore[operator]
 
     def pop(self, node: Node, create_graph: bool) -> Any:
         """The cotangent of a node, which is complete, after its hooks; None if none arrived."""
@@ -334,7 +343,7 @@ def _fast(
             keeps = (op is None and node.requires_grad) or (node.extra is not None and node.extra.keeps)
         else:
             keeps = False
-        if keeps or (wanted and node in wanted):
+        if (keeps and (g is not None or flight.reaches(node, g))) or (wanted and node in wanted):
             found[node] = g if type(g) is float and not node.shape else flight.whole(node, g)
         if g is None or op is None:
             continue

@@ -222,13 +222,12 @@ def _product(x: Symbol, factors: int) -> Symbol:
 Function = Callable[..., Any]
 
 
-def _whole(name: str) -> Function:
-    """Rounding as for numbers, without -0."""
-    return lambda x: x.intrinsic(name) + 0.0
-
-
 def _library(name: str) -> Function:
     return lambda *operands: operands[0].call(name, *operands[1:])
+
+
+def _intrinsic(name: str) -> Function:
+    return lambda *operands: operands[0].intrinsic(name, *operands[1:])
 
 
 _SAME: tuple[str, ...] = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1")
@@ -240,14 +239,12 @@ UFUNCS: dict[str, Function] = {
     **{f"arc{name}": _library(f"a{name}") for name in _INVERSE},
     "absolute": abs,
     "square": lambda x: x * x,
-    "sqrt": lambda x: x.intrinsic("sqrt"),
-    **{name: _whole(name) for name in ("floor", "ceil", "trunc")},
+    **{name: _intrinsic(name) for name in ("sqrt", "floor", "ceil", "trunc", "copysign")},
     "sign": lambda x: (x > 0.0).choose(1.0, (x < 0.0).choose(-1.0, (x == 0.0).choose(0.0, x))),
-    "copysign": lambda x, y: x.intrinsic("copysign", y),
     "heaviside": lambda x, y: (x != x).choose(x, (x > 0.0).choose(1.0, (x == 0.0).choose(y, 0.0))),
     "fmod": lambda x, y: x.fmod(y),
-    "maximum": lambda x, y: ((x >= y) | (x != x)).choose(x, y),
-    "minimum": lambda x, y: ((x <= y) | (x != x)).choose(x, y),
+    "maximum": lambda x, y: ((x > y) | (x != x)).choose(x, y),
+    "minimum": lambda x, y: ((x < y) | (x != x)).choose(x, y),
     "isnan": lambda x: x != x,
     "deg2rad": lambda x: x * (math.pi / 180.0),
     "rad2deg": lambda x: x * (180.0 / math.pi),

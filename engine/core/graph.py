@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -432,9 +433,11 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
     found, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        tied = (node.attrs["on"],) if node.op and node.op.role == "tied" and node.attrs else ()
-        for operand in (*node.inputs, *tied):
-            if type(operand) is Node and operand.requires_grad and operand.seq >= since and operand not in found:
+        if node.op is None:
+            continue
+        tied = (node.attrs["on"],) if node.op.role == "tied" and node.attrs else ()
+        for operand in (*compress(node.inputs, live(node.op, node.inputs)), *tied):
+            if operand.seq >= since and operand not in found:
                 found.add(operand)
                 stack.append(operand)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import ClassVar
 
-from agrad.engine.core.graph import Guard, Node, alive, behind
+from agrad.engine.core.graph import Guard, Node, alive, behind, collect, leading_to, live
 from agrad.engine.errors import AgradError, Facts, Hint, Label
 from agrad.engine.values import Value, format_shape
 
@@ -253,7 +253,10 @@ def _cut_error(what: str, path: list[Node]) -> AgradError:
     assert cut.op is not None
     labels = [Label(cut.origin)] if cut.origin is not None else []
     notes = _chain([node.spell() for node in path])
-    return AgradError("grad", f"{what}: {cut.op.name} has none", labels=labels, notes=notes)
+    has_rules = zip(cut.inputs, live(cut.op, cut.inputs), strict=True)
+    missing = [x.spell() for x, has_rule in has_rules if isinstance(x, Node) and x.requires_grad and not has_rule]
+    by = f" with respect to {missing[0]}" if cut.op.differentiable else ""
+    return AgradError("grad", f"{what}: {cut.op.name} has none{by}", labels=labels, notes=notes)
 
 
 def _chain(names: list[str]) -> list[str]:
@@ -278,10 +281,12 @@ def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node],
 
 def cut_behind(node: Node, leaf: Node | None = None) -> list[Node] | None:
     """The path to an operation without a derivative, between the value and what requires grad (the leaf, if given)."""
+    leading = None if leaf is None else set(leading_to(collect([node]), [leaf]))
     for cut in behind([node]):
-        operands = cut.inputs if cut.op is not None and not cut.op.differentiable else ()
-        if any(isinstance(x, Node) and x.requires_grad and leaf in (None, x) for x in operands):
-            return _path(node, cut)
+        rules = [] if cut.op is None else live(cut.op, cut.inputs)
+        for x, has_rule in zip(cut.inputs, rules, strict=False):
+            if isinstance(x, Node) and x.requires_grad and not has_rule and (leading is None or x in leading):
+                return _path(node, cut)
     return None
 
 

@@ -21,7 +21,7 @@ from agrad.engine.autodiff.backward import seed_of
 from agrad.engine.autodiff.reverse import operand_value, passing_zeros, walk
 from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Node, collect, new_node
+from agrad.engine.core.graph import Node, collect, new_node, reachable
 from agrad.engine.core.graph_errors import changed_error, freed_error, no_grad_error
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor
@@ -96,7 +96,8 @@ def as_pytorch(root: Tensor, gradient: object = None) -> Comparison:
         raise no_grad_error(root.node)
     seed, order = seed_of(root, gradient, False), collect([node])
     _check(order, node)
-    leaves = [one for one in reversed(order) if one.op is None and one.keeps_grad]
+    reached = reachable(node)
+    leaves = [one for one in reversed(order) if one.op is None and one in reached]
     late = out_of_date(order)
     copies = _Copies(order)
     found = passing_zeros([copies.made[one] for one in order], {copies.made[node]: seed})

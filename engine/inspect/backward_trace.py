@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.backward import seed_of
 from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread_to, walk
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.graph import Node, by_seq, reachable
 from agrad.engine.core.graph_errors import freed_error, no_grad_error
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
@@ -149,7 +149,7 @@ class BackwardTrace:
         """
         if self.root is None:
             return "there is no operation: the value is a leaf, and the seed is its gradient"
-        kept = [node for node in reversed(collect([self.root])) if node.keeps_grad]
+        kept = sorted([node for node in reachable(self.root) if node.keeps_grad], key=by_seq)
         leaves = kept[: max(LIMIT // 2, LIMIT - len(self.rows))]
         rows = self.rows[: LIMIT - len(leaves)]
         lines = self._table(rows, precision, width)

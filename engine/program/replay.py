@@ -15,7 +15,7 @@ from typing import TypeAlias
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Guard, Input, Node, alive, collect, remembered, sharers, touch
+from agrad.engine.core.graph import Guard, Input, Node, alive, collect, reachable, remembered, sharers, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error, gone_error
 from agrad.engine.core.guards import look_behind
 from agrad.engine.core.numpy_warnings import quiet
@@ -333,7 +333,8 @@ class CachedReplay:
         if self.slope is not None or self.walks <= 3 * COST:
             return
         self.walks = float("-inf")
-        leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad]
+        reached = reachable(root)
+        leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad and node in reached]
         if not root.requires_grad or any(node.op is not None for node in leaves):
             return
         try:

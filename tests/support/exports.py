@@ -104,7 +104,7 @@ const points = [{given}];
 for (let i = 0; i < {len(texts)}; i++) {{
     const {{f}} = await import(`./f${{i}}.mjs`);
     const {{value, grad, hess}} = f(...points[i]);
-    found.push([value, ...grad, ...hess.flat()].map(String));
+    found.push([value, ...grad, ...hess.flat()].map((x) => (Object.is(x, -0) ? "-0" : String(x))));
 }}
 console.log(JSON.stringify(found));
 """,

@@ -95,8 +95,17 @@ _not_less: Function = lambda out, x, y: equal(less(x, y), 0.0)  # noqa: E731 - n
 _not_greater: Function = lambda out, x, y: equal(greater(x, y), 0.0)  # noqa: E731
 
 
+def _larger(x: float, y: float) -> float:
+    """Of two equal numbers the second one, as NumPy of 0 and -0."""
+    return x if x > y or x != x else y
+
+
+def _smaller(x: float, y: float) -> float:
+    return x if x < y or x != x else y
+
+
 def _extreme(
-    name: str, size: str, scalar: Function, compare: Function, sign: str, selects: tuple[Function, Function], value: str
+    name: str, size: str, scalar: Function, sign: str, selects: tuple[Function, Function], value: str
 ) -> Function:
     return row(
         name,
@@ -107,7 +116,6 @@ def _extreme(
         samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
         kinks=(EQUAL_VALUES,),
         python=f"{{0}} if {{0}} {sign} {{1}} or {{0}} != {{0}} else {{1}}",
-        lower=lambda x, y: (compare(x, y) | (x != x)).choose(x, y),
         doc=f"The {size} of x and y, entry by entry.",
         derivative=f"1 for the {size}, exactly 0 for the other; half each at a tie",
         example=f"{name}([1, 5], 3) == {value}",
@@ -117,24 +125,22 @@ def _extreme(
 maximum: Function = _extreme(
     "maximum",
     "larger",
-    lambda x, y: x if x >= y or x != x else y,
-    operator.ge,
-    ">=",
+    _larger,
+    ">",
     (_not_less, _not_greater),
     "[3, 5]",
 )
 minimum: Function = _extreme(
     "minimum",
     "smaller",
-    lambda x, y: x if x <= y or x != x else y,
-    operator.le,
-    "<=",
+    _smaller,
+    "<",
     (_not_greater, _not_less),
     "[1, 3]",
 )
 limit: Function = row(
     "clip",
-    scalar=lambda x, lo, hi: hi if x > hi or lo > hi else lo if x < lo else x,
+    scalar=lambda x, lo, hi: _smaller(_larger(x, lo), hi),
     array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
     rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},
     selects={
@@ -143,7 +149,6 @@ limit: Function = row(
         "hi": lambda out, x, lo, hi: maximum(greater(x, hi) * less_equal(lo, hi), greater(lo, hi)),
     },
     samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
-    lower=lambda x, lo, hi: ((x > hi) | (lo > hi)).choose(hi, (x < lo).choose(lo, x)),
     doc="x limited to between lo and hi.",
 )
 

@@ -291,7 +291,7 @@ def _to_whole(name: str, doc: str, of_less: int) -> Function:
     return elementary(
         name,
         ("", flat),
-        scalar=lambda x: float(whole(x)),
+        scalar=lambda x: math.copysign(whole(x), x),
         kinks=(JUMPS,),
         doc=doc,
         derivative="0, also where it jumps",
