@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.backward import paths as nodes_between
 from agrad.engine.autodiff.reverse import Flight, contributions, spread_to
-from agrad.engine.core.graph import Node, by_seq, leading_to, reachable
+from agrad.engine.core.graph import Node, collect, leading_to, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
 from agrad.engine.inspect.backward_trace import Rule, labelled, named, plain, short, statement
@@ -479,10 +479,14 @@ class Derivative(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The derivatives by each value asked for; `left_out` is by how many more there are."""
+    """The derivatives by each value asked for; `left_out` is by how many more there are.
+
+    `unreached` are leaves that the value was computed from by operations without a derivative alone.
+    """
 
     derivatives: tuple[Derivative, ...]
     left_out: int = 0
+    unreached: tuple[str, ...] = ()
 
     def text(self, precision: int | None = 10, width: int = 80) -> str:
         """One derivative after the other, in lines of at most `width` characters."""
@@ -502,6 +506,8 @@ class Explanation(NamedTuple):
             legend = [truncate(line, width) for line in align(told, margin="  ")]
         if self.left_out:
             legend.append(f"… and by {self.left_out:,} more")
+        if self.unreached:
+            legend.append(f"not reached: {', '.join(self.unreached)}")
         return "\n".join([fit("\n".join(lines), width).replace(_GLUE, " "), *legend])
 
 
@@ -514,7 +520,9 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
 
     Raises AgradError as `grad` does: of kind `grad`, `shape`, `freed` or `stale`.
     """
-    leaves = sorted((node for node in reachable(root.node) if node.op is None), key=by_seq) if not wrt else ()
+    reached = reachable(root.node)
+    all_leaves = [node for node in reversed(collect([root.node])) if node.op is None and node.requires_grad]
+    leaves = [node for node in all_leaves if node in reached and not wrt]
     every = list({x.node: x for x in wrt or (bare(node, node.value) for node in leaves)}.values())
     inputs = every[:limit]
     gradients: tuple[Tensor, ...] = grad(root, inputs)
@@ -526,7 +534,8 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
         Derivative(of, named(x.node), x.value, gradient.value, numbers, *found.get(x.node, nothing))
         for x, gradient in zip(inputs, gradients, strict=True)
     ]
-    return Explanation(tuple(derivatives), len(every) - len(inputs))
+    unreached = tuple([named(node) for node in all_leaves if node not in reached and not wrt])
+    return Explanation(tuple(derivatives), len(every) - len(inputs), unreached)
 
 
 def _factors(path: Path, precision: int | None) -> str:

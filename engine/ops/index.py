@@ -36,8 +36,8 @@ ops.linalg.norms: +norm. -euclidean -p_norm
 ops.scalar.trigonometry: sin. cos. tan. -one_less_square asin. acos. atan. atan2 sinh. cosh. tanh. -sech_squared asinh.
     acosh. atanh. deg2rad. rad2deg. sinc. -sinc_derivative
 ops.scalar.special: erf. erfc. erfinv. -normal_density ndtr. gamma. lgamma. digamma. +polygamma -digamma_derivative
-    beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. xlogy. xlog1py. gammasgn. -reciprocal_gamma_derivative rgamma.
-    +multigammaln.
+    -digamma_difference beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. -over_positive xlogy. xlog1py. gammasgn.
+    -reciprocal_gamma_derivative rgamma. +multigammaln.
 ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. softplus. logsigmoid. silu. gelu. logaddexp.
     softmax. log_softmax. logsumexp. -weighted_logsumexp
 ops.nn.layers: +linear. +dropout. +layer_norm. +embedding.
@@ -56,4 +56,4 @@ OPERATORS = (
     "add + 1 add, sub - 1 sub, mul * 2 mul, div / 2 truediv, neg - 3 neg, floor_divide // 2 floordiv, remainder % "
     "2 mod, pow ** 4 pow right, matmul @ 2 matmul "
 )
-OPERANDS = "a b c g hi i k lo n q v x xs y z"  # their names, of all operations
+OPERANDS = "a b c d g hi i k lo n q v x xs y z"  # their names, of all operations

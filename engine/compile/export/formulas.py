@@ -55,8 +55,8 @@ def _read(program: Program, spelling: Language, shares: Callable[[int, terms.Ter
 def term_of(step: Step, operands: Sequence[terms.Term]) -> terms.Term:
     """The result of a step as a term."""
     op = step.op
-    if op.formula is not None:
-        made: terms.Term = op.formula(*operands)
+    made: terms.Term | None = op.formula(*operands, **step.attrs) if op.formula is not None else None
+    if made is not None:
         return made
     if op.role == "copy":
         return operands[0]

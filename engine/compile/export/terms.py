@@ -116,6 +116,10 @@ class Term:
     def __gt__(self, other: Any) -> Term:
         return applied("greater", [self, term(other)], ">")
 
+    def call(self, name: str) -> Term:
+        """A function of it, by the name of that."""
+        return applied(name, [self])
+
     def choose(self, here: Term, there: Term) -> Term:
         """One term where this one, a condition, is not 0, else the other."""
         condition, is_opposite = _condition(self)

@@ -15,8 +15,8 @@ from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import greater, where
-from agrad.engine.ops.scalar.elementary import exp
-from agrad.engine.ops.scalar.special import digamma, flagging, lgamma
+from agrad.engine.ops.scalar.elementary import exp, fmod
+from agrad.engine.ops.scalar.special import beta, digamma, digamma_difference, flagging, lgamma, lgamma_difference
 from agrad.engine.ops.scalar.trigonometry import cos, sin
 from agrad.engine.values import np, shape_of, whole
 
@@ -43,15 +43,22 @@ def _count(exact: Callable[[int, int], int], is_ordered: bool) -> Callable[[floa
     return count
 
 
+def _lgamma_difference(x: float, d: float) -> float:
+    return lgamma_difference(x, d) if x > 20.0 else math.lgamma(x + d) - math.lgamma(x)
+
+
 def _between(n: float, k: float, is_ordered: bool) -> float:
     """The same by the gamma function."""
     if k > n:
-        sine = math.sin(math.pi * (k - n)) / math.pi
-        scale = math.lgamma(n + 1.0) + math.lgamma(k - n)
-        return sine * math.exp(scale - (0.0 if is_ordered else math.lgamma(k + 1.0)))
+        sine = math.sin(math.pi * math.fmod(k - n, 2.0)) / math.pi
+        if is_ordered:
+            return sine * math.exp(math.lgamma(n + 1.0) + math.lgamma(k - n))
+        less, rest = sorted((n + 1.0, k - n))
+        return sine * math.exp(math.lgamma(less) - _lgamma_difference(rest, less))
     if n > _LARGE:
-        scale = math.lgamma(n + 1.0) - math.lgamma(n - k + 1.0)
-        return math.exp(scale - (0.0 if is_ordered else math.lgamma(k + 1.0)))
+        taken = k if is_ordered else min(k, n - k)
+        scale = _lgamma_difference(n - taken + 1.0, taken)
+        return math.exp(scale - (0.0 if is_ordered else math.lgamma(taken + 1.0)))
     ratio = math.gamma(n + 1.0) / math.gamma(n - k + 1.0)
     return ratio if is_ordered else ratio / math.gamma(k + 1.0)
 
@@ -60,12 +67,14 @@ def _rule(by: str, is_ordered: bool) -> Function:
     """The derivative by n or k: with digammas up to k = n, and beyond of the product by the reflection formula."""
 
     def rule(g: Any, out: Any, n: Any, k: Any) -> Any:
-        of_k: Any = 0.0 if is_ordered else digamma(k + 1.0)
-        within = digamma(n + 1.0) - digamma(n - k + 1.0) if by == "n" else digamma(n - k + 1.0) - of_k
-        scale = lgamma(n + 1.0) + lgamma(k - n)
-        size = exp(scale if is_ordered else scale - lgamma(k + 1.0))
-        angle = math.pi * (k - n)
-        slope = digamma(n + 1.0) - digamma(k - n) if by == "n" else digamma(k - n) - of_k
+        if by == "n":
+            within = digamma_difference(n - k + 1.0, k)
+        else:
+            within = digamma(n - k + 1.0) if is_ordered else digamma_difference(k + 1.0, n - 2.0 * k)
+        size = exp(lgamma(n + 1.0) + lgamma(k - n)) if is_ordered else beta(n + 1.0, k - n)
+        angle = math.pi * fmod(k - n, 2.0)
+        of_other: Any = digamma(n + 1.0) if by == "n" else 0.0 if is_ordered else digamma(k + 1.0)
+        slope = (of_other - digamma(k - n)) * (1.0 if by == "n" else -1.0)
         turn = -cos(angle) if by == "n" else cos(angle)
         return g * where(greater(k, n), size * (turn + sin(angle) / math.pi * slope), out * within)
 

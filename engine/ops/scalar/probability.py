@@ -7,7 +7,7 @@ p(t; a) the gamma density, and N_k = ∫ (log t - digamma(a))**k p dt up to x,
 
 because dp/da = (log t - digamma(a)) p. So all orders follow from one operation; likewise for the beta density, with
 an exponent for log t and one for log(1 - t). The integrals are computed by SciPy's adaptive quadrature, from the side
-on which they are small; the rest follows from the moments of the whole distribution, whose cumulants are polygammas.
+on which they are small: beyond the mean, -∫ from x on stands for N_k, for which the same holds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
+from agrad.engine.ops.scalar.comparison import less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
@@ -139,22 +140,11 @@ def _polygamma(order: int, x: float) -> float:
 # The gamma distribution
 
 
-def _gamma_total(a: float, k: int) -> float:
-    """The k-th central moment of the logarithm, from its cumulants."""
-    moments = [1.0]
-    for n in range(1, k + 1):
-        terms = (math.comb(n - 1, j - 1) * _polygamma(j - 1, a) * moments[n - j] for j in range(2, n + 1))
-        moments.append(math.fsum(terms))
-    return moments[k]
-
-
 def _gamma_moment(a: float, x: float, k: int) -> float:
     if not (0.0 < a < math.inf) or math.isnan(x) or x < 0.0:
         return math.nan
-    if x == 0.0:
+    if x == 0.0 or x == math.inf:
         return 0.0
-    if x == math.inf:
-        return _gamma_total(a, k)
     centre, scale, peak = _polygamma(0, a), math.lgamma(a), math.log(a)
 
     def density(s: float) -> float:
@@ -165,7 +155,7 @@ def _gamma_moment(a: float, x: float, k: int) -> float:
     width, end = max(1.0 / math.sqrt(a), 1e-3), math.log(x)
     if x <= a:
         return _integral(density, peak, width, end)
-    return _gamma_total(a, k) - _integral(lambda s: density(-s), -peak, width, -end)
+    return -_integral(lambda s: density(-s), -peak, width, -end)
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
@@ -173,7 +163,7 @@ def _gamma_density(a: Any, x: Any) -> Any:
 
 
 def _gamma_by_a(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
-    before = gammainc(a, x) if k == 1 else gamma_moment(a, x, k=k - 1)
+    before = gamma_moment(a, x, k=k - 1) if k > 1 else where(less_equal(x, a), gammainc(a, x), -gammaincc(a, x))
     return g * (gamma_moment(a, x, k=k + 1) - k * (digamma_derivative(a, 1) * before))
 
 
@@ -186,7 +176,7 @@ gamma_moment: Function = row(
         "x": ("a x", lambda g, out, a, x, k: g * ((log(x) - digamma(a)) ** k * _gamma_density(a, x))),
     },
     samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2})),
-    doc="The integral up to x of (log t - digamma(a))**k times the density of the gamma distribution.",
+    doc="The integral up to x of (log t - digamma(a))**k times the gamma density; where x > a, less the whole one.",
 )
 
 
@@ -223,38 +213,11 @@ gammaincc: Function = _gamma_share(
 # The beta distribution
 
 
-def _beta_total(a: float, b: float, j: int, k: int) -> float:
-    """The central moment of log t and log(1 - t), from their joint cumulants."""
-
-    def cumulant(m: int, n: int) -> float:
-        if m + n < 2:
-            return 0.0
-        own = _polygamma(m - 1, a) if n == 0 else _polygamma(n - 1, b) if m == 0 else 0.0
-        return own - _polygamma(m + n - 1, a + b)
-
-    moments = {(0, 0): 1.0}
-    for m in range(j + 1):
-        for n in range(k + 1):
-            if m:
-                terms = [
-                    math.comb(m - 1, i) * math.comb(n, h) * cumulant(m - i, n - h) * moments[i, h]
-                    for i in range(m)
-                    for h in range(n + 1)
-                ]
-            else:
-                terms = [math.comb(n - 1, h) * cumulant(0, n - h) * moments[0, h] for h in range(n)]
-            if m or n:
-                moments[m, n] = math.fsum(terms)
-    return moments[j, k]
-
-
 def _beta_moment(a: float, b: float, x: float, j: int, k: int) -> float:
     if not (0.0 < a < math.inf and 0.0 < b < math.inf and 0.0 <= x <= 1.0):
         return math.nan
-    if x == 0.0:
+    if x == 0.0 or x == 1.0:
         return 0.0
-    if x == 1.0:
-        return _beta_total(a, b, j, k)
     of_both = _polygamma(0, a + b)
     centre, other = _polygamma(0, a) - of_both, _polygamma(0, b) - of_both
     scale = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
@@ -268,7 +231,7 @@ def _beta_moment(a: float, b: float, x: float, j: int, k: int) -> float:
     peak, width, end = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), math.log(x) - math.log1p(-x)
     if x <= a / (a + b):
         return _integral(density, peak, width, end)
-    return _beta_total(a, b, j, k) - _integral(lambda u: density(-u), -peak, width, -end)
+    return -_integral(lambda u: density(-u), -peak, width, -end)
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
@@ -276,7 +239,9 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def _beta_at(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
-    return betainc(a, b, x) if j == k == 0 else beta_moment(a, b, x, j=j, k=k)
+    if j or k:
+        return beta_moment(a, b, x, j=j, k=k)
+    return where(less_equal(x, a / (a + b)), betainc(a, b, x), -betainc(b, a, 1.0 - x))
 
 
 def _beta_by_a(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
@@ -313,7 +278,8 @@ beta_moment: Function = row(
     **on_both(_entry_by_entry(_beta_moment)),
     rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
     samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
-    doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density.",
+    doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density; where "
+    "x > a/(a + b), less the whole one.",
 )
 
 betainc: Function = row(

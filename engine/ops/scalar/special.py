@@ -17,7 +17,7 @@ from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import unsqueeze
 from agrad.engine.ops.scalar.arithmetic import add, flat, sub
 from agrad.engine.ops.scalar.comparison import equal, greater, less_equal, where
-from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
+from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.trigonometry import POLES_AT_ONES
 from agrad.engine.values import np
 
@@ -223,14 +223,72 @@ def polygamma(n: Any, x: Any, /) -> Any:
     return digamma_derivative(x, n=order) if order else digamma(x)
 
 
-def _beta(name: str, scipy: str, reads: str, slope: Function, **words: Any) -> Function:
-    """`slope`: of the derivative of the logarithm of the beta function, and the result, that of the row."""
+# digamma(x + d) - digamma(x), and the same of its derivatives, to full accuracy where the two are almost the same.
+#
+# x is carried to beyond 20 by f(x) = f(x + 1) + (-1)**(n + 1)*n!/x**(n + 1), and there all terms of the asymptotic
+# series are differences of powers, of one sign. NIST Digital Library of Mathematical Functions, 5.5.2, 5.11.2, 5.15.8.
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def _of_power(x: Any, d: Any, m: int) -> Any:
+    """(x + d)**-m - x**-m."""
+    return np.expm1(-m * np.log1p(d / x)) / x**m if m > 1 else -1.0 / (x * (1.0 + x / d))
+
+
+def _digamma_difference(x: Any, d: Any, n: int) -> Any:
+    x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
+    total: Any = 0.0
+    with np.errstate(all="ignore"):
+        for _ in range(20 + 2 * n):
+            total = total - math.factorial(n) * _of_power(x, d, n + 1)
+            x = x + 1.0
+        total = total + (math.factorial(n - 1) * -_of_power(x, d, n) if n else np.log1p(d / x))
+        total = total - math.factorial(n) / 2.0 * _of_power(x, d, n + 1)
+        for k, number in enumerate(_BERNOULLI, 1):
+            factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+            total = total - factor * _of_power(x, d, 2 * k + n)
+    return (-1.0) ** n * total
+
+
+def lgamma_difference(x: Any, d: Any) -> Any:
+    """lgamma(x + d) - lgamma(x) of plain values, for x and x + d of at least 20, in the same way."""
+    with np.errstate(all="ignore"):
+        series = sum(b / (2 * k * (2 * k - 1)) * _of_power(x, d, 2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
+        return series + ((x + d - 0.5) * np.log1p(d / x) + d * (np.log(x) - 1.0))
+
+
+digamma_difference: Function = row(
+    "digamma_difference",
+    "x, d; n=0",
+    **on_both(_digamma_difference),
+    rules={
+        "x": ("x d", lambda g, out, x, d, n: g * digamma_difference(x, d, n + 1)),
+        "d": ("x d", lambda g, out, x, d, n: g * digamma_derivative(x + d, n + 1)),
+    },
+    samples=((2.5, 1.5), ([0.7, 3.2], [2.0, -1.5]), (2.5, 0.5, {"n": 1})),
+    formula=lambda x, d, n: None if n else (x + d).call("digamma") - x.call("digamma"),
+    doc="The difference of the n-th derivatives of digamma at x + d and at x.",
+)
+
+
+def _beta(name: str, scipy: str, of_log: Function, reads: str, slope: Function, **words: Any) -> Function:
+    """`of_log`: of the logarithm of the beta function, that of the row; `slope`: its derivative, of the result too."""
+
+    @flagging
+    def function(x: Any, y: Any) -> Any:
+        less, more = np.minimum(x, y), np.maximum(x, y)
+        is_large = (less > 0.0) & (more > 20.0) & (more < math.inf)  # where SciPy subtracts large numbers
+        with np.errstate(all="ignore"):
+            large = of_log(from_scipy(name, "gammaln")(less) - lgamma_difference(more, less))
+        return np.where(is_large, large, from_scipy(name, scipy)(x, y))
+
     return row(
         name,
-        **on_both(from_scipy(name, scipy)),
+        **on_both(function),
         rules={
-            "x": (reads, lambda g, out, x, y: g * slope(out, digamma(x) - digamma(x + y))),
-            "y": (reads, lambda g, out, x, y: g * slope(out, digamma(y) - digamma(x + y))),
+            "x": (reads, lambda g, out, x, y: g * slope(out, -digamma_difference(x, y))),
+            "y": (reads, lambda g, out, x, y: g * slope(out, -digamma_difference(y, x))),
         },
         domain=BOTH_POSITIVE,
         **words,
@@ -240,6 +298,7 @@ def _beta(name: str, scipy: str, reads: str, slope: Function, **words: Any) -> F
 beta: Function = _beta(
     "beta",
     "beta",
+    lambda log: np.exp(log),
     "x y out",
     lambda out, slope: out * slope,
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
@@ -249,6 +308,7 @@ beta: Function = _beta(
 lbeta: Function = _beta(
     "lbeta",
     "betaln",
+    lambda log: log,
     "x y",
     lambda out, slope: slope,
     doc="The logarithm of the beta function.",
@@ -319,9 +379,23 @@ i1: Function = special(
 # Products with a logarithm, 0 where the factor is 0
 
 
-def _vanishes(x: Any, y: Any) -> Any:
-    """Where x*log(y) is 0 though log(y) is not finite."""
-    return equal(x, 0.0) * less_equal(y, 0.0)
+def _by_logarithm(g: Any, x: Any, y: Any) -> Any:
+    """g*x/y, and 0 where x is 0 and the logarithm not finite. Elsewhere the mixed derivative at x = 0 is 1/y."""
+    return where(equal(x, 0.0) * less_equal(y, 0.0), 0.0, g * over_positive(x, y))
+
+
+over_positive: Function = row(
+    "over_positive",
+    scalar=lambda x, y: math.nan if y < 0.0 else x / (y + 0.0),
+    array=lambda x, y: np.where(y < 0.0, math.nan, x / (y + 0.0)),
+    rules={
+        "x": ("y", lambda g, out, x, y: over_positive(g, y)),
+        "y": ("out y", lambda g, out, x, y: -g * over_positive(out, y)),
+    },
+    samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
+    formula=lambda x, y: x / y,
+    doc="x/y where log(y) is defined, and nan elsewhere.",
+)
 
 
 xlogy: Function = row(
@@ -330,8 +404,7 @@ xlogy: Function = row(
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
     rules={
         "x": ("y", lambda g, out, x, y: g * log(y)),
-        # masked only where the logarithm is not finite: elsewhere the mixed derivative at x = 0 is 1/y
-        "y": ("x y", lambda g, out, x, y: where(_vanishes(x, y), 0.0, g * (x * inverse_of_positive(y)))),
+        "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, y)),
     },
     kinks=(
         Kink(
@@ -353,7 +426,7 @@ xlog1py: Function = row(
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={
         "x": ("y", lambda g, out, x, y: g * log1p(y)),
-        "y": ("x y", lambda g, out, x, y: where(_vanishes(x, 1.0 + y), 0.0, g * (x * inverse_of_positive(1.0 + y)))),
+        "y": ("x y", lambda g, out, x, y: _by_logarithm(g, x, 1.0 + y)),
     },
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
     doc="x*log1p(y), and 0 where x is 0.",

@@ -3,6 +3,7 @@
 import math
 import sys
 from decimal import Decimal, localcontext
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -203,3 +204,22 @@ def test_lapack_is_not_asked_for_what_it_prints_its_own_words_of(call, bad, capf
     refuses(lambda: call(np.ones((2, 2))), "not enough memory", kind="limit")
     monkeypatch.undo()
     assert capfd.readouterr() == ("", "")
+
+
+def read_special_values():
+    for line in Path(__file__).with_name("special_values.txt").read_text().splitlines():
+        name, operands, found = line.split(" | ")
+        yield name, [*map(float, operands.split(", "))], [*map(float, found.split(", "))]
+
+
+@each("name, operands, expected", [*read_special_values()])
+def test_special_functions_and_their_derivatives_are_those_of_mpmath(name, operands, expected):
+    pytest.importorskip("scipy")
+    xs = [ag.tensor(x, requires_grad=True) for x in operands]
+    y = getattr(ag, name)(*xs)
+    first = ag.grad(y, xs, create_graph=True)
+    second = [value(g) for slope in first for g in ag.vjp(slope, xs, 1.0)]
+    count = len(xs) + 1
+    np.testing.assert_allclose([y.item(), *[g.item() for g in first]], expected[:count], rtol=1e-12)
+    largest = max(map(abs, expected[count:]))
+    np.testing.assert_allclose(second, expected[count:], rtol=1e-12, atol=1e-13 * largest)
