@@ -253,6 +253,7 @@ def _digamma_difference(x: Any, d: Any, n: int) -> Any:
 
 def lgamma_difference(x: Any, d: Any) -> Any:
     """lgamma(x + d) - lgamma(x) of plain values, for x and x + d of at least 20, in the same way."""
+    x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
     with np.errstate(all="ignore"):
         series = sum(b / (2 * k * (2 * k - 1)) * _of_power(x, d, 2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
         return series + ((x + d - 0.5) * np.log1p(d / x) + d * (np.log(x) - 1.0))
