@@ -121,7 +121,6 @@ TRANSLATIONS = {
     "engine/nn/init.py",  # PyTorch's gains
     "grammar/pytorch/libraries.py",
     "grammar/pytorch/names.py",
-    "grammar/runtime/compiler.py",  # PyTorch's methods whose results are views there
 }
 MODULES = [path for floor in ("engine", "grammar", "cli") for path in sorted((ROOT / floor).rglob("*.py"))]
 OUTSIDE = [path for path in MODULES if not path.is_relative_to(ROOT / "engine" / "ops")]

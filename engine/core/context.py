@@ -29,13 +29,16 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agrad.engine import core
 from agrad.engine.errors import AgradError, Note, Origin
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
 
 _T = TypeVar("_T")
 
@@ -192,13 +195,39 @@ class RandomNumbers(Struct, eq=False, frozen=False):
     seeds: Callable[[], int | None] = lambda: None
 
 
+class Script(str):
+    """The file name of the code of a script, by which its frames are known."""
+
+    __slots__ = ()
+
+    def span(self, code: CodeType, instruction: int) -> Origin:
+        """The place of an instruction of the script."""
+        raise NotImplementedError
+
+
+class Places(Protocol):
+    """What finds places in the frames of the script that runs."""
+
+    watch: Any  # with the stamp from which on nodes are counted, `due`
+
+    def locate(self, node: Any, frame: FrameType | None) -> None:
+        """Keep in a node where the script is that makes it."""
+
+    def origin(self) -> Origin | None:
+        """The expression that is being evaluated."""
+
+    def statement(self, begun: Origin | None) -> Origin | None:
+        """The statement that is running; `begun` is the one around all code."""
+
+
 class Context(Struct, eq=False, frozen=False):
     """Everything that belongs to one session. See the docstring of this module."""
 
     recording: bool = True  # whether operations append nodes
     guard: Any = None  # the last `Guard` that new nodes depend on, or None
-    origin: Origin | None = None  # of the expression that is being evaluated
-    statement: Origin | None = None  # of the statement it is a part of
+    place: Origin | None = None  # of the expression that is being evaluated, where it is told
+    begun: Origin | None = None  # the statement it is a part of, where that is told
+    script: Places | None = None  # finds both in the frames of the script that runs
     undo_log: UndoLog | None = None
     tracing: Tracing | None = None
     reads: list[tuple[Any, Origin | None]] | None = None  # nodes of values read as plain data, if collected
@@ -224,7 +253,7 @@ class Context(Struct, eq=False, frozen=False):
         """A copy that shares everything but the switches: limits, random numbers, access to files."""
         made = Context.__new__(Context)
         made.recording, made.guard = self.recording, self.guard
-        made.origin, made.statement = self.origin, self.statement
+        made.place, made.begun, made.script = self.place, self.begun, self.script
         made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
         made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined
         made.anomalies = self.anomalies
@@ -232,6 +261,24 @@ class Context(Struct, eq=False, frozen=False):
         made.silence, made.quietly = self.silence, self.quietly
         made.outer, made.scope, made.given = self, None, self.guard
         return made
+
+    @property
+    def origin(self) -> Origin | None:
+        """The expression that is being evaluated."""
+        return self.script.origin() if self.place is None and self.script is not None else self.place
+
+    @origin.setter
+    def origin(self, place: Origin | None) -> None:
+        self.place = place
+
+    @property
+    def statement(self) -> Origin | None:
+        """The statement that it is a part of."""
+        return self.script.statement(self.begun) if self.script is not None else self.begun
+
+    @statement.setter
+    def statement(self, begun: Origin | None) -> None:
+        self.begun = begun
 
 
 class _Default(Context, frozen=False):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from sys import _getframe
 from typing import Any
 from weakref import ref
 
@@ -361,7 +362,13 @@ def _unary(op: Op) -> Function:
             node.shape = ()
             node.requires_grad = differentiable and source.requires_grad
             node.seq = node.stamp = next_stamp()
-            node.origin = context.origin
+            if context.script is None or context.place is not None:
+                node.code, node.place = None, context.place
+            else:
+                frame = _getframe(1)
+                node.code, node.place = frame.f_code, frame.f_lasti
+                if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
+                    context.script.locate(node, frame)
             node.guard = context.guard
             made = Tensor()
             made.node = node
@@ -418,7 +425,13 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         node.shape = ()
         node.requires_grad = live
         node.seq = node.stamp = next_stamp()
-        node.origin = context.origin
+        if context.script is None or context.place is not None:
+            node.code, node.place = None, context.place
+        else:
+            frame = _getframe(1)
+            node.code, node.place = frame.f_code, frame.f_lasti
+            if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
+                context.script.locate(node, frame)
         node.guard = context.guard
         made = Tensor()
         made.node = node

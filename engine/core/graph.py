@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import compress
 from operator import attrgetter
+from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import current, next_stamp
@@ -197,7 +198,8 @@ class Node:
     requires_grad: bool
     seq: int
     stamp: int
-    origin: Origin | None
+    code: Any  # of the script that made it; None if it was another
+    place: Any  # the instruction of that code, or its origin
     name: str | None
     collected: Gradient | FirstNumber | None  # see `grad`
     freed: object  # the statement that freed it, or a phrase
@@ -230,6 +232,16 @@ class Node:
         if self.extra is None:
             self.extra = Extra()
         return self.extra
+
+    @property
+    def origin(self) -> Origin | None:
+        """The expression that it is the value of: found in the code when it is asked for."""
+        found: Origin | None = self.place if self.code is None else self.code.co_filename.span(self.code, self.place)
+        return found
+
+    @origin.setter
+    def origin(self, origin: Origin | None) -> None:
+        self.code, self.place = None, origin
 
     @property
     def uncertainty(self) -> Uncertainty | None:
@@ -313,7 +325,10 @@ def new_node(
     node.requires_grad = requires_grad
     node.seq = node.stamp = next_stamp()
     context = current()
-    node.origin = context.origin
+    node.code = None
+    node.place = context.place
+    if context.script is not None and node.place is None:
+        context.script.locate(node, _getframe(1))
     node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node

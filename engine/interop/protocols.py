@@ -314,9 +314,9 @@ def _method(name: str) -> Function:
 
 def _comparing(name: str) -> Function:
     """`x == y`; if y is not a number, Python calls the other operand, and then compares identity."""
-    compare = OPS[name].call
 
     def method(self: Tensor, other: Any) -> Any:
+        compare = OPS[name].call  # here, since its file is loaded when it is asked for
         if type(other) is Tensor or type(other) is float or type(other) is int:
             return compare(self, other)
         try:

@@ -19,8 +19,7 @@ from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
-from agrad.grammar.runtime.bytecode import Staging
-from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import corrected
@@ -267,7 +266,7 @@ def check(
 
     Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
     """
-    code = compile_expression(expression)
+    code = session.machine.expression(expression)
     emit, last, precision = session.emit, session.last, session.settings.precision
     session.emit = unheard
     try:

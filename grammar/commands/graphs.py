@@ -19,8 +19,7 @@ from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import beside, replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Table, unheard
-from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.bytecode import Staging
+from agrad.grammar.runtime.builtins import Closure, Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SETTABLE

@@ -18,9 +18,10 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Noted, Result, Shown
-from agrad.grammar.runtime.bytecode import Staging
-from agrad.grammar.runtime.machine import Host, Machine
+from agrad.grammar.results import Noted, Plot, Result, Settings, Shown
+from agrad.grammar.run.machine import Machine
+from agrad.grammar.runtime.budget import Watch
+from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import ALONE, NAMES_TOO, SHAPES
@@ -33,12 +34,15 @@ Needs = Literal["log", "undo"]
 Choices = Mapping[str, str]  # words, each with its meaning
 
 
-class Session(Host, Protocol):
-    """What the machine needs of a session, and what a command needs beside that.
+class Session(Protocol):
+    """What a command needs of a session, which imports the commands, so that they do not import it."""
 
-    The session imports the commands, so they do not import it.
-    """
-
+    names: dict[str, Any]
+    last: tuple[Any, ...]  # the last answer; empty where there is none
+    progress: Callable[..., Iterator[Any]] | None
+    settings: Settings
+    watch: Watch
+    emit: Callable[[Result], None]
     context: Context
     machine: Machine
     loading: list[str]
@@ -49,6 +53,19 @@ class Session(Host, Protocol):
     @property
     def record(self) -> Any:
         """The log of the statements in effect."""
+
+    @property
+    def answer(self) -> Any:
+        """The last answer; None where there is none."""
+
+    def remember_name(self, names: dict[str, Any], name: str) -> None:
+        """Remember the value of a name, so that a failing statement can be undone."""
+
+    def draw(self, plot: Plot, path: str) -> None:
+        """Write a plot to a file."""
+
+    def write(self, path: str, text: str) -> None:
+        """Write a text to a file."""
 
     def evaluate(self, text: str) -> Any:
         """The value of one expression. Raises AgradError."""

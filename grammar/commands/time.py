@@ -6,7 +6,7 @@ A statement is timed as it normally runs, with the iterations of its loops that 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median, median_low
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -20,10 +20,8 @@ from agrad.engine.core.versions import mark_written
 from agrad.engine.program.replay import forward
 from agrad.engine.text import align
 from agrad.engine.values import format_number, np
-from agrad.grammar.diagnostics import Span
+from agrad.grammar.commands.registry import Session
 from agrad.grammar.results import Table, unheard
-from agrad.grammar.runtime.bytecode import Code, Frame
-from agrad.grammar.runtime.machine import Machine
 
 Row: TypeAlias = "tuple[str, float | None, str]"  # label, seconds, remark
 
@@ -38,24 +36,24 @@ class Run(NamedTuple):
     clock: Clock
 
 
-def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
+def timed(session: Session, run: Callable[[], None], names: Callable[[], Mapping[str, Any]]) -> None:
     """Measure a statement, take back what that did, and run the statement once more.
 
     Raises the error of the statement.
     """
-    session, emit = machine.session, machine.session.emit
+    emit = session.emit
     runs: list[Run] = []
     session.emit = unheard
     try:
-        roots = _measured(machine, frame, code, runs)
+        roots = _measured(run, names, runs)
         rows = _rows(runs, roots)
     finally:
         session.emit = emit
-    machine.run_inside(code, frame)
+    run()
     session.emit(Table("\n".join(rows)))
 
 
-def _measured(machine: Machine, frame: Frame, code: Code, runs: list[Run]) -> list[Node]:
+def _measured(run: Callable[[], None], names: Callable[[], Mapping[str, Any]], runs: list[Run]) -> list[Node]:
     """Run the statement repeatedly and time each run; returns the roots of the graph that it builds."""
     roots: list[Node] = []
 
@@ -65,12 +63,11 @@ def _measured(machine: Machine, frame: Frame, code: Code, runs: list[Run]) -> li
         clock, context, loaded = Clock(), current(), len(sys.modules)
         with taken_back(listener=context.listener, guard=context.guard, clock=clock):
             began = perf_counter()
-            machine.run_inside(code, frame)
+            run()
             seconds = perf_counter() - began
             if len(sys.modules) == loaded:  # else it also loaded what later statements find: numpy, for the first array
                 runs.append(Run(seconds, clock))
-            names = frame.scopes[0].values()
-            made = [value.node for value in names if isinstance(value, Tensor) and value.node.seq > since]
+            made = [value.node for value in names().values() if isinstance(value, Tensor) and value.node.seq > since]
             roots = clock.roots or [node for node in made if node.op is not None and node.requires_grad]
 
     _repeated(once)

@@ -17,7 +17,7 @@ from agrad.grammar.help.words import ATTRIBUTES, KINDS, LISTS, METHODS, NODE_ATT
 from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
 from agrad.grammar.runtime.attributes import METHODS as CALLED
 from agrad.grammar.runtime.builtins import CONSTANTS
-from agrad.grammar.runtime.compiler import BINARY, COMPARE
+from agrad.grammar.runtime.operations import BINARY, COMPARE
 
 HEADING = "The value and derivative of a function where it has a kink, an end or a pole"
 FOOTING = """\

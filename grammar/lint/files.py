@@ -13,7 +13,7 @@ from typing import TypeAlias
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.compiler import compile_statement
+from agrad.grammar.run.code import of_statement
 from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
@@ -62,7 +62,7 @@ class Facts:
     def refused(self) -> AgradError | None:
         """Why it cannot run with any values outside of functions, if so."""
         try:
-            compile_statement(self.statement)
+            of_statement(self.statement)
         except AgradError as problem:
             return problem
         return None

@@ -34,10 +34,9 @@ from agrad.grammar.lint.files import (
     pieces,
 )
 from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.run.code import OF_FUNCTIONS, module_name
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
-from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
-from agrad.grammar.runtime.bytecode import Code
-from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, defined, module_name
+from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, defined, entry_of
 from agrad.grammar.runtime.fixes import explain, unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
@@ -337,7 +336,7 @@ class _Check:
         something = ast.Number(_SOMETHING, span=node.span)
         arguments = tuple(part if isinstance(part, ast.String) else something for part in node.arguments)
         keywords = tuple((name, something) for name, _ in node.keywords)
-        code = compile_expression(node.changed(arguments=arguments, keywords=keywords))
+        code = session.machine.expression(node.changed(arguments=arguments, keywords=keywords))
         self._refused(node.span, session.machine.run, code)
 
     def _refused(self, span: Span, call: Any, *args: Any, kinds: Container[str] = KINDS) -> None:
@@ -370,7 +369,7 @@ def _binder(entry: Entry | None) -> Any:
 
 def _closure(node: ast.Define) -> Closure:
     """A function that is never called: to bind arguments."""
-    definition, defaults = defined(node.name, node.parameters, Code(), node.span)
+    definition, defaults = defined(node.name, node.parameters, (), node.span)
     machine: Any = None
     return Closure(definition, tuple(None for _ in defaults), machine, ())
 

@@ -2,7 +2,7 @@
 
 `hot_loops` counts iterations and decides when; `compiled_run` runs one iteration on proxies to record it, and the
 recorded iteration many times, in machine code where it can. The session imports `hot_loops.counter`, and
-nothing else is for use from outside. The virtual machine knows nothing of this folder.
+nothing else is for use from outside. The machine knows nothing of this folder.
 """
 
 from typing import TYPE_CHECKING

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import ref
 
@@ -28,17 +30,16 @@ from agrad.engine.values import Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import DIFFERING, RENAMED
 from agrad.grammar.results import Result
+from agrad.grammar.run.code import ruled
+from agrad.grammar.run.machine import arguments, given_to
+from agrad.grammar.run.ruled import ByRule
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of, is_object
-from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging, popped
-from agrad.grammar.runtime.compiler import BINARY
-from agrad.grammar.runtime.machine import ByRule, Host
-from agrad.grammar.runtime.operations import SEQUENCES, as_array, combined, is_basic, iterate, mark
-from agrad.grammar.syntax import ast
+from agrad.grammar.runtime.builtins import Closure, Staging, entry_of, is_object, meaning
+from agrad.grammar.runtime.operations import SEQUENCES, as_array, combined, function_of, is_basic, iterate, mark
 from agrad.grammar.values.lists import List, parts_of, tensors_in
 
 if TYPE_CHECKING:
-    from agrad.grammar.runtime.machine import Machine
+    from agrad.grammar.run.machine import Machine
 
 
 NUMBER, PLAIN, LEAF, GRADIENT, MOMENT = "number", "plain", "leaf", "gradient", "moment"
@@ -93,10 +94,12 @@ def as_value(value: Any) -> Any:
 #
 # Every value that the body finds under a name when the iteration begins gets a proxy: also plain numbers, also under
 # `no_grad`, also gradients; `backward` records the graph of the gradient. Only what declares that it may be staged is:
-# an instruction in `bytecode.Do`, an attribute or method in `attributes`, a command in its registry, a function in its
+# a part of code in `_AS_IS`, an attribute or method in `attributes`, a command in its registry, a function in its
 # entry of the engine's table. Everything else raises `NotTraceable`, and the loop runs uncompiled.
 
 _MOST_JUMPS = 1000
+# What works on proxies as on values, and has no side effect; what the stager has a rule for is a method of its own.
+_AS_IS = frozenset("constant neg pos binary checked chain logic writable no_number list tuple unpack call".split())
 _MOST_COPIED = 4096  # entries of an array of which an iteration may write some: each write copies it
 
 
@@ -105,7 +108,7 @@ class Stager(ByRule):
 
     def __init__(
         self,
-        session: Host,
+        session: Any,
         counter: str,
         around: tuple[dict[str, Any], ...] = (),
         held: Callable[[], list[Any]] = list,
@@ -128,21 +131,25 @@ class Stager(ByRule):
         self.required: list[Tensor] = []  # what may raise, and is computed for that also where nothing uses it
         self.absent: set[tuple[int, str]] = set()  # names that were looked for in a scope, and found further out
 
-    def rule(self, do: Do) -> Callable[[Frame, Any, Span], int | None]:
-        """What stages an instruction. Raises NotTraceable for one that may not be staged."""
-        if do.staging is Staging.NEVER or do not in self.handlers:
-            raise NotTraceable(f"it has the instruction {do.name}")
-        return self.handlers[do]
+    def rule(self, word: str) -> Callable[..., Any]:
+        """What stages a part of code: what raises NotTraceable for one that may not be staged."""
+        if word in _AS_IS or f"on_{word}" in vars(Stager):
+            return getattr(self, f"on_{word}")  # type: ignore[no-any-return]
 
-    def stage(self, code: Code, count: float) -> None:
+        def refuse(*_: object) -> NoReturn:
+            raise NotTraceable(f"it has {word}")
+
+        return refuse
+
+    def stage(self, code: CodeType, count: float) -> None:
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
-        self.scope[self.counter] = self.enter(NUMBER, self.counter, count, count, False)
+        self.scope[self.counter] = self.hold(NUMBER, self.counter, count, count, False)
         session, emit = self.session, self.session.emit
         session.emit = _refuse_to_tell  # what would be shown or noted cannot be staged; whatever happens is taken back
         try:
             with taken_back(recording=True, guard=None, listener=_refuse_to_tell, clock=None, undefined=None):
                 self.began = next_stamp()
-                self._run(Frame(code, self.scopes))
+                self.run_in(code, self.scopes)
                 guard = current().guard
                 if guard is not None:
                     raise NotTraceable(f"{guard.name} decides what it does")
@@ -151,21 +158,10 @@ class Stager(ByRule):
 
     # Names
 
-    def _load(self, frame: Frame, name: str, span: Span) -> None:
-        names = frame.scopes[0]
-        if name not in names:
-            frame.stack.append(self.look_up(name, span))
-            return
-        value = names[name]
-        frame.stack.append(value if self._depth(names) is not None else self._inside(name, value))
-
-    def _depth(self, names: dict[str, Any]) -> int | None:
-        """Which of the scopes around the loop one is; None if it is one of a function that the iteration calls."""
-        return next((depth for depth, one in enumerate(self.scopes) if one is names), None)
-
-    def look_up(self, name: str, span: Span) -> Any:
-        """The proxy of the value of a name, unless it was bound in the iteration."""
-        for names in self.frames[-1].scopes:
+    def on_load(self, site: tuple[str, Span]) -> Any:
+        """The value of a name: the proxy of what it was when the iteration began, unless it was bound in it."""
+        name = site[0]
+        for names in self.scopes_of_calls[-1]:
             depth = self._depth(names)
             if name in names:
                 return names[name] if depth is not None else self._inside(name, names[name])
@@ -175,9 +171,14 @@ class Stager(ByRule):
                     names[name] = self.entry[depth, name] = value
                     return value
                 self.absent.add((depth, name))
-        if name in CONSTANTS or name in FUNCTIONS:
-            return super().look_up(name, span)
-        raise NotTraceable(f"{name} has no value when it begins")
+        found = meaning(name, (), None)
+        if found is None:
+            raise NotTraceable(f"{name} has no value when it begins")
+        return found
+
+    def _depth(self, names: dict[str, Any]) -> int | None:
+        """Which of the scopes around the loop one is; None if it is one of a function that the iteration calls."""
+        return next((depth for depth, one in enumerate(self.scopes) if one is names), None)
 
     def _inside(self, name: str, value: Any) -> Any:
         """The value of a name in a function: computed in the iteration, or kept by the function from before."""
@@ -190,7 +191,7 @@ class Stager(ByRule):
         if type(value) is bool:
             value = float(value)
         if type(value) is float:
-            return self.enter(NUMBER, name, value, value, False)
+            return self.hold(NUMBER, name, value, value, False)
         if type(value) is List:
             return List([x if type(x) is float else self.proxy_of(name, x) for x in value], value.joins)
         if not isinstance(value, Tensor):
@@ -203,14 +204,14 @@ class Stager(ByRule):
         node = value.node
         if node.recorded and (node.op is not None or not node.requires_grad):
             raise NotTraceable(f"{name} was computed before, and has a graph")
-        proxy = self.enter(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
+        proxy = self.hold(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
         if value.grad is not None:
             owner = self.placeholders[-1]
-            gradient = self.enter(GRADIENT, name, value, value.grad.value, False)
+            gradient = self.hold(GRADIENT, name, value, value.grad.value, False)
             proxy.node.grad, owner.gradient = Gradient(gradient, (), 0), self.placeholders[-1]
         return proxy
 
-    def enter(self, kind: str, name: str, value: Any, data: Any, requires_grad: bool) -> Tensor:
+    def hold(self, kind: str, name: str, value: Any, data: Any, requires_grad: bool) -> Tensor:
         """A placeholder for a value from outside; returns its proxy."""
         node = leaf(data, requires_grad)
         node.recorded, node.name, node.guard = True, name, None
@@ -219,29 +220,30 @@ class Stager(ByRule):
         self.by_proxy[proxy] = self.placeholders[-1]
         return proxy
 
-    def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
-        module = detail[1].partition(".")[0]
-        if any(module in scope for scope in (*frame.scopes, *self.around)):
+    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
+        """A function or a constant of a module."""
+        module = site[0][1].partition(".")[0]
+        if any(module in scope for scope in (*self.scopes_of_calls[-1], *self.around)):
             raise NotTraceable(f"{module} is a name of the script")
-        super()._module(frame, detail, span)
+        return super().on_module(site)
 
-    def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
-        value = frame.stack.pop()
+    def on_store(self, site: tuple[str, Span], value: Any) -> None:
+        """A name gets a value."""
         is_proxy = isinstance(value, Tensor) and value in self.by_proxy
-        frame.scopes[0][detail[0]] = value if self.recording or is_proxy else self.cut(value)
+        self.scopes_of_calls[-1][0][site[0]] = value if self.recording or is_proxy else self.cut(value)
 
-    def _binary(self, frame: Frame, function: Callable[[Any, Any], Any], span: Span) -> None:
-        right, left = frame.stack.pop(), frame.stack.pop()
+    def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """An operator or a comparison."""
         if is_object(left) or is_object(right):
             raise NotTraceable("it computes with an object")
         value = combined(function, left, right) if {type(left), type(right)} & SEQUENCES else function(left, right)
         if not isinstance(value, float | bool | Tensor):
             raise NotTraceable("it computes with what is neither a number nor an array")
-        frame.stack.append(value)
+        return value
 
     # Conditions: they must come out the same in each iteration, or depend on the counter
 
-    def decide(self, value: Any) -> bool:
+    def on_truth(self, value: Any) -> bool:  # type: ignore[override]
         """The truth of a value."""
         if not isinstance(value, Tensor):
             return bool(value)
@@ -250,45 +252,55 @@ class Stager(ByRule):
         self.conditions.append((value, bool(value.item())))
         return self.conditions[-1][1]
 
-    def _iterate(self, frame: Frame, detail: Any, span: Span) -> None:
-        value = frame.stack.pop()
+    def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
+        """The iterator of a loop."""
         if not isinstance(value, range | Tensor | List):
             raise NotTraceable("it loops over what is neither a range, nor an array, nor a list")
-        frame.stack.append(iterate(value))
+        return iterate(value)
 
-    def _jump(self, frame: Frame, label: int, span: Span) -> int:
+    def on_poll(self) -> None:
+        """A loop or a function goes on."""
         self.jumps += 1
         if self.jumps > _MOST_JUMPS:
             raise NotTraceable("it is long")
-        return super()._jump(frame, label, span)
 
-    def _no_grad(self, frame: Frame, switch: tuple[str, bool], span: Span) -> None:
-        name, on = switch
+    @contextmanager
+    def on_switch(self, site: tuple[tuple[str, bool], Span]) -> Iterator[None]:
+        """`no_grad:` and the like."""
+        name, on = site[0]
         if name != "recording":
             raise NotTraceable("it detects anomalies")
-        frame.switches.append((name, self.recording))
-        self.recording = on
-
-    def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        _, self.recording = frame.switches.pop()
+        before, self.recording = self.recording, on
+        yield
+        self.recording = before
 
     # Calls
 
-    def _call(self, frame: Frame, detail: tuple[int, tuple[str, ...]], span: Span) -> None:
-        count, names = detail
-        function = frame.stack[-1 - count - len(names)]
-        if isinstance(function, Closure):
-            self.call_top(frame.stack, detail, span)
-            return
+    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """The value of a call."""
+        if type(function) is Closure:
+            return self.enter(function, args, keywords)
         entry = self._pure(entry_of(function), getattr(function, "__name__", "something"))
-        frame.stack += map(self._on_this_machine, popped(frame.stack, count + len(names)))
-        self.call_top(frame.stack, detail, span)
-        self._watch(entry, frame.stack[-1])
+        return self._watched(entry, super().called(function, *self._given(args, keywords), span))
 
-    def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
-        frame = super()._enter(function, args, keywords)
-        staged = {id(real): names for real, names in zip(self.around, self.scopes, strict=True)}
-        return Frame(frame.code, tuple([staged.get(id(scope), scope) for scope in frame.scopes]))
+    def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        inside = self._on_this_machine
+        return tuple(map(inside, args)), {name: inside(value) for name, value in keywords.items()}
+
+    def enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the user: the names around the loop are those of the iteration."""
+        made = function.definition
+        if made.ruled is None:
+            made.ruled = ruled(made.tree, made.span)
+        scopes = [self._staged(scope) for scope in function.scopes]
+        return self.run_in(made.ruled, (function.bind(args, keywords), *scopes))
+
+    def _staged(self, names: dict[str, Any]) -> dict[str, Any]:
+        """The names of the iteration for those around the loop, which a function keeps."""
+        for real, staged in zip(self.around, self.scopes, strict=True):
+            if names is real or (real is not self.session.names and all(real.get(n) is x for n, x in names.items())):
+                return staged
+        return names
 
     def _on_this_machine(self, value: Any) -> Any:
         """An argument of the engine, which calls the user's functions in it on this machine: so they are staged too."""
@@ -302,9 +314,9 @@ class Stager(ByRule):
             raise NotTraceable("it passes on a function that was made before")
         return value
 
-    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
-        name, count, names = detail
-        value = frame.stack[-1 - count - len(names)]
+    def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
+        """`x.name(y)`."""
+        (name, count, names), _ = site
         if is_object(value):
             raise NotTraceable(f"it calls .{name}() of an object")
         if name in DIFFERING and self.session.imported:
@@ -312,18 +324,13 @@ class Stager(ByRule):
         known = attributes.METHODS.get(name)
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")
-            frame.stack += map(self._on_this_machine, popped(frame.stack, count + len(names)))
-            super()._method(frame, detail, span)
-            self._watch(entry, frame.stack[-1])
-        elif known.staging is Staging.AS_IS:
-            super()._method(frame, detail, span)
-        elif known.staging is Staging.BY_RULE and isinstance(value, Tensor) and not count:
-            options = popped(frame.stack, len(names))
-            frame.stack.pop()
+            return self._watched(entry, super().on_method(site, value, *map(self._on_this_machine, given)))
+        if known.staging is Staging.AS_IS:
+            return super().on_method(site, value, *given)
+        if known.staging is Staging.BY_RULE and isinstance(value, Tensor) and not count:
             rule = {"backward": self._backward, "zero_": self._zero, "detach": self._detach}[name]
-            frame.stack.append(rule(value, dict(zip(names, options, strict=True))))
-        else:
-            raise NotTraceable(f"it calls .{name}()")
+            return rule(value, arguments(given, 0, names)[1])
+        raise NotTraceable(f"it calls .{name}()")
 
     def _pure(self, entry: Entry | None, name: str) -> Entry:
         """The entry of a function that may be staged."""
@@ -331,10 +338,11 @@ class Stager(ByRule):
             raise NotTraceable(f"it calls {name}")
         return entry
 
-    def _watch(self, entry: Entry, result: Any) -> None:
-        """Keep what may raise or have a note at other values, also where nothing uses it."""
+    def _watched(self, entry: Entry, result: Any) -> Any:
+        """A result; keep what may raise or have a note at other values, also where nothing uses it."""
         if not entry.total:
             self.watched += [x for x in (result if isinstance(result, tuple) else (result,)) if isinstance(x, Tensor)]
+        return result
 
     # The effects that a loop body may have and still be staged: writes in place, backwards, optimiser steps.
     #
@@ -378,12 +386,8 @@ class Stager(ByRule):
         node.handle = weakref.ref(target)
         one.writes += 1
 
-    def _set_index(self, frame: Frame, value_on_top: bool | None, span: Span) -> None:
-        stack = frame.stack
-        if value_on_top:
-            value, index, target = stack.pop(), stack.pop(), stack.pop()
-        else:
-            index, target, value = stack.pop(), stack.pop(), stack.pop()
+    def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
+        """`x[i] = y`."""
         if not isinstance(target, Tensor) or not target.shape or target not in self.by_proxy:
             raise NotTraceable("it writes an entry of what is no array from outside")
         value = as_array(value)
@@ -401,18 +405,17 @@ class Stager(ByRule):
         else:
             self.renew(target, OPS["put_at"].call((before, value, *parts[1]), index=parts[0]))
 
-    def _augment_entry(self, frame: Frame, detail: tuple[str, Any, str], span: Span) -> None:
-        value, old = frame.stack.pop(), frame.stack.pop()
-        if not isinstance(old, Tensor) or not isinstance(frame.stack[-2], Tensor):
+    def on_augment_entry(self, site: Any, target: Any, index: Any, before: Any, value: Any) -> None:
+        """`x[i] += y`."""
+        if not isinstance(before, Tensor) or not isinstance(target, Tensor):
             raise NotTraceable("it writes an entry of what is no array from outside")
-        frame.stack.append(OPS[BINARY[detail[0]]].call(old, as_array(value)))
+        self.on_set_index((None, site[1]), function_of(site[0][0])(before, as_array(value)), target, index)
 
-    def _index(self, frame: Frame, detail: None, span: Span) -> None:
-        parts = self.places_in(frame.stack[-1])
+    def on_index(self, site: tuple[None, Span], value: Any, index: Any) -> Any:
+        """`x[i]`."""
+        parts = self.places_in(index)
         if parts is None:
-            super()._index(frame, detail, span)
-            return
-        index, value = frame.stack.pop(), frame.stack.pop()
+            return super().on_index(site, value, index)
         if not isinstance(value, Tensor) or not value.shape:
             raise NotTraceable("it takes an entry of what is no array by the counter")
         if value.requires_grad:
@@ -423,7 +426,7 @@ class Stager(ByRule):
         if is_basic(index):
             mark(entry, value)
         self.required.append(entry)
-        frame.stack.append(entry)
+        return entry
 
     def places_in(self, index: Any) -> tuple[tuple[Any, ...], list[Tensor]] | None:
         """An index with the places that differ between iterations taken out, and these; None where there are none."""
@@ -447,19 +450,19 @@ class Stager(ByRule):
             raise NotTraceable("an index has an array and a place that differs between iterations")
         return parts, found
 
-    def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
-        value, target = as_array(frame.stack.pop()), frame.stack.pop()
+    def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
+        """`x += y`."""
+        value = as_array(value)
         one = self.by_proxy.get(target) if isinstance(target, Tensor) else None
-        changed = OPS[BINARY[symbol]].call(target, value)
+        changed = function_of(site[0])(target, value)
         if one is None and isinstance(target, Tensor) and not self.is_number(target):
             raise NotTraceable("it writes into a value that it computed")
         if one is None or one.kind == NUMBER:
-            frame.stack.append(changed if self.recording else self.cut(changed))
-            return
+            return changed if self.recording else self.cut(changed)
         if self.recording and (one.kind == LEAF or (isinstance(value, Tensor) and value.requires_grad)):
             raise NotTraceable(f"{one.name} is written outside no_grad")
         self.renew(target, changed)
-        frame.stack.append(target)
+        return target
 
     def is_number(self, value: Tensor) -> bool:
         """Whether a value was computed from plain numbers only, so that it is one when uncompiled."""
@@ -469,23 +472,24 @@ class Stager(ByRule):
 
     # Attributes
 
-    def _attribute(self, frame: Frame, name: str, span: Span) -> None:
+    def on_attribute(self, site: tuple[str, Span], value: Any) -> Any:
+        """`x.name`."""
+        name = site[0]
         known = attributes.ATTRIBUTES.get(name)
-        value = frame.stack[-1]
         if known is None or known.staging is Staging.NEVER or not isinstance(value, Tensor):
             raise NotTraceable(f"it reads .{name}")
         if known.staging is Staging.AS_IS:
-            frame.stack[-1] = known.read(value)
-        else:
-            frame.stack[-1] = self._detach(value, {}) if name == "data" else self._gradient(value)
+            return known.read(value)
+        return self._detach(value, {}) if name == "data" else self._gradient(value)
 
     def _gradient(self, value: Tensor) -> Tensor:
         if value.grad is None:
             raise NotTraceable("it reads a gradient that does not exist")
         return value.grad
 
-    def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
-        target, value = frame.stack.pop(), frame.stack.pop()
+    def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:  # type: ignore[override]
+        """`x.name = y`."""
+        name = site[0]
         if name != "grad" or value is not None or target not in self.by_proxy:
             raise NotTraceable(f"it assigns to .{name}")
         self._clear(target)
@@ -511,7 +515,7 @@ class Stager(ByRule):
 
     def _zero(self, gradient: Tensor, options: dict[str, Any]) -> None:
         """`w.grad.zero_()`."""
-        in_use = [*(x for frame in self.frames for scope in frame.scopes for x in scope.values()), *self.held()]
+        in_use = [*(x for scopes in self.scopes_of_calls for scope in scopes for x in scope.values()), *self.held()]
         for one in self.placeholders:
             grad = one.proxy.node.grad
             if one.kind == LEAF and grad is not None and grad.value is gradient and not options:
@@ -542,14 +546,17 @@ class Stager(ByRule):
 
     # Commands
 
-    def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
-        if frame.stack.pop() is not None:
+    def on_show(self, site: tuple[Any, Span], value: Any) -> None:
+        """The value of a statement."""
+        if value is not None:
             raise NotTraceable("it shows a value")
 
-    def _command(self, frame: Frame, node: Any, span: Span) -> None:
+    def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
+        """A command."""
+        (node, _), _ = site
         if self.session.commands[node.word].staging is not Staging.BY_RULE:
             raise NotTraceable(f"it has the command {node.word}")
-        operands, options = self.given(frame.stack, node)
+        operands, options = given_to(node, given)
         if node.word == "backward":
             self._backward(operands[0], options)
         elif node.word == "zero_grad":
@@ -563,7 +570,7 @@ class Stager(ByRule):
         name = node.operands[0].id
         if len(self.scopes) > 1:
             raise NotTraceable("it sets a leaf in a function")
-        target = self.scope[name] if name in self.scope else self.look_up(name, node.span)
+        target = self.on_load((name, node.span))
         value = as_array(value)
         self.renew(target, self.cut(value) if isinstance(value, Tensor) else value)
 
@@ -586,7 +593,7 @@ class Stager(ByRule):
         """What an optimiser keeps of a leaf."""
         if not owner.moments:
             for place, value in enumerate(kept_of(owner.value.node)):
-                self.enter(MOMENT, owner.name, owner.value, value, False)
+                self.hold(MOMENT, owner.name, owner.value, value, False)
                 self.placeholders[-1].place = place
                 owner.moments.append(self.placeholders[-1])
         return owner.moments
@@ -738,7 +745,7 @@ class CompiledIteration:
                 done += count
                 counter.skip(count)
                 state = [values[place] for place in places]
-                machine.session.watch.look(machine.frames)
+                machine.session.watch.look(machine.in_use)
         block = max(1, min(_BLOCK, _ENTRIES // sum(size_of(one.proxy.shape) for one in self.placeholders)))
         while counter.position < last:
             ahead = numbers[counter.position : min(counter.position + block, last) + 1]
@@ -749,7 +756,7 @@ class CompiledIteration:
             state = list(kept[good - 1][: len(places)]) if good else state
             if good < len(ahead) - 1:
                 break  # the next iteration has a note on a gradient, or takes another path
-            machine.session.watch.look(machine.frames)
+            machine.session.watch.look(machine.in_use)
         if state is not None:
             self._put(state, done, machine)
         self.ran += done
@@ -797,7 +804,7 @@ class CompiledIteration:
             elif one.writes:
                 _write(one, value, done)
             else:
-                machine.bind(machine.frames[-1].scopes[0], self.rebound[one], _like(one, value))
+                machine.bind(machine.running_scopes()[0], self.rebound[one], _like(one, value))
 
     def _put_gradient(self, one: Placeholder, value: Value, done: int) -> None:
         owner = next(other for other in self.placeholders if other.gradient is one)

@@ -20,13 +20,13 @@ from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar import loops
-from agrad.grammar.runtime.compiler import compile_block
+from agrad.grammar.run.code import ruled
 from agrad.grammar.runtime.operations import iterate
 
 if TYPE_CHECKING:
     from agrad.grammar.loops.compiled_run import CompiledIteration
-    from agrad.grammar.runtime.bytecode import Loop
-    from agrad.grammar.runtime.machine import Machine
+    from agrad.grammar.run.machine import Machine
+    from agrad.grammar.runtime.builtins import Loop
 
 WARM = 3  # iterations that run uncompiled first: by then every name has the kind of value that it keeps
 WORTH = 100  # iterations that must be left for compiling to pay
@@ -111,15 +111,17 @@ class HotLoop:
     def _compiled(self) -> CompiledIteration | None:
         """The compiled iteration: the one known from before if it fits, or a new one; None if that does not pay."""
         machine, loop = self._machine, self._loop
-        scopes = machine.frames[-1].scopes
+        scopes = machine.running_scopes()
         known: CompiledIteration | None = self._own or loop.compiled
-        if known is None or not known.fits(scopes, machine.all_in_use):
+        if known is None or not known.fits(scopes, machine.in_use):
             if loop.staged >= _STAGED and loop.ran < WORTH * loop.staged:
                 return None
             loop.staged += 1
-            stager = loops.compiled_run.Stager(machine.session, loop.counter, scopes, machine.all_in_use)
+            stager = loops.compiled_run.Stager(machine.session, loop.counter, scopes, machine.in_use)
             try:
-                stager.stage(compile_block(loop.body, loop.in_function), float(self.numbers[self.position]))
+                if loop.code is None:
+                    loop.code = ruled(loop.body, loop.body[0].span, loop.in_function)
+                stager.stage(loop.code, float(self.numbers[self.position]))
                 known = loops.compiled_run.CompiledIteration(stager)
             finally:
                 self._has_conditions = bool(stager.conditions)

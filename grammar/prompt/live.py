@@ -20,10 +20,11 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.run.code import ruled
+from agrad.grammar.run.machine import SIGNS, arguments
+from agrad.grammar.run.ruled import ByRule
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
-from agrad.grammar.runtime.bytecode import Do, Frame, popped
-from agrad.grammar.runtime.compiler import COMPARE_CALLS, compile_expression
-from agrad.grammar.runtime.machine import ByRule, arguments
+from agrad.grammar.runtime.operations import COMPARE_CALLS
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import CLOSERS
@@ -102,23 +103,21 @@ class Unknown(Exception):
 
 
 _DEPTH = 12  # of calls in calls
-_STEPS = 4000  # instructions that all functions of the user may run for a text
-# The instructions that may be run; the last ones only in functions of the user.
-_KNOWN = frozenset(
-    Do[name] for name in "STATEMENT CONSTANT LOAD MODULE UNARY BINARY SIGN WHOLE CALL METHOD LIST NOTE".split()
-)
-_INSIDE = frozenset({Do.STORE, Do.JUMP, Do.JUMP_IF_FALSE})
+_STEPS = 4000  # parts of code that all functions of the user may run for a text
+# What may be computed; the last ones only in functions of the user.
+_KNOWN = frozenset("constant load module neg pos checked binary call method list note".split())
+_INSIDE = frozenset("store poll truth".split())
 _COMPARISONS = frozenset(COMPARE_CALLS.values())
 
 
 class Computed(ByRule):
     """One expression, computed apart from the session: from numbers and arrays, by pure functions that are quick.
 
-    A function of the user with any instruction that is not known here has no live value.
+    A function of the user with anything that is not known here has no live value.
     """
 
     def __init__(self, names: Mapping[str, Any]) -> None:
-        super().__init__(None)  # type: ignore[arg-type]  # it is apart from the session
+        super().__init__(None)  # it is apart from the session
         self.names = names
         self.leaves: dict[str, Tensor] = {}
         # Whether the derivatives by the leaves are those of the expression: no other name has a graph.
@@ -155,7 +154,7 @@ class Computed(ByRule):
 
     def of(self, tree: ast.Expr) -> Any:
         """The value of an expression. Raises Unknown for what is not among what may be computed."""
-        return _number(self._run(Frame(compile_expression(tree), ({},))))
+        return _number(self.run_in(ruled(tree, tree.span), ({},)))
 
     def known(self, name: str) -> Any:
         """A name of the session, or a constant: data, or a leaf of its own. Raises Unknown."""
@@ -193,80 +192,102 @@ class Computed(ByRule):
         self.spend(cost * max([*sizes, found.size if isinstance(found, Tensor) else 1]))
         return found
 
-    # The instructions
+    # The parts of code
 
-    def rule(self, do: Do) -> Callable[[Frame, Any, Span], int | None]:
-        """What runs an instruction. Raises Unknown for one that is not known, and for one too many."""
-        inside = len(self.frames) > 1
-        self.steps -= inside
-        if self.steps < 0 or not (do in _KNOWN or (inside and do in _INSIDE)):
-            raise Unknown
-        return self.handlers[do]
+    def helper(self, name: str) -> Any:
+        """What the code calls by a name: counted, and refused where it is not known here, or one too many."""
+        found, word = super().helper(name), name[1:]
+        known = word in _KNOWN or name in SIGNS
 
-    def look(self) -> None:
+        def call(*parts: Any) -> Any:
+            inside = len(self.scopes_of_calls) > 1
+            self.steps -= inside
+            if self.steps < 0 or not (known or (inside and word in _INSIDE)):
+                raise Unknown
+            return found(*parts)
+
+        return call
+
+    def rule(self, word: str) -> Callable[..., Any]:
+        """What runs a part of code."""
+        return getattr(self, f"on_{word}", _refuse)
+
+    def on_poll(self) -> None:
         """Nothing: the steps are counted."""
 
     def is_first(self, span: Span, kind: str = "") -> bool:
         """Never: what is noted is noted where the statement runs."""
         return False
 
-    def decide(self, value: Any) -> bool:
+    def on_truth(self, value: Any) -> bool:  # type: ignore[override]
         """Whether a condition holds."""
         return bool(_alone(_number(value)))
 
-    def _constant(self, frame: Frame, value: Any, span: Span) -> None:
-        frame.stack.append(_number(value))
-
-    def _load(self, frame: Frame, name: str, span: Span) -> None:
-        own = frame.scopes[0]
+    def on_load(self, site: tuple[str, Span]) -> Any:
+        """The value of a name."""
+        name, own = site[0], self.scopes_of_calls[-1][0]
         value = own[name] if name in own else self.names.get(name)
         if name not in own and not isinstance(value, Closure):
             is_function = name in FUNCTIONS and name not in self.names
             value = FUNCTIONS[name] if is_function else self.known(name)
-        frame.stack.append(value)
+        return value
 
-    def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
-        name, module = detail
+    def on_constant(self, value: Any) -> Any:
+        """A value that is written."""
+        return _number(value)
+
+    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
+        """A function of a module."""
+        name, module = site[0]
         if module not in ("torch", "np", "math") or name not in FUNCTIONS:
             raise Unknown
-        frame.stack.append(FUNCTIONS[name])
+        return FUNCTIONS[name]
 
-    def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
-        frame.scopes[0][detail[0]] = _number(frame.stack.pop())
+    def on_store(self, site: tuple[str, Span], value: Any) -> None:
+        """A name gets a value."""
+        self.scopes_of_calls[-1][0][site[0]] = _number(value)
 
-    def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> None:
-        value = _number(frame.stack.pop())
-        frame.stack.append(self.apply(OPS["neg"], [value], {}) if function is OPS["neg"].call else value)
+    def on_neg(self, value: Any) -> Any:
+        """`-x`."""
+        return self.apply(OPS["neg"], [_number(value)], {})
 
-    def _binary(self, frame: Frame, function: Callable[[Any, Any], Any], span: Span) -> None:
-        right, left = _number(frame.stack.pop()), _number(frame.stack.pop())
-        if function in _COMPARISONS and len(self.frames) > 1:
-            frame.stack.append(function(_alone(left), _alone(right)))
-            return
+    def on_pos(self, value: Any) -> Any:
+        """`+x`."""
+        return _number(value)
+
+    def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """An operator or a comparison."""
+        left, right = _number(left), _number(right)
+        if function in _COMPARISONS and len(self.scopes_of_calls) > 1:
+            return function(_alone(left), _alone(right))
         sizes = [part.size if isinstance(part, Tensor) else 1 for part in (left, right)]
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
             raise Unknown  # which may have as many entries as both together
-        frame.stack.append(self.apply(OPS.get(getattr(function, "__name__", "")), [left, right], {}))
+        return self.apply(OPS.get(getattr(function, "__name__", "")), [left, right], {})
 
-    def _call(self, frame: Frame, detail: tuple[int, tuple[str, ...]], span: Span) -> None:
-        function, operands, keywords = arguments(frame.stack, detail)
+    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """The value of a call."""
         if not isinstance(function, Closure):
-            frame.stack.append(self.apply(function, list(operands), keywords))
-            return
-        if len(self.frames) > _DEPTH or len(function.scopes) > 1 or not all(map(_is_data, function.defaults)):
+            return self.apply(function, list(args), keywords)
+        if len(self.scopes_of_calls) > _DEPTH or len(function.scopes) > 1 or not all(map(_is_data, function.defaults)):
             raise Unknown
-        self.frames.append(self._enter(function, operands, keywords))
+        return self.enter(function, args, keywords)
 
-    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
-        name, *form = detail
-        value, operands, keywords = arguments(frame.stack, form)
-        frame.stack.append(self.apply(FUNCTIONS.get(name), [_number(value), *operands], keywords))
+    def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
+        """`x.name(y)`."""
+        (name, count, names), _ = site
+        args, keywords = arguments(given, count, names)
+        return self.apply(FUNCTIONS.get(name), [_number(value), *args], keywords)
 
-    def _list(self, frame: Frame, detail: tuple[int, str], span: Span) -> None:
-        values = popped(frame.stack, detail[0])
-        if not values or not all(isinstance(value, float) for value in values):
+    def on_list(self, site: tuple[str, Span], *items: Any) -> Any:  # type: ignore[override]
+        """`[1, 2]`."""
+        if not items or not all(isinstance(value, float) for value in items):
             raise Unknown
-        frame.stack.append(tensor(values))
+        return tensor([*items])
+
+
+def _refuse(*_: object) -> Any:
+    raise Unknown
 
 
 def _number(value: Any) -> Any:

@@ -16,7 +16,6 @@ from agrad.engine.values import np
 from agrad.grammar import prompt
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.prompt.live import Computed, Unknown
-from agrad.grammar.runtime.bytecode import Frame, popped
 from agrad.grammar.syntax import ast
 
 NOISE = "(rounding noise)"
@@ -117,18 +116,19 @@ class _Recorded(Computed):
         super().__init__(names)
         self.left = 2 * _ENTRIES
 
-    def _constant(self, frame: Frame, value: Any, span: Span) -> None:
-        super()._constant(frame, value, span)
-        if len(self.frames) == 1 and type(value) is float:  # not in a function
-            frame.stack.append(tensor(frame.stack.pop(), requires_grad=True))
+    def on_constant(self, value: Any) -> Any:
+        """A number that is written, as a leaf; not in a function."""
+        is_leaf = len(self.scopes_of_calls) == 1 and type(value) is float
+        return tensor(value, requires_grad=True) if is_leaf else super().on_constant(value)
 
     def known(self, name: str) -> Any:
         """A name, as a leaf."""
         value = super().known(name)
         return value if isinstance(value, Tensor) and value.requires_grad else tensor(value, requires_grad=True)
 
-    def _list(self, frame: Frame, detail: tuple[int, str], span: Span) -> None:
-        values = [getattr(value, "value", value) for value in popped(frame.stack, detail[0])]
+    def on_list(self, site: tuple[str, Span], *items: Any) -> Any:  # type: ignore[override]
+        """`[1, 2]`, as a leaf."""
+        values = [getattr(value, "value", value) for value in items]
         if not values:
             raise Unknown
-        frame.stack.append(tensor(np.array(values), requires_grad=True))
+        return tensor(np.array(values), requires_grad=True)

@@ -21,8 +21,7 @@ from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
 from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.runtime.builtins import as_tensor, taken
-from agrad.grammar.runtime.bytecode import Staging
+from agrad.grammar.runtime.builtins import Staging, as_tensor, taken
 from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, in_lists, settled_entries
 from agrad.grammar.values.texts import TEXT_METHODS

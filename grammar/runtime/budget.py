@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from agrad.grammar.values.lists import parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
-    from agrad.grammar.runtime.bytecode import Frame
 
 NODES = 1e7  # some 4 GB
 _AGAIN = 0.05  # seconds until a signal that came too early comes again
@@ -93,6 +92,11 @@ class Watch:
             self.limits.enforce()
 
     @property
+    def polled(self) -> bool:
+        """Whether no signal says that time is up, so that loops have to ask."""
+        return self._until != math.inf and self._before is None
+
+    @property
     def memory(self) -> float:
         """Bytes for one result."""
         return self.limits.memory
@@ -151,13 +155,13 @@ class Watch:
             self._next = now + _PATIENCE
             raise TimeUp
 
-    def look(self, frames: Iterable[Frame]) -> None:
-        """Stop if the time limit is exceeded, or if the values in the frames keep too many of the nodes made since."""
+    def look(self, held: Callable[[], Sequence[Any]], newest: Node | None = None) -> None:
+        """Stop if the time limit is exceeded, or if values keep too many of the nodes made since, with the newest."""
         if self._until != math.inf and monotonic() > self._end:
             raise TimeUp
         stamp = next_stamp()
         if stamp > self._count_at:
-            kept = _kept(frames, self._since, self.nodes)
+            kept = _kept(held(), newest, self._since, self.nodes)
             if kept > self.nodes:
                 count, more = format_number(self.nodes), format_number(2 * self.nodes)
                 fixes = [Hint("no_grad: …   where no derivative is needed"), f"limit nodes={more}"]
@@ -173,16 +177,11 @@ class Watch:
         return AgradError("limit", message, labels=labels, fixes=fixes, facts=TimeLimit())
 
 
-def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
-    """How many nodes younger than a stamp the values in the frames keep; stops counting beyond `most`."""
-    held: list[Any] = []  # on stacks and under names; also in tuples and objects, and their gradients
-    for frame in frames:
-        held += frame.stack
-        for scope in frame.scopes:
-            held += scope.values()
+def _kept(held: Sequence[Any], newest: Node | None, since: int, most: float) -> int:
+    """How many nodes younger than a stamp some values keep, also in tuples and objects; stops beyond `most`."""
     values = [value for value in parts_of(held) if isinstance(value, Tensor)]
     nodes = [value.node for one in values for value in (one, one.grad) if value is not None]
-    found = {node for node in nodes if node.seq > since}
+    found = {node for node in nodes if node.seq > since} | ({newest} if newest is not None else set())
     stack = list(found)
     while stack and len(found) <= most:
         for operand in stack.pop().inputs:

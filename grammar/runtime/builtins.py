@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from typing import Any, Protocol
 
 import agrad
@@ -16,8 +17,10 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
 from agrad.grammar import values
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch import CONSTANTS
 from agrad.grammar.results import Settings, text_of
+from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
@@ -45,6 +48,81 @@ def is_result(name: str) -> bool:
     return name[0] == "_" and name[1:].isdecimal()
 
 
+OF_CLASS: dict[str, Any] = {}  # the names around the functions of a class, while it is made
+
+
+class Staging(Enum):
+    """Whether a loop body that does something may be compiled, and how that is staged.
+
+    Each helper, attribute, method and command declares it where it is defined. The stager refuses whatever has no
+    declaration, so that a new one with a side effect runs in every iteration.
+    """
+
+    NEVER = "never"  # it has a side effect, or its result does not depend on its operands alone
+    AS_IS = "as it is"  # it works on proxies as on values, and has no side effect
+    BY_RULE = "by rule"  # the stager has a rule of its own for it
+
+
+class Definition:
+    """A function as written: its tree and parameters; the values of defaults come when `def` runs."""
+
+    __slots__ = ("defaulted", "kind", "name", "options", "parameters", "placed", "rest", "ruled", "span", "tree")
+
+    def __init__(
+        self,
+        name: str,
+        parameters: tuple[str, ...],
+        defaulted: tuple[str, ...],
+        tree: Any,
+        span: Span,
+        kind: str = "",
+    ) -> None:
+        """`parameters` as typed: also `*rest`, `**options`, and `*`, behind which all are given by name.
+
+        `tree`: its body, its value, or the value for each of some.
+        """
+        self.name = name
+        stars = [place for place, one in enumerate(parameters) if one[:1] == "*"]
+        self.placed = stars[0] if stars else len(parameters)  # how many may be given by place
+        self.rest = self.options = ""  # the names of `*rest` and `**options`
+        for place in stars:
+            if parameters[place][:2] == "**":
+                self.options = parameters[place][2:]
+            else:
+                self.rest = parameters[place][1:]
+        self.parameters = tuple([one for one in parameters if one[:1] != "*"]) if stars else parameters
+        self.defaulted = defaulted  # those that have a default
+        self.tree = tree
+        self.span = span
+        self.kind = kind  # in a class: `static`, `property` and the like, by the name of the decorator
+        self.ruled: Any = None  # its code where each part of it is run by a rule, once there is one
+
+
+def defined(
+    name: str, parameters: Iterable[ast.Parameter], tree: Any, span: Span, kind: str = ""
+) -> tuple[Definition, list[ast.Expr]]:
+    """A function, and the expressions of its defaults."""
+    given = [(one.name, one.default) for one in parameters if one.default is not None]
+    names, defaulted = tuple([one.name for one in parameters]), tuple([name for name, _ in given])
+    return Definition(name, names, defaulted, tree, span, kind), [default for _, default in given]
+
+
+class Loop:
+    """A `for` with one counter, as written, and its compiled iteration once there is one."""
+
+    __slots__ = ("body", "code", "compiled", "counter", "in_function", "ran", "refused", "staged")
+
+    def __init__(self, counter: str, body: ast.Body, in_function: bool) -> None:
+        self.counter = counter
+        self.body = body
+        self.in_function = in_function
+        self.code: Any = None  # of the body, to be staged
+        self.compiled: Any = None
+        self.staged = 0  # how often its body was staged
+        self.ran = 0  # iterations that ran compiled
+        self.refused = False  # whether its body cannot be staged
+
+
 class Caller(Protocol):
     """The machine that runs the functions of the user."""
 
@@ -55,15 +133,36 @@ class Caller(Protocol):
 class Closure:
     """A function that the user defined: its code, the values of its defaults, and the names around it."""
 
-    __slots__ = ("definition", "defaults", "machine", "scopes")
+    __slots__ = ("around", "definition", "defaults", "machine", "run")
 
     def __init__(
-        self, definition: Any, defaults: tuple[Any, ...], machine: Caller, scopes: tuple[dict[str, Any], ...]
+        self,
+        definition: Any,
+        defaults: tuple[Any, ...],
+        machine: Caller,
+        scopes: tuple[dict[str, Any], ...],
+        run: Callable[..., Any] | None = None,
     ) -> None:
         self.definition = definition
+        self.run: Any = run
         self.defaults = defaults
         self.machine = machine
-        self.scopes = scopes
+        self.around = scopes
+
+    @property
+    def scopes(self) -> tuple[dict[str, Any], ...]:
+        """The names around it, the innermost first."""
+        cells = getattr(self.run, "__closure__", None)
+        if not cells:
+            return self.around
+        own: dict[str, Any] = {}
+        for name, cell in zip(self.run.__code__.co_freevars, cells, strict=True):
+            if name[0] != ".":
+                try:
+                    own[name] = cell.cell_contents
+                except ValueError:  # it has no value yet
+                    continue
+        return (own, *self.around) if own else self.around
 
     @property
     def __name__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -14,9 +14,8 @@ from agrad.engine.core.graph import Node, alive, behind, roots_of
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
-from agrad.engine.values import format_bytes, format_number, format_shape, has_nan, np
+from agrad.engine.values import format_bytes, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.bytecode import Do, Frame
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import parse
@@ -105,40 +104,9 @@ def _is_product(node: Node, deep: int) -> bool:
     return any(_is_product(x, deep - 1) for x in node.inputs if type(x) is Node and x.shape == node.shape)
 
 
-# In which iteration of the loops around it something happened: `epoch = 2, i = 5`.
-
-_STORING = (Do.UNPACK, Do.UNPACK_REST, Do.STORE)
-
-
-def iteration(frames: Iterable[Frame]) -> str:
-    """The counters of the loops that run, the outermost first; "" outside of loops."""
-    told: dict[str, str] = {}
-    for frame in frames:
-        for name in _counters(frame):
-            value = frame.scopes[0].get(name)
-            if isinstance(value, Tensor) and not value.shape:
-                value = value.node.value
-            if type(value) is float:
-                told[name] = f"{name} = {format_number(value)}"
-    return ", ".join(told.values())
-
-
-def _counters(frame: Frame) -> Iterator[str]:
-    """The names that the loops around the running instruction of a frame give values to."""
-    instructions, running = frame.code.instructions, frame.pc - 1
-    for place, (do, end, _) in enumerate(instructions[:running]):
-        if do is not Do.NEXT or not place < running < end:
-            continue
-        for do, detail, _ in instructions[place + 1 :]:
-            if do not in _STORING:
-                break
-            if do is Do.STORE:
-                yield detail[0]
-
-
-def noted(note: Note, frames: Iterable[Frame]) -> Note:
+def noted(note: Note, counters: Callable[[], str]) -> Note:
     """A note with the iteration behind the mark of its place."""
-    told = iteration(frames) if note.of_numbers else ""
+    told = counters() if note.of_numbers else ""
     if not told or not note.labels or note.labels[0].text:
         return note
     first = Label(note.labels[0].origin, f"at {told}")

@@ -24,7 +24,7 @@ from agrad.engine.values import describe, whole
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.pytorch import NAMESPACES
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import Closure, is_object
+from agrad.grammar.runtime.builtins import OF_CLASS, Closure, is_object
 from agrad.grammar.values.lists import quoted
 
 # The methods that Python calls itself; those of operators are called by the machine, and kept under names of their own.
@@ -132,14 +132,12 @@ class Parent:
 
     def __call__(self, *args: Any) -> Any:
         """`super()` and `super(Net, self)`: the object, with the methods of the base."""
-        if len(args) == 2 and isinstance(args[0], type):
-            owner, instance = args
-        else:
-            owner, instance = self.owner, None
-            for frame in reversed(owner.__dict__[_MACHINE].frames):  # the `self` of the method that runs
-                if any(scope.get("super") is self for scope in frame.scopes):
-                    instance = next(iter(frame.scopes[0].values()), None)
-                    break
+        owner, instance = args if len(args) == 2 and isinstance(args[0], type) else (self.owner, None)
+        return self.of(instance, owner)
+
+    @staticmethod
+    def of(instance: Any, owner: type) -> Any:
+        """An object with the methods of the base."""
         if not isinstance(instance, owner):
             raise AgradError("type", f"super needs an object of {owner.__name__}", fixes=["super().__init__()"])
         return super(owner, instance)
@@ -151,7 +149,7 @@ class Parent:
 _MACHINE = "_machine"
 
 
-def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scopes: tuple[dict[str, Any], ...]) -> type:
+def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, parent: Parent) -> type:
     """A class of the language. Raises AgradError for a base that is neither a module nor nothing."""
     if base is None:
         base = Record
@@ -159,7 +157,6 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scop
         what = f"the class {base.__name__}" if isinstance(base, type) else describe(base)
         fixes = [f"class {name}(nn.Module): …", f"class {name}: …"]
         raise AgradError("type", f"{name} cannot inherit from {what}", fixes=[Hint(fix) for fix in fixes])
-    parent = Parent()
     own: dict[str, Any] = {"__module__": "agrad", _MACHINE: machine}
     for attribute, value in body.items():
         if attribute.startswith("__") and attribute.endswith("__"):
@@ -168,8 +165,8 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scop
             if attribute in _OPERATORS:
                 attribute = _OPERATOR + attribute
         own[attribute] = value
-        if isinstance(value, Closure) and value.scopes and value.scopes[0] is body:
-            function = Closure(value.definition, value.defaults, machine, ({"super": parent}, *scopes))
+        if isinstance(value, Closure) and value.around[0] is OF_CLASS:
+            function = Closure(value.definition, value.defaults, machine, (machine.session.names,), value.run)
             own[attribute] = _KINDS.get(value.definition.kind, Method)(function)
     parent.owner = made = type(name, (base,), own)
     return made

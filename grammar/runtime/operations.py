@@ -14,7 +14,7 @@ from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import OPERATORS, OPS
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, as_operand
@@ -27,16 +27,92 @@ from agrad.engine.values import (
     format_shape,
     format_value,
     np,
+    shape_of,
     whole,
 )
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object
-from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, lost_write, takes_several
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values import texts
 from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, parts_of, place_in
+
+DERIVATIVES = ("grad", "jacobian", "hessian")
+# The operations of two operands by their signs.
+BINARY = {made.sign: name for name, made in OPERATORS.items() if made.precedence and name != "neg"}
+COMPARE = {made.sign: name for name, made in OPERATORS.items() if not made.precedence}
+WHOLES = (tuple, str, type(None))
+
+
+def comparison(symbol: str) -> Callable[[Any, Any], Any]:
+    """A comparison; == and != also compare tuples, texts and None, each as a whole.
+
+    Comparisons of numbers give True or False. Those of arrays give an array of 1 and 0; what is recorded stays a value
+    of the graph, and is printed as True or False.
+    """
+    name, is_equality = COMPARE[symbol], symbol in ("==", "!=")
+    compare, plain = OPS[name].call, getattr(operator, OPERATORS[name].method)
+
+    def call(x: Any, y: Any) -> Any:
+        if type(x) is float and type(y) is float:
+            return plain(x, y)
+        if is_equality and type(x) in WHOLES and type(y) in WHOLES:
+            return _same(x, y) is (symbol == "==")
+        found = compare(x, y)
+        alone = type(found) is float or (type(found) is Tensor and not found.shape and not found.node.recorded)
+        return bool(found) if alone else found
+
+    call.alone = compare  # type: ignore[attr-defined]  # what it is on arrays
+    return call
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two tuples are equal, entry by entry: numbers and arrays, texts, functions."""
+    if type(x) is tuple and type(y) is tuple:
+        return len(x) == len(y) and all(_same(a, b) for a, b in zip(x, y, strict=True))
+    if not (isinstance(x, Tensor | float) and isinstance(y, Tensor | float)):
+        return type(x) is type(y) and bool(x == y)
+    shapes = [shape_of(side.value if isinstance(side, Tensor) else side) for side in (x, y)]
+    return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
+
+
+COMPARE_CALLS = {symbol: comparison(symbol) for symbol in COMPARE}
+
+
+def function_of(sign: str) -> Callable[[Any, Any], Any]:
+    """What an operator calls."""
+    return COMPARE_CALLS[sign] if sign in COMPARE_CALLS else OPS[BINARY[sign]].call
+
+
+def takes_several(name: str) -> bool:
+    """Whether a list in a call means several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
+    entry = FUNCTIONS.get(name)
+    return name in DERIVATIVES or (entry is not None and entry.signature.variadic)
+
+
+def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradError:
+    """The error for a write that would be lost; `known`: the name of what it would change in PyTorch."""
+    name = written.span.text
+    if isinstance(written, ast.Index):
+        fixes = [Hint(f"{text.replace('][', ', ')}   in one step, as in A[0, 1] = 5")]
+    elif isinstance(written, ast.Name):
+        whole = known or "A"
+        fixes = [
+            Hint(
+                f"{whole}[0] = …   writes into {whole} itself; in a loop: for i in range(len({whole})): {whole}[i] = …"
+            ),
+            Hint(f"{name} = {name}.clone()   before it, to change the copy alone"),
+        ]
+    else:
+        # Write instead into what a method is called on, which stays, or into a result that gets a name.
+        called = written.function if isinstance(written, ast.Call) else written
+        fixes = [Hint(f"b = {name}   names it, so that a write into it is kept")]
+        if isinstance(called, ast.Attribute):
+            fixes = [Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")]
+    message = f"{name} is a copy, not a view: a write into it would be lost"
+    return AgradError("type", message, labels=[Label(written.span)], fixes=fixes)
+
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     sign: getattr(operator, f"i{OPERATORS[name].method}") for sign, name in BINARY.items()

@@ -18,9 +18,8 @@ from agrad.engine.program.trace import extract, plain
 from agrad.engine.values import Value, format_shape
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure
-from agrad.grammar.runtime.bytecode import Definition, Do
-from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.run.code import loads
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.session.inputs import refuse_call
 from agrad.grammar.syntax.parser import parse_expression
@@ -58,8 +57,8 @@ def formula(
 
 def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
     """An expression in LaTeX, or its derivative by one name after another; nothing where it has no formula."""
-    code = compile_expression(parse_expression(Source("expression", text)))
-    definition = Definition(text, (), (), code, Span(Source("expression", text), 0, len(text)))
+    tree = parse_expression(Source("expression", text))
+    definition = Definition(text, (), (), tree, Span(Source("expression", text), 0, len(text)))
     try:
         (line,) = formula(machine, definition, names, by, (), "latex", symbols)
     except (AgradError, ValueError):  # as of an array; or of several lines
@@ -70,7 +69,7 @@ def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequenc
 def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: list[str]) -> tuple[Any, dict[str, Any]]:
     """The value of an expression, with leaves for names that have no value and those in `wrt`."""
     known: dict[str, Any] = dict(names)
-    found = {word: span for do, word, span in definition.code.instructions if do is Do.LOAD}
+    found = {one.id: one.span for one in loads(definition.tree)}
     for word in [*found, *wrt]:
         value = known.get(word)
         if word in known if word not in wrt else isinstance(value, Tensor) and value.requires_grad:
@@ -126,13 +125,15 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     have one that shows their shape; without `wrt`, it is differentiated by all arguments. Other names keep the values
     that they have. Raises AgradError.
     """
-    code = compile_expression(parse_expression(Source("expression", text)))
+    tree = parse_expression(Source("expression", text))
+    code = session.machine.expression(tree)
     names: dict[str, None] = {}
-    for do, word, span in code.instructions:
-        if do is not Do.LOAD or (word in session.names and word not in wrt) or word in FUNCTIONS:
+    for one in loads(tree):
+        word = one.id
+        if (word in session.names and word not in wrt) or word in FUNCTIONS:
             continue
         if word in wrt or word not in CONSTANTS:
-            refuse_call(word, span, session.names)
+            refuse_call(word, one.span, session.names)
             names[word] = None
     names |= dict.fromkeys(wrt)
     if not names and order:

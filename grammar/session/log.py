@@ -30,8 +30,9 @@ from agrad.grammar.values.lists import List
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Session
-    from agrad.grammar.runtime.machine import Machine
+    from agrad.grammar.run.machine import Machine
     from agrad.grammar.session.transcript import Transcript
+
 
 # Statements that contain others, and so may have results before they end.
 BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
@@ -211,7 +212,7 @@ class OutputBuffer:
 
     def __init__(self, emit: Callable[[Result], None], machine: Machine | None) -> None:
         self.emit = emit
-        self.frames = machine.frames if machine is not None else None
+        self.machine = machine
         self.waiting: list[Result] = []
         self.printed_nan = False  # whether a line that was printed has one
         self.shown: Any = None  # the value that was shown last
@@ -225,7 +226,7 @@ class OutputBuffer:
             self.noted = True
         elif type(result) is Printed and "nan" in result.line:
             self.printed_nan = True
-        if self.waiting or (self.frames is not None and len(self.frames) <= 1):
+        if self.waiting or (self.machine is not None and self.machine.depth <= 1):
             self.waiting.append(result)
         else:
             self.emit(result)

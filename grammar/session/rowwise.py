@@ -22,11 +22,10 @@ from agrad.engine.errors import AgradError, Facts, Label, Note
 from agrad.engine.program.trace import gradients
 from agrad.engine.values import Array, describe, format_number, format_shape, has_nan, np
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.run.code import loads
+from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, entry_of
-from agrad.grammar.runtime.bytecode import Code, Do, Frame
-from agrad.grammar.runtime.compiler import compile_expression
-from agrad.grammar.runtime.machine import Machine
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, replaced
@@ -50,21 +49,29 @@ class RowMachine(Machine):
 
     in_row = False  # whether a row is computed, and not the value of a constant
 
-    def call_top(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
-        """See Calls."""
-        count, names = detail
-        if self.in_row and count == 1:
-            function, x = stack[-2 - len(names)], stack[-1 - len(names)]
-            if not isinstance(function, Closure):
-                _require_entries(function, x, span)
-        return super().call_top(stack, detail, span)
+    def adapter(self, function: Any) -> Any:
+        """A function of the engine as the language calls it."""
+        call = super().adapter(function)
 
-    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
-        name, count, names = detail
-        value = frame.stack[-1 - count - len(names)]
+        def of_row(*args: Any) -> Any:
+            if self.in_row and len(args) == 1:
+                _require_entries(function, args[0], self.here())
+            return call(*args)
+
+        return of_row
+
+    def on_call(self, site: tuple[tuple[int, Any], Span], function: Any, *given: Any) -> Any:
+        """A call with arguments by name."""
+        if self.in_row and site[0][0] == 1 and not isinstance(function, Closure):
+            _require_entries(function, given[0], site[1])
+        return super().on_call(site, function, *given)
+
+    def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
+        """`x.name(y)`."""
+        (name, count, _), span = site
         if self.in_row and not count and value is not None:
             _require_entries(attributes.method(value, name), value, span)
-        super()._method(frame, detail, span)
+        return super().on_method(site, value, *given)
 
 
 def _require_entries(function: Any, x: Any, span: Span) -> None:
@@ -133,7 +140,7 @@ class Rowwise(Session):
 
     def _use(self, expression: Any) -> None:
         self.expression = expression
-        self.code: Code = compile_expression(expression)
+        self.code = self.machine.expression(expression)
 
     def name_columns(self, known: Collection[str]) -> None:
         """Let texts in the expression that are names of columns stand for these."""
@@ -185,13 +192,14 @@ class Rowwise(Session):
 
         They need not be among those `known`. Raises AgradError of kind `name` for the call of an unknown function.
         """
-        for do, name, span in self.code.instructions:
-            if do is not Do.LOAD or name in self.names or name in FUNCTIONS:
+        for one in loads(self.expression):
+            name = one.id
+            if name in self.names or name in FUNCTIONS:
                 continue
             if name not in known:
-                refuse_call(name, span, known)
+                refuse_call(name, one.span, known)
             if name in known or name not in CONSTANTS:
-                yield name, span
+                yield name, one.span
         for name in wrt:
             if name not in self.names:
                 yield name, None

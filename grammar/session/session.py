@@ -21,14 +21,12 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
-from agrad.grammar import runtime
+from agrad.grammar import run, runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.runtime.analysis import after, context
+from agrad.grammar.run.machine import MISSING, Machine, note_second_order
 from agrad.grammar.runtime.budget import TimeUp, Watch
-from agrad.grammar.runtime.bytecode import Code, Frame, Loop
-from agrad.grammar.runtime.compiler import compile_expression, compile_statement
-from agrad.grammar.runtime.machine import MISSING, Machine, note_second_order
+from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
 from agrad.grammar.syntax import ast
@@ -86,8 +84,8 @@ class Session:
         self.settings = Settings()
         self.last: tuple[Any, ...] = ()  # the last answer
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
-        self.machine = Machine(self)
         self.watch = Watch(self.context.limits)
+        self.machine = Machine(self)
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
         self.emit: Callable[[Result], None] = unheard
@@ -236,7 +234,7 @@ class Session:
         """
         expression = self._read(parse_expression, Source(source, text))
         _note_sign(text, emit)
-        code = compile_expression(expression)
+        code = self.machine.expression(expression)
         value = self.all_at_once(lambda: settled(self.machine.run(code)), expression.span, emit)
         note_second_order(value, expression.span, emit)
         return value
@@ -391,12 +389,14 @@ class Session:
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed()
-        code = compile_statement(statement)
+        code = self.machine.statement(statement)
         running = current()
-        running.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard
+        running.guard = (
+            joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
+        )
         self.machine.run(code)
         if self.chosen or running.guard is not None:
-            self.chosen = after(code, self.chosen, running.guard, self.names)
+            self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)
 
     def all_at_once(
         self,
@@ -522,13 +522,18 @@ class Session:
             key = note.message if place is None else f"{place.where} {place.text}"
             if key not in heard and not (note.follows and heard):
                 heard.add(key)
-                emit(Noted(noted(note, self.machine.frames)))
+                emit(Noted(noted(note, self.machine.iteration)))
 
         return listener
 
     def count(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
         """The counter of a `for` over a range, which may run many of its iterations compiled."""
         found: Iterator[Any] = agrad.grammar.loops.hot_loops.counter(self.machine, iterator, numbers, loop)
+        return found
+
+    def at_once(self, function: Closure, values: Any) -> Tensor | None:
+        """The values of a function of one number as a vector; None where it must be called for each."""
+        found: Tensor | None = run.analysis.at_once(self.machine, function, values)
         return found
 
     def draw(self, plot: Plot, path: str) -> None:
@@ -548,9 +553,9 @@ class Session:
             agrad.grammar.files.write_text(path, text)
             self.emit(Printed(f"wrote {printable(path)}"))
 
-    def time(self, frame: Frame, code: Code, span: Span) -> None:
+    def time(self, run: Callable[[], None], names: Callable[[], Mapping[str, Any]]) -> None:
         """Measure and run the body of `time:`."""
-        agrad.grammar.commands.time.timed(self.machine, frame, code, span)
+        agrad.grammar.commands.time.timed(self, run, names)
 
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:
@@ -573,7 +578,7 @@ class Session:
         if not isinstance(expression, ast.Attribute):
             return None
         if expression.name == "grad":
-            value = self.machine.run(compile_expression(expression.value))
+            value = self.machine.evaluate(self.machine.expression(expression.value))
             if isinstance(value, Tensor):
                 gradient: Result = agrad.grammar.commands.gradients.gradient_of(expression.value.span.text, value, self)
                 return gradient.text(self.settings)

@@ -51,7 +51,7 @@ def contents(session):
         "precision": session.settings.precision,
         "chosen": dict(session.chosen),
         "random": generator.bit_generator.state if generator else None,
-        "machine": (list(session.machine.frames), session.machine.expecting, session.emit),
+        "machine": (session.machine.depth, session.machine.expecting, session.emit),
         "numpy": np.geterr(),
     }
 

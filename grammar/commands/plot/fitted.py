@@ -12,9 +12,8 @@ from agrad.engine.inspect.budget import coverage_factor
 from agrad.engine.values import Array, np
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Curve, Plot
-from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.bytecode import Definition, Do
-from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.run.code import loads
+from agrad.grammar.runtime.builtins import Closure, Definition
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
 from agrad.grammar.syntax.parser import parse_expression
@@ -45,7 +44,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
     bound = {*given}  # names that have another value each time
 
     def function(tree: Expr, parameters: tuple[str, ...] = ()) -> Closure:
-        definition = Definition(tree.span.text, parameters, (), compile_expression(tree), tree.span)
+        definition = Definition(tree.span.text, parameters, (), tree, tree.span)
         return Closure(definition, (), model.machine, model.scopes)
 
     def named(node: Any) -> Name | None:
@@ -66,7 +65,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
 
 def _names(tree: Any) -> set[str]:
     """What an expression looks up."""
-    return {detail for do, detail, _ in compile_expression(tree).instructions if do is Do.LOAD}
+    return {one.id for one in loads(tree)}
 
 
 def _places(x: Array, log: bool) -> Array:

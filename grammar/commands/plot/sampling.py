@@ -24,8 +24,6 @@ from agrad.engine.values import format_number
 from agrad.grammar.commands.registry import Session, wrong
 from agrad.grammar.results import LINES, Curve, Noted, Plot, unheard
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.bytecode import Do
-from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.log import restore
 from agrad.grammar.syntax import ast
@@ -382,15 +380,8 @@ def steps(session: Session, names: Sequence[ast.Expr]) -> tuple[list[float], lis
     Writes to both that follow each other are one step. Raises AgradError if the statements cannot be run again.
     """
     other = session.beside()
-    seen = _Steps(other, [compile_expression(name) for name in names])
-    run_statement = other.machine.handlers[Do.STATEMENT]
-
-    def look_first(frame: Any, detail: Any, span: Any) -> int | None:
-        seen.look()
-        done: int | None = run_statement(frame, detail, span)
-        return done
-
-    other.machine.handlers[Do.STATEMENT] = look_first
+    seen = _Steps(other, [other.machine.expression(name) for name in names])
+    other.machine.observer = seen.look
     changed: list[str] = []
     try:
         restore(other, session.record.entries, changed.append)

@@ -25,7 +25,6 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import extract, trace
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.session.formulas import exported
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
@@ -48,7 +47,7 @@ def eager(text, point):
     """The value that agrad gives without compiling."""
     session = Session()
     session.names.update(zip(NAMES, point, strict=True))
-    return float(session.machine.run(compile_expression(parse_expression(Source("expression", text)))))
+    return float(session.machine.run(session.machine.expression(parse_expression(Source("expression", text)))))
 
 
 def is_close(found, expected):
@@ -76,7 +75,7 @@ def graph_of(text, point):
     xs = [ag.tensor(x, requires_grad=True) for x in point]
     session.names.update(zip(NAMES, xs, strict=True))
     zero = 0 * sum(xs)  # what depends on no leaf has no derivative
-    y = session.machine.run(compile_expression(parse_expression(Source("expression", text)))) + zero
+    y = session.machine.run(session.machine.expression(parse_expression(Source("expression", text)))) + zero
     grad = ag.grad(y, xs, create_graph=True)
     results = [y, *grad, *[x for one in grad for x in ag.grad(one + zero, xs, create_graph=True)]]
     return [x.item() for x in results], extract(results, xs, list(NAMES))
@@ -202,7 +201,7 @@ def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
         session = Session()
         xs = [ag.tensor(x, requires_grad=True) for x in point]
         session.names.update(zip(NAMES, xs, strict=True))
-        y = session.machine.run(compile_expression(parse_expression(Source("expression", text)))) + 0 * sum(xs)
+        y = session.machine.run(session.machine.expression(parse_expression(Source("expression", text)))) + 0 * sum(xs)
         wanted = [y.item(), *[one.item() for one in ag.grad(y, xs)]]
         assert found[:4] == pytest.approx(wanted, rel=1e-12, abs=1e-12), f"{text} at {point}"
 

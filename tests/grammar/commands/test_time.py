@@ -7,7 +7,6 @@ import pytest
 import slow_numpy
 
 from agrad.grammar.commands import time
-from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.session.session import Session
 
 COUNT = 2000
@@ -30,8 +29,7 @@ def ran(text):
     """The session after a text, how many statements ran one by one, and what it showed."""
     session, statements, shown = Session(), [], []
     session.run(START)
-    handler = session.machine.handlers[Do.STATEMENT]
-    session.machine.handlers[Do.STATEMENT] = lambda *parts: statements.append(1) or handler(*parts)
+    session.machine.observer = lambda: statements.append(1)
     session.run(text, lambda result: shown.append(result.text(session.settings)))
     return session, len(statements), shown
 

@@ -12,12 +12,12 @@ from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS, Command
-from agrad.grammar.loops.compiled_run import NotTraceable, Stager
+from agrad.grammar.loops.compiled_run import _AS_IS, NotTraceable, Stager
 from agrad.grammar.results import Noted
-from agrad.grammar.runtime import compiler
+from agrad.grammar.run.code import _Generator, ruled
+from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, Attribute, Method
-from agrad.grammar.runtime.bytecode import Do, Staging
-from agrad.grammar.runtime.machine import Machine
+from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.session.session import Session
 
 COUNT = 300
@@ -49,15 +49,11 @@ def test_without_a_side_effect_most_of_the_loop_is_compiled(monkeypatch):
     assert sum(skipped) > COUNT - 10
 
 
-def test_a_new_instruction_with_a_side_effect_runs_in_every_iteration(monkeypatch, runs):
-    new = Do._new_member_(Do)  # as one that is added to the list without a word on staging
-    new._name_ = "NEW"
-    assert new.staging is Staging.NEVER
-    session = Session()
-    session.machine.handlers[new] = lambda frame, detail, span: runs.append(detail)
-    emit = lambda self, node: self.instructions.append((new, "now", node.span))  # noqa: E731
-    monkeypatch.setattr(compiler._Compiler, "_pass", emit)
-    loop("pass", session)
+def test_a_new_helper_with_a_side_effect_runs_in_every_iteration(monkeypatch, runs):
+    monkeypatch.setattr(Machine, "on_new", lambda self, site: runs.append(site[0]), raising=False)
+    emit = lambda self, node: [self.run(self.do("new", "now", [], node.span), node.span)]  # noqa: E731
+    monkeypatch.setattr(_Generator, "_on_pass", emit)
+    loop("pass")
     assert runs == ["now"] * COUNT
 
 
@@ -109,17 +105,17 @@ def test_a_new_command_runs_in_every_iteration(monkeypatch, runs):
     assert len(runs) == COUNT
 
 
-def test_the_stager_has_a_rule_for_an_instruction_if_and_only_if_it_is_declared():
+def test_the_stager_refuses_every_helper_but_those_that_are_declared_and_those_of_its_own():
     stager = Stager(Session(), "i")
-    for do in set(Do) - {Do.RETURN}:
-        name = f"_{do.name.lower()}"
-        if do.staging is Staging.NEVER:
-            with pytest.raises(NotTraceable, match=do.name):
-                stager.rule(do)
+    words = {name.removeprefix("on_") for name in dir(Machine) if name.startswith("on_")}
+    assert words >= _AS_IS - {"constant"}
+    for word in words:
+        rule = stager.rule(word)
+        if word in _AS_IS or f"on_{word}" in vars(Stager):
+            assert rule == getattr(stager, f"on_{word}")
         else:
-            own = getattr(Stager, name) is not getattr(Machine, name, None)
-            assert stager.rule(do) == getattr(stager, name)
-            assert own or do.staging is Staging.AS_IS, do
+            with pytest.raises(NotTraceable, match=word):
+                rule()
 
 
 def test_methods_and_commands_declared_to_have_a_rule_have_one():
@@ -199,8 +195,8 @@ def test_a_refused_staging_leaves_no_trace():
     from agrad.grammar.syntax.parser import parse
 
     body = parse(Source("body", "no_grad: w += 1\nt += 1\nprint w"))
-    with pytest.raises(NotTraceable, match="PRINT"):
-        stager.stage(compiler.compile_block(tuple(body)), 0.0)
+    with pytest.raises(NotTraceable, match="print"):
+        stager.stage(ruled(tuple(body), body[0].span, False), 0.0)
     assert {name: getattr(value, "version", None) for name, value in session.names.items()} == before
     assert session.names["w"].item() == 0.5
     assert not math.isnan(session.names["k"])

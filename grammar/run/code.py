@@ -1,0 +1,1223 @@
+"""Makes Python code objects of syntax trees: one for a statement, an expression, or a function.
+
+The columns of each node are its span in the source. Helpers, and names of its own, begin with a dot, so that no text
+can spell them. What a helper has to know of its place in the tree is a constant of the code, mostly a detail and the
+span. A statement of the top level is the body of a function whose names are global, so that its own are not among those
+of the session.
+
+Arithmetic and comparisons are tried as Python's own, where all operands turn out to be plain numbers or, of `+ - *`,
+numbers and arrays. Everything else is the call of a helper. An expression that is nested too deeply for Python is cut:
+its deep parts become functions, which are called where they stand.
+"""
+
+from __future__ import annotations
+
+import _ast as py
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from math import inf
+from types import CodeType
+from typing import Any
+
+from agrad.engine import autodiff
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar import pytorch
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.run.places import CUT, THUNK, File
+from agrad.grammar.runtime.builtins import OTHERS, Definition, Loop, defined, is_result
+from agrad.grammar.runtime.operations import COMPARE, lost_write, takes_several
+from agrad.grammar.syntax import ast
+
+DEEP = 40  # levels of one Python expression
+_MANY = 1000  # entries of a list of numbers, from which on they are one constant
+_GUARDED = 6  # different names in an expression that is tried as Python's own
+_LONGEST = 30  # parts of it
+_BUILTINS = "__builtins__"  # among the names around a function, it says where all others are looked up
+DETAIL = "\0"  # begins what stands for a constant until the code is compiled
+LOAD, STORE = py.Load(), py.Store()
+NATIVE: dict[str, type[Any]] = {"+": py.Add, "-": py.Sub, "*": py.Mult}
+_TESTS: dict[str, type[Any]] = {"<": py.Lt, "<=": py.LtE, ">": py.Gt, ">=": py.GtE, "==": py.Eq, "!=": py.NotEq}
+_SIMPLE = (ast.Number, ast.Name, ast.String, ast.NoneLiteral, ast.EllipsisLiteral, ast.Starred, ast.Slice, ast.Each)
+_NOT_PLAIN = (ast.List, ast.Tuple, ast.Each, ast.String, ast.FString, ast.Compare, ast.Logic, ast.NoneLiteral)
+_UNCERTAIN = {"±": "uncertain", "±%": "percent"}
+# Functions of a function, which may be given as an expression.
+OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
+_NO_WRITES = frozenset({"requires_grad_"})  # methods with `_` at the end that do not write into the data
+HELPERS = {"+": ".add", "-": ".sub", "*": ".mul", "/": ".div", "//": ".floordiv", "**": ".pow", "@": ".matmul"}
+
+
+def arguments(names: Sequence[Any] = ()) -> Any:
+    """The parameters of a function that takes all by place."""
+    return py.arguments([], [*names], None, [], [], None, [])
+
+
+class Spread(tuple[str, ...]):
+    """The names of the keyword arguments of a call with `*xs` or `**options` among its arguments."""
+
+    __slots__ = ()
+
+
+class _Expressions:
+    """Makes Python's expressions. `ruled`: each name and each operation is that of a machine with rules for them."""
+
+    ruled = False
+
+    def __init__(self, tree: Any, span: Span) -> None:
+        self.tree, self.span, self.file = tree, span, File(tree, span.source)
+        self.top = True  # whether names are those of the session
+        self.in_class = False  # whether names are those of a class
+        self.bound: set[str] = set()  # the names of the function
+        self.around: list[set[str]] = []  # those of the functions around it
+        self.method = ""  # the first parameter of the method
+        self.temporaries = True  # whether an expression may have names of its own
+        self.fresh = count()
+        self.details: list[Any] = []
+        self.before: list[Any] = []  # functions that are parts of the statement
+
+    # Nodes
+
+    def at(self, node: Any, span: Span) -> Any:
+        """A node with its place."""
+        node.lineno = node.end_lineno = 1
+        node.col_offset, node.end_col_offset = span.start, span.end
+        return node
+
+    def name(self, name: str, span: Span, form: Any = LOAD) -> Any:
+        """A name of Python."""
+        if form is LOAD:
+            self.file.needs.add(name)
+        elif name == _BUILTINS:
+            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(span)])
+        return self.at(py.Name(name, form), span)
+
+    def constant(self, value: Any, span: Span) -> Any:
+        """A constant of Python."""
+        return self.at(py.Constant(value), span)
+
+    def detail(self, value: Any, span: Span) -> Any:
+        """A constant that a helper has to know."""
+        self.details.append(value)
+        return self.constant(f"{DETAIL}{len(self.details) - 1}", span)
+
+    def call(self, function: Any, values: Sequence[Any], span: Span) -> Any:
+        """A call, of a helper by its name."""
+        called = self.name(function, span) if isinstance(function, str) else function
+        return self.at(py.Call(called, [*values], []), span)
+
+    def do(self, word: str, detail: Any, values: Sequence[Any], span: Span) -> Any:
+        """The call of a helper that gets a detail, and the span."""
+        return self.call(f".{word}", [self.detail((detail, span), span), *values], span)
+
+    def temporary(self, word: str = "t") -> str:
+        """A name that no text can spell."""
+        return f".{word}{next(self.fresh)}"
+
+    def cut(self, value: Any, span: Span) -> Any:
+        """A part of an expression as a function of its own, and its call."""
+        name = f"{CUT}{next(self.fresh)}"
+        self.before.append(self.at(py.FunctionDef(name, arguments(), [self.at(py.Return(value), span)], []), span))
+        return self.call(name, [], span)
+
+    def thunk(self, node: Any) -> Any:
+        """A function without arguments that gives the value."""
+        with self.inner(()):
+            value = self.expr(node)
+        mark = self.at(py.arg(THUNK), node.span)
+        return self.at(py.Lambda(py.arguments([], [], mark, [], [], None, []), value), node.span)
+
+    @contextmanager
+    def inner(self, parameters: Iterable[str], temporaries: bool = True, bound: Iterable[str] = ()) -> Iterator[None]:
+        """A function inside of what is running."""
+        kept = self.top, self.bound, self.temporaries, self.in_class, self.around
+        self.around = self.around if self.top or self.in_class else [*self.around, self.bound]
+        self.top, self.temporaries, self.in_class = False, temporaries, False
+        self.bound = {*parameters, *bound}
+        yield
+        self.top, self.bound, self.temporaries, self.in_class, self.around = kept
+
+    # Expressions
+
+    def expr(self, node: Any, level: int = 0) -> Any:
+        """The expression of Python for a node."""
+        if level > DEEP and not isinstance(node, _SIMPLE):
+            return self.cut(self.expr(node), node.span)
+        return getattr(self, f"_{type(node).__name__.lower()}")(node, level + 1)
+
+    def each_of(self, nodes: Iterable[Any], level: int = 0) -> list[Any]:
+        """Those of several nodes."""
+        return [self.expr(node, level) for node in nodes]
+
+    def _number(self, node: ast.Number, level: int) -> Any:
+        """A number; where a float64 cannot hold it, with a note on what it became."""
+        value = self.literal(node.value, node.span)
+        if type(node.value) is not float or 0.0 < abs(node.value) < EXACT:
+            return value
+        told = became(node.span.text, node.value)
+        if not told:
+            return value
+        noted = self.do("note", (f"{node.span.text} is read as {told}",), [], node.span)
+        return self.call(".second", [noted, value], node.span)
+
+    def literal(self, value: Any, span: Span) -> Any:
+        """A value that is written."""
+        is_like_detail = type(value) is str and value[:1] == DETAIL
+        found = self.detail(value, span) if is_like_detail else self.constant(value, span)
+        return self.call(".constant", [found], span) if self.ruled else found
+
+    def _string(self, node: ast.String, level: int) -> Any:
+        return self.literal(node.value, node.span)
+
+    def _noneliteral(self, node: ast.NoneLiteral, level: int) -> Any:
+        return self.literal(None, node.span)
+
+    def _ellipsisliteral(self, node: ast.EllipsisLiteral, level: int) -> Any:
+        return self.literal(..., node.span)
+
+    def _name(self, node: ast.Name, level: int) -> Any:
+        name, span = node.id, node.span
+        if name == "print":
+            return self.name(".printer", span)
+        if self.ruled:
+            return self.do("load", name, [], span)
+        if self.is_own(name):
+            return self.name(name, span)
+        if name == "super" and self.method:
+            return self.name(".parent", span)
+        return self.do("look", name, [], span) if _is_special(name) else self.name(name, span)
+
+    def is_own(self, name: str) -> bool:
+        """Whether a name is one of the functions around."""
+        return any(name in one for one in (self.bound, *self.around))
+
+    def _unary(self, node: ast.Unary, level: int) -> Any:
+        operand, span = node.operand, node.span
+        if node.op == "not":
+            return self.at(py.UnaryOp(py.Not(), self.call(".truth", [self.expr(operand, level)], span)), span)
+        if node.op == "-" and not self.ruled and _is_number(operand):
+            return self.constant(-operand.value, span)  # type: ignore[attr-defined]
+        return self.call(".neg" if node.op == "-" else ".pos", [self.expr(operand, level)], span)
+
+    def _binary(self, node: ast.Binary, level: int) -> Any:
+        """The operands on the left are a chain, as in a sum of many terms."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.Binary):
+            chain.append(chain[-1].left)
+        tried = self.tried(node, level) if len(chain) < _LONGEST else None
+        if tried is not None:
+            return tried
+        found: Any = None
+        for place, one in enumerate(reversed(chain), 1):
+            if place % DEEP == 0:
+                found = self.cut(found, one.left.span)
+            found = self.operation(one, found, level + (min(len(chain), 5) if found is None else 0))
+        return found
+
+    def operation(self, node: ast.Binary, left: Any, level: int) -> Any:
+        """An operator, applied by a helper; `left`: the expression on the left, if there is one already.
+
+        One of two operands that is written in brackets stays a list, in case that the other is one to be added to.
+        """
+        span, sides = node.span, [node.left, node.right]
+        if node.op in _UNCERTAIN:
+            made = getattr(autodiff.uncertainty, _UNCERTAIN[node.op])
+            return self.do("uncertain", made, [left or self.expr(node.left, level), self.expr(node.right, level)], span)
+        lists = [side for side in sides if isinstance(side, ast.List)]
+        one = node.op == "+" and any(len(side.items) == 1 for side in lists)
+        if node.op in ("+", "*") and (len(lists) == 1 or one):
+            sides = [as_list(side) for side in sides]
+        if node.op == "+":
+            sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
+        values = [left or self.expr(sides[0], level), self.expr(sides[1], level)]
+        signed = node.sign is not None and not any(isinstance(side, ast.Number) for side in sides)
+        if node.op in HELPERS and not signed:
+            return self.call(HELPERS[node.op], values, span)
+        between = (node.left.span, node.right.span, node.sign) if signed else None
+        return self.do("checked", (node.op, between), values, span)
+
+    def tried(self, node: Any, level: int) -> Any:
+        """Arithmetic as Python's own where its operands are numbers or arrays; None where there is nothing to try."""
+        plan = None if self.ruled else _Plan(node)
+        if plan is None or not plan.fits or (plan.other is not None and not self.temporaries):
+            return None
+        kept, tests, span = "", [], node.span
+        if plan.other is not None:
+            kept = self.temporary()
+            value = self.at(py.NamedExpr(self.name(kept, span, STORE), self.expr(plan.other, level)), span)
+            tests.append(self.is_plain(value, plan.numbers, span))
+        test = self.all_plain(plan, plan.numbers, span, tests)
+        return self.at(py.IfExp(test, *[self.part(node, plan, kept, quick) for quick in (True, False)]), span)
+
+    def all_plain(self, plan: _Plan, numbers: bool, span: Span, tests: Sequence[Any] = ()) -> Any:
+        """Whether all names are numbers, or numbers or arrays."""
+        tests = [*tests, *(self.is_plain(self.name(name, place), numbers, span) for name, place in plan.names.items())]
+        return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), span)
+
+    def is_plain(self, value: Any, numbers: bool, span: Span) -> Any:
+        """Whether a value is a number, or a number or an array."""
+        kind = self.call(".type", [value], span)
+        test, known = (py.Is(), ".float") if numbers else (py.In(), ".plain")
+        return self.at(py.Compare(kind, [test], [self.name(known, span)]), span)
+
+    def part(self, node: Any, plan: _Plan, kept: str, quick: bool) -> Any:
+        """A part of what is tried: in Python's own operators, or by helpers, with what was computed already."""
+        span = node.span
+        if node is plan.other:
+            return self.name(kept, span)
+        if isinstance(node, ast.Compare):
+            sign, right = node.rest[0]
+            first, second = [self.part(side, plan, kept, quick) for side in (node.first, right)]
+            if quick:
+                return self.at(py.Compare(first, [_TESTS[sign]()], [second]), span)
+            return self.do("binary", sign, [first, second], span)
+        if isinstance(node, ast.Binary):
+            sides = [self.part(side, plan, kept, quick) for side in (node.left, node.right)]
+            own = py.BinOp(sides[0], NATIVE[node.op](), sides[1])
+            return self.at(own, span) if quick else self.call(HELPERS[node.op], sides, span)
+        if isinstance(node, ast.Unary):
+            operand = self.part(node.operand, plan, kept, quick)
+            return self.at(py.UnaryOp(py.USub(), operand), span) if quick else self.call(".neg", [operand], span)
+        return self.expr(node)
+
+    def _compare(self, node: ast.Compare, level: int) -> Any:
+        span, (*links, (sign, right)) = node.span, node.rest
+        if links:  # each operand is computed if all before it hold
+            parts = [self.expr(node.first, level)]
+            for symbol, operand in links:
+                parts += [self.constant(symbol, span), self.thunk(operand)]
+            return self.do("chain", sign, [*parts, self.thunk(right)], span)
+        tried = self.tried(node, level) if sign in COMPARE else None
+        if tried is not None:
+            return tried
+        sides = self.each_of((node.first, right), level)
+        if sign in COMPARE:
+            return self.do("binary", sign, sides, span)
+        if isinstance(right, ast.Number):
+            sides[1] = self.call(".fresh", sides[1:], span)
+        return self.do("test", sign, sides, span)
+
+    def test(self, node: Any, level: int = 0) -> Any:
+        """Something of which the truth is asked."""
+        if isinstance(node, ast.Logic) and level < DEEP:
+            word = py.And() if node.op == "and" else py.Or()
+            return self.at(py.BoolOp(word, [self.test(side, level + 1) for side in (node.left, node.right)]), node.span)
+        found = self.expr(node, level)
+        if isinstance(node, ast.IsNone) or (isinstance(node, ast.Unary) and node.op == "not"):
+            return found
+        if isinstance(node, ast.Compare) and isinstance(found, py.IfExp):  # of Python's own comparison it is known
+            found.orelse = self.call(".truth", [found.orelse], node.span)
+            return found
+        return self.call(".truth", [found], node.span)
+
+    def _near(self, node: ast.Near, level: int) -> Any:
+        tolerance = [] if node.tolerance is None else [node.tolerance]
+        return self.do("near", None, self.each_of([node.left, node.right, *tolerance], level), node.span)
+
+    def _isnone(self, node: ast.IsNone, level: int) -> Any:
+        value = self.expr(node.operand, level)
+        if isinstance(value, py.Constant):  # of which Python warns
+            value = self.call(".second", [value, value], node.span)
+        sign = py.IsNot() if node.negated else py.Is()
+        return self.at(py.Compare(value, [sign], [self.constant(None, node.span)]), node.span)
+
+    def _logic(self, node: ast.Logic, level: int) -> Any:
+        """`a and b` is a where that is false: the value, and not its truth."""
+        return self.do("logic", node.op, [self.expr(node.left, level), self.thunk(node.right)], node.left.span)
+
+    def _conditional(self, node: ast.Conditional, level: int) -> Any:
+        test = self.test(node.test, level)
+        return self.at(py.IfExp(test, self.expr(node.then, level), self.expr(node.other, level)), node.span)
+
+    def _starred(self, node: ast.Starred, level: int) -> Any:
+        return self.do("star", node.sign, [self.expr(node.value, level)], node.span)
+
+    def _list(self, node: ast.List, level: int) -> Any:
+        kind = "parts" if node.apart else "rows" if all(isinstance(item, ast.List) for item in node.items) else ""
+        if len(node.items) > _MANY and all(isinstance(item, ast.Number) for item in node.items):
+            whole = self.constant(tuple([item.value for item in node.items]), node.span)  # type: ignore[attr-defined]
+            return self.do("list", kind, [self.at(py.Starred(whole, LOAD), node.span)], node.span)
+        return self.do("list", kind, self.each_of(node.items, level), node.span)
+
+    def _tuple(self, node: ast.Tuple, level: int) -> Any:
+        return self.do("tuple", None, self.each_of(node.items, level), node.span)
+
+    def _braces(self, node: ast.Braces, level: int) -> Any:
+        return self.do("braces", node.kind, self.each_of(node.items, level), node.span)
+
+    def _fstring(self, node: ast.FString, level: int) -> Any:
+        values = [part.value for part in node.parts if not isinstance(part, str)]
+        return self.do("format", node.parts, self.each_of(values, level), node.span)
+
+    def _slice(self, node: ast.Slice, level: int) -> Any:
+        ends = [part or ast.NoneLiteral(span=node.span) for part in (node.start, node.stop, node.step)]
+        return self.call(".slice", self.each_of(ends, level), node.span)
+
+    def _index(self, node: ast.Index, level: int) -> Any:
+        return self.do("index", None, self.each_of((node.value, node.index), level), node.span)
+
+    def _attribute(self, node: ast.Attribute, level: int) -> Any:
+        module = module_name(node)
+        if module is None:
+            return self.do("attribute", node.name, [self.expr(node.value, level)], node.span)
+        first = module.partition(".")[0]
+        own = [self.name(first, node.span)] if self.is_own(first) and not self.ruled else []
+        return self.do("module", (node.name, module), own, node.span)
+
+    # Functions and calls
+
+    def _unknowns(self, node: ast.Unknowns, level: int) -> Any:
+        """A function of the names, which the command calls."""
+        names = tuple([name.id for name in node.names])
+        return self.function(Definition(node.value.span.text, names, (), node.value, node.span), ())
+
+    def _lambda(self, node: ast.Lambda, level: int) -> Any:
+        definition, defaults = defined("lambda", node.parameters, node.value, node.span)
+        return self.function(definition, self.each_of(defaults, level))
+
+    def function(self, definition: Definition, defaults: Sequence[Any]) -> Any:
+        """A function of an expression."""
+        span = definition.tree.span
+        before, self.before = self.before, []
+        with self.inner(_parameters(definition)):
+            body = self.expr(definition.tree)
+            if definition.options:
+                both = self.at(py.Tuple([self.options(definition, span), body], LOAD), span)
+                body = self.at(py.Subscript(both, self.constant(1, span), LOAD), span)
+        if self.before:
+            raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
+        self.before = before
+        made = self.at(py.Lambda(self.parameters(definition, span), body), span)
+        return self.do("define", (definition, False), [made, *defaults], definition.span)
+
+    def options(self, definition: Definition, span: Span) -> Any:
+        """The `**options` of a function as a dictionary of the language."""
+        name = definition.options
+        value = self.call(".dictionary", [self.name(name, span)], span)
+        return self.at(py.NamedExpr(self.name(name, span, STORE), value), span)
+
+    def parameters(self, definition: Definition, span: Span) -> Any:
+        """The parameters of a function; what makes it gives it the defaults."""
+        placed, behind = (
+            [self.at(py.arg(name), span) for name in names]
+            for names in (definition.parameters[: definition.placed], definition.parameters[definition.placed :])
+        )
+        rest, options = (
+            self.at(py.arg(name), span) if name else None for name in (definition.rest, definition.options)
+        )
+        return py.arguments([], placed, rest, behind, [None] * len(behind), options, [])
+
+    def _each(self, node: ast.Each, level: int) -> Any:
+        """A function, which is called for each value."""
+        span, simple = node.value.span, isinstance(node.target, ast.Name)
+        name = node.target.id if isinstance(node.target, ast.Name) else self.temporary("each")
+        values = self.each_of((node.values, *([] if node.last is None else [node.last])), level)
+        with self.inner([name, *names_of(node.target)], temporaries=simple):
+            found = self.expr(node.value)
+            for test in reversed(node.conditions):
+                found = self.at(py.IfExp(self.test(test), found, self.name(".skipped", test.span)), test.span)
+            if not simple:
+                found = self.unpacked(node.target, name, found, span)
+        function = self.at(py.Lambda(arguments([self.at(py.arg(name), span)]), found), span)
+        definition = Definition(span.text, (name,), (), node, span)
+        detail = definition, node.last is not None, node.apart, node.flat
+        return self.do("each", detail, [function, *values], node.span)
+
+    def unpacked(self, target: Any, name: str, value: Any, span: Span) -> Any:
+        """A value in which the names of a target are the entries of another."""
+        entries = self.call(".nested", [self.detail(target, span), self.name(name, span)], target.span)
+        flat = self.at(py.Tuple([self.name(one, span, STORE) for one in names_of(target)], STORE), span)
+        one = py.comprehension(flat, self.at(py.Tuple([entries], LOAD), span), [], 0)
+        return self.at(py.Subscript(self.at(py.ListComp(value, [one]), span), self.constant(0, span), LOAD), span)
+
+    def _call(self, node: ast.Call, level: int) -> Any:
+        span, function = node.span, node.function
+        keywords: tuple[str, ...] = tuple([name for name, _ in node.keywords])
+        called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
+        if called == "print" and isinstance(function, ast.Name) and {*keywords} <= ast.PRINTED:
+            return self.printed(node.arguments, node.keywords, span, level)
+        if called == "super" and isinstance(function, ast.Name) and self.method and not node.arguments:
+            return self.call(".super", [self.name(".parent", span), self.name(self.method, span)], span)
+        if "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
+            keywords = Spread(keywords)
+        given: list[Any] = [*node.arguments, *(value for _, value in node.keywords)]
+        module = module_name(function) if isinstance(function, ast.Attribute) else None
+        if takes_several(called) or (module is not None and pytorch.names.has_classes(module)):
+            given = [_as_tuple(argument) for argument in given]
+        of_unknown = isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1
+        if of_unknown and not isinstance(given[0], ast.Name):
+            values = [self.of_unknown(given[0]), *self.each_of(given[1:], level)]
+        else:
+            values = self.each_of(given, level)
+        form = len(node.arguments), keywords
+        if isinstance(function, ast.Attribute) and module is None:
+            return self.do("method", (function.name, *form), [self.method_base(function, level), *values], span)
+        callee = self.expr(function, level)
+        if self.ruled or keywords or type(keywords) is Spread:
+            return self.do("call", form, [callee, *values], span)
+        return self.call(self.callee(function, callee, span), values, span)
+
+    def method_base(self, function: ast.Attribute, level: int) -> Any:
+        """What a method is called on: where that writes, the write must not be lost."""
+        base, name = function.value, function.name
+        value = self.expr(base, level)
+        if not name.endswith("_") or name[:2] == "__":
+            return value
+        if name not in _NO_WRITES:
+            value = self.writable(base, value, f"{base.span.text} = …")
+        return self.do("no_number", (base, name), [value], base.span)
+
+    def writable(self, base: ast.Expr, value: Any, text: str) -> Any:
+        """A value with a check that a write into it is not lost. That into a new one, such as `a + b`, always is."""
+        if isinstance(base, ast.Binary | ast.Unary):
+            raise lost_write(base, text)
+        return self.do("writable", (base, text), [value], base.span)
+
+    def printed(self, values: Sequence[Any], options: Iterable[tuple[str, Any]], span: Span, level: int = 0) -> Any:
+        """`print`: the values, what is between them and what is behind."""
+        given = dict(options)
+        ends = [given.get(name) or ast.String(usual, span=span) for name, usual in (("sep", " "), ("end", "\n"))]
+        return self.do("print", None, self.each_of((*values, *ends), level), span)
+
+    def callee(self, node: Any, value: Any, span: Span) -> Any:
+        """What is called: the code of a function of the user, or what calls anything else as the language does."""
+        called = self.call(".callee", [self.detail(span, span), value], span)
+        if not isinstance(value, py.Name):
+            return called
+        known = self.call(".known", [self.name(value.id, node.span)], span)  # a function of the engine
+        called = self.at(py.BoolOp(py.Or(), [known, called]), span)
+        kind = self.call(".type", [self.name(value.id, node.span)], span)
+        test = self.at(py.Compare(kind, [py.Is()], [self.name(".closure", span)]), span)
+        return self.at(
+            py.IfExp(test, self.at(py.Attribute(self.name(value.id, node.span), "run", LOAD), span), called), span
+        )
+
+    def of_unknown(self, node: Any) -> Any:
+        """What follows `root(`: an expression with one name that has no value, as in root(x**2 - 2, 1)."""
+        names = tuple(dict.fromkeys(name.id for name in loads(node)))
+        own = tuple([name for name in names if self.is_own(name)])
+        values = [self.thunk(ast.Name(name, span=node.span)) for name in own]
+        return self.do("of_unknown", (node, names, own), values, node.span)
+
+
+def _is_special(name: str) -> bool:
+    """Whether a name has a value of its own where the script gives it none."""
+    return name in OTHERS or name in ("_", "ans", "super") or name[:2] == "__" or is_result(name)
+
+
+def _is_number(node: Any) -> bool:
+    """Whether this is a number that is read as it is written."""
+    return (
+        isinstance(node, ast.Number)
+        and type(node.value) is float
+        and abs(node.value) < EXACT
+        and (node.value != 0.0 or not became(node.span.text, 0.0))
+    )
+
+
+def as_list(node: Any) -> Any:
+    """A list in brackets as one to be added to."""
+    return node.changed(apart=True) if isinstance(node, ast.List) else node
+
+
+def _as_tuple(argument: ast.Expr) -> ast.Expr:
+    if isinstance(argument, ast.Each):
+        return argument.changed(apart="tuple")
+    return ast.Tuple(argument.items, span=argument.span) if isinstance(argument, ast.List) else argument
+
+
+def _parameters(definition: Definition) -> list[str]:
+    return [*definition.parameters, *filter(None, (definition.rest, definition.options))]
+
+
+class _Plan:
+    """What an arithmetic expression is made of: names, and at most one other operand, which is computed first."""
+
+    def __init__(self, node: Any) -> None:
+        self.names: dict[str, Span] = {}
+        self.other: Any = None
+        self.numbers = isinstance(node, ast.Compare)  # whether the operands must be numbers
+        self.size = 0
+        if isinstance(node, ast.Compare):
+            fits = self.part(node.first) and self.part(node.rest[0][1])
+        else:
+            fits = node.op in NATIVE and node.sign is None and self.part(node)
+        self.fits = fits and bool(self.names or self.other is not None) and len(self.names) <= _GUARDED
+
+    def part(self, node: Any) -> bool:
+        """Whether a part may be tried as Python's own."""
+        self.size += 1
+        if isinstance(node, ast.Binary) and node.op in NATIVE and node.sign is None:
+            return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
+        if isinstance(node, ast.Unary) and node.op == "-":
+            return self.part(node.operand)
+        if isinstance(node, ast.Number):
+            return _is_number(node)
+        if isinstance(node, ast.Name):
+            self.names.setdefault(node.id, node.span)
+            return node.id != "print" and not _is_special(node.id)
+        if self.other is not None or self.names or isinstance(node, _NOT_PLAIN):
+            return False
+        self.other = node
+        return True
+
+
+MAX_BLOCKS = 50
+_MOST_NESTED = 20  # loops and `with` blocks in each other, which is CPython's limit
+_MOST_CALLS = 200_000  # of functions here, which call each other for each level of a tree
+_UNSURE = (ast.Conditional, ast.Logic, ast.Lambda, ast.Each, ast.Compare)  # what need not compute all its parts
+_LOADED = (ast.Name, ast.Number, ast.String, ast.NoneLiteral, ast.Unknowns)
+
+
+def of_statement(statement: ast.Statement, observed: bool = False) -> CodeType:
+    """The code of a statement of a session or script; `observed`: it tells of each statement in it."""
+    return _Generator((statement,), statement.span, observed).program()
+
+
+def of_expression(expression: ast.Expr) -> CodeType:
+    """The code that returns the value of an expression."""
+    return of_function((), expression)
+
+
+def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
+    """The code of a function with these parameters."""
+    made = _Generator(expression, expression.span)
+    return made.value(parameters)
+
+
+def ruled(tree: Any, span: Span, in_function: bool = True) -> CodeType:
+    """The code of statements, or of an expression, of which each part is run by a rule."""
+    made = _Ruled(tree, span)
+    made.in_function = in_function
+    return made.program() if isinstance(tree, tuple) else made.value(())
+
+
+@contextmanager
+def _deeply() -> Iterator[None]:
+    """Python's functions may call each other more deeply: it takes no stack of C."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(_MOST_CALLS)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class _Generator(_Expressions):
+    """Makes the code of one tree."""
+
+    def __init__(self, tree: Any, span: Span, observed: bool = False) -> None:
+        super().__init__(tree, span)
+        self.observed = observed
+        self.in_function = False
+        self.loops = self.nested = self.depth = 0
+        self.timed = False  # whether this is the body of a `time:`
+
+    # The code object
+
+    def program(self) -> CodeType:
+        """The body of a function that runs statements."""
+        self.file.binds = names = sorted(bound(self.tree))
+        with _deeply():
+            body = self.body(self.tree)
+        if names and not self.ruled:
+            body = [self.at(py.Global(names), self.span), *body]
+        return self.compiled(body, ())
+
+    def value(self, parameters: Sequence[str]) -> CodeType:
+        """The body of a function that returns a value."""
+        if parameters:
+            self.top, self.bound = False, set(parameters)
+        with _deeply():
+            found = self.at(py.Return(self.expr(self.tree)), self.span)
+        return self.compiled([*self.before, found], parameters)
+
+    def compiled(self, body: list[Any], parameters: Sequence[str]) -> CodeType:
+        """The code of a function with this body."""
+        given = arguments([self.at(py.arg(name), self.span) for name in parameters])
+        name, body = ".top" if self.top else ".def", body or [self.at(py.Pass(), self.span)]
+        module = py.Module([self.at(py.FunctionDef(name, given, body, []), self.span)], [])
+        code = compile(module, self.file, "exec", dont_inherit=True)
+        return self.completed(next(one for one in code.co_consts if isinstance(one, CodeType)))
+
+    def completed(self, code: CodeType) -> CodeType:
+        """The code with the details as its constants."""
+        return code.replace(co_consts=self.constants(code.co_consts))
+
+    def constants(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Constants of code, with the details in their places."""
+        found: list[Any] = []
+        for one in given:
+            if isinstance(one, CodeType):
+                one = self.completed(one)
+            elif type(one) is str and one[:1] == DETAIL and one[1:].isdecimal():
+                one = self.details[int(one[1:])]
+            elif type(one) is tuple:  # of arguments
+                one = self.constants(one)
+            found.append(one)
+        return tuple(found)
+
+    # Nodes of statements
+
+    def run(self, value: Any, span: Span) -> Any:
+        """An expression as a statement."""
+        return self.at(py.Expr(value), span)
+
+    def assign(self, name: str, value: Any, span: Span) -> Any:
+        """A value for a name."""
+        return self.at(py.Assign([self.name(name, span, STORE)], value), span)
+
+    def defined(self, name: str, given: Any, body: list[Any], span: Span) -> Any:
+        """A function of Python."""
+        return self.at(py.FunctionDef(name, given, body or [self.at(py.Pass(), span)], []), span)
+
+    def body(self, statements: ast.Body) -> list[Any]:
+        """The statements of Python for a block."""
+        if self.depth > MAX_BLOCKS:
+            message = f"blocks are nested more than {MAX_BLOCKS} deep"
+            raise AgradError("limit", message, labels=[Label(statements[0].span)])
+        self.depth += 1
+        found = [one for statement in statements for one in self.statement(statement)]
+        self.depth -= 1
+        return found
+
+    def block(self, statements: ast.Body) -> list[Any]:
+        """A block that is not empty."""
+        return self.body(statements) or [self.at(py.Pass(), self.span)]
+
+    def statement(self, node: Any) -> list[Any]:
+        """The statements for one; before them the functions that are parts of it."""
+        before, self.before = self.before, []
+        made = getattr(self, f"_on_{type(node).__name__.lower()}")(node)
+        first = [self.run(self.call(".observe", [], node.span), node.span)] if self.observed else []
+        made, self.before = [*first, *self.before, *made], before
+        return made
+
+    # Values and names
+
+    def _on_evaluate(self, node: ast.Evaluate) -> list[Any]:
+        value = self.expr(node.value)
+        function = node.value.function if isinstance(node.value, ast.Call) else None
+        sorts = isinstance(function, ast.Attribute) and function.name == "sort" and module_name(function) is None
+        if sorts and isinstance(function.value, ast.Name):  # type: ignore[union-attr]
+            value = self.do("unused", function.value.id, [value], node.span)  # type: ignore[union-attr]
+        if self.top and not self.in_function:
+            value = self.do("show", node, [value], node.span)
+        return [self.run(value, node.span)]
+
+    def _on_assign(self, node: ast.Assign) -> list[Any]:
+        value = self.expr(node.value)
+        read = {one.id for one in loads(node.value)}
+        if len(node.targets) == 1:
+            stores = self.store(node.targets[0], value, read, node.value)
+            return stores if self.ruled else self.quickly(node.targets[0], node.value, stores)
+        kept = self.temporary()
+        stores = [one for target in node.targets for one in self.store(target, self.name(kept, node.span), read)]
+        return [self.assign(kept, value, node.span), *stores]
+
+    def quickly(self, target: Any, tree: Any, stores: list[Any]) -> list[Any]:
+        """A name that gets the value of arithmetic on names: if all are numbers, so is the value."""
+        plan = _Plan(tree) if isinstance(target, ast.Name) and isinstance(tree, ast.Binary) else None
+        if plan is None or not plan.fits or plan.other is not None:
+            return stores
+        quick = self.assign(target.id, self.part(tree, plan, "", True), target.span)
+        return [self.at(py.If(self.all_plain(plan, True, tree.span), [quick], stores), tree.span)]
+
+    def store(self, target: Any, value: Any, read: Collection[str] = (), tree: Any = None) -> list[Any]:
+        """Bind a value to a target, or its entries to several; `read`: the names it was computed from, by a tree."""
+        span = target.span
+        if isinstance(target, ast.Name):
+            return self.bind(target.id, value, span, target.id in read, tree)
+        if isinstance(target, ast.Tuple):
+            kept = [self.temporary() for _ in target.items]
+            names = self.at(py.Tuple([self.name(one, span, STORE) for one in kept], STORE), span)
+            made = [self.at(py.Assign([names], self.call(".unpack", [self.detail(target, span), value], span)), span)]
+            for one, item in zip(kept, target.items, strict=True):
+                inner = item.value if isinstance(item, ast.Starred) else item
+                made += self.store(inner, self.name(one, span), read)
+            return made
+        if isinstance(target, ast.Index):
+            parts = [value, self.entry_base(target, target.span.text + " = …"), self.expr(target.index)]
+            return [self.run(self.do("set_index", None, parts, span), span)]
+        base = self.expr(target.value)
+        if target.name == "data":
+            base = self.writable(target.value, base, f"{target.value.span.text} = …")
+        return [self.run(self.do("set_attribute", target.name, [value, base], span), span)]
+
+    def bind(self, name: str, value: Any, span: Span, again: bool = False, tree: Any = None) -> list[Any]:
+        """Give a name a value; what is no plain number gets the name."""
+        if self.ruled:
+            return [self.run(self.do("store", name, [value], span), span)]
+        if self.top and again:
+            kept = self.temporary()
+            note = self.run(self.do("again", name, [self.name(kept, span)], span), span)
+            if tree is not None and not any(isinstance(one, _UNSURE) for one in ast.nodes(tree)):
+                tests = [self.is_no_number(kept, span), self.is_no_number(name, span)]
+                note = self.at(py.If(self.at(py.BoolOp(py.Or(), tests), span), [note], []), span)
+            return [self.assign(kept, value, span), note, self.assign(name, self.name(kept, span), span)]
+        made = [self.assign(name, value, span)]
+        if isinstance(value, py.Constant) and type(value.value) is float:
+            return made
+        named = self.call(".named" if self.top else ".local", [self.constant(name, span), self.name(name, span)], span)
+        return [*made, self.at(py.If(self.is_no_number(name, span), [self.run(named, span)], []), span)]
+
+    def is_no_number(self, name: str, span: Span) -> Any:
+        """Whether a name has another value than a plain number."""
+        kind = self.call(".type", [self.name(name, span)], span)
+        return self.at(py.Compare(kind, [py.IsNot()], [self.name(".float", span)]), span)
+
+    def entry_base(self, target: ast.Index, text: str) -> Any:
+        """What an entry is written into; that of a dictionary is none of an array."""
+        value = self.expr(target.value)
+        return value if isinstance(target.index, ast.String) else self.writable(target.value, value, text)
+
+    def _on_augment(self, node: ast.Augment) -> list[Any]:
+        target, value, span = node.target, node.value, node.span
+        if node.op == "+" and isinstance(value, ast.List) and len(value.items) == 1:
+            value = as_list(value)  # an entry that is to be added to a list
+        if isinstance(target, ast.Index):
+            base, place, now = [self.temporary() for _ in range(3)]
+            there = [self.name(one, target.span) for one in (base, place)]
+            changed = [*there, self.name(now, target.span), self.expr(value)]
+            return [
+                self.assign(base, self.entry_base(target, span.text), target.span),
+                self.assign(place, self.expr(target.index), target.span),
+                self.assign(now, self.do("index", None, there, target.span), target.span),
+                self.run(self.do("augment_entry", (node.op, target, span.text), changed, span), span),
+            ]
+        if isinstance(target, ast.Name) and node.op in NATIVE and not isinstance(value, ast.List) and not self.ruled:
+            return self.augmented(node, target, value)
+        now = self.writable(target, self.expr(target), span.text)
+        found = self.do("augment", node.op, [now, self.expr(value)], span)
+        return self.store(target, found, {getattr(target, "id", "")}, target)
+
+    def augmented(self, node: ast.Augment, target: ast.Name, value: Any) -> list[Any]:
+        """`x += y` of a name: Python's own operator where both are numbers."""
+        span, now, kept = node.span, self.temporary(), self.temporary()
+        names = [self.name(one, span) for one in (now, kept)]
+        tests = [self.is_plain(one, True, span) for one in names]
+        quick = self.assign(target.id, self.at(py.BinOp(names[0], NATIVE[node.op](), names[1]), span), target.span)
+        found = self.do("augment", node.op, [self.writable(target, names[0], span.text), names[1]], span)
+        slow = self.store(target, found, {target.id}, target)
+        return [
+            self.assign(now, self.expr(target), target.span),
+            self.assign(kept, self.expr(value), value.span),
+            self.at(py.If(self.at(py.BoolOp(py.And(), tests), span), [quick], slow), span),
+        ]
+
+    def _on_variable(self, node: ast.Variable) -> list[Any]:
+        name, span = node.name.id, node.span
+        made = self.do("variable", (name, self.top), [self.expr(node.value)], span)
+        return [self.assign(name, made, span)]
+
+    def _on_delete(self, node: ast.Delete) -> list[Any]:
+        made: list[Any] = []
+        for target in node.targets:
+            span = target.span
+            if isinstance(target, ast.Name):
+                made.append(self.run(self.do("delete", target.id, [], span), span))
+                made += [] if self.top else [self.at(py.Delete([self.name(target.id, span, py.Del())]), span)]
+            elif isinstance(target, ast.Index):
+                parts = self.each_of((target.value, target.index))
+                made.append(self.run(self.do("delete_index", None, parts, span), span))
+            elif target.name == "grad":
+                parts = [self.constant(None, span), self.expr(target.value)]
+                made.append(self.run(self.do("set_attribute", "grad", parts, span), span))
+            else:
+                message = f"{span.text} cannot be deleted: a name can, an entry of a list, or x.grad"
+                raise AgradError("type", message, labels=[Label(span)])
+        return made
+
+    def _on_import(self, node: ast.Import) -> list[Any]:
+        span, made = node.span, list[Any]()
+        for module, name, here in node.names:
+            if pytorch.names.is_imported(module, name):  # functions are known without their modules
+                made += self.bind(here, self.do("module", (name, module), [], span), span)
+        libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
+        named = pytorch.libraries.names_bound(node.text)
+        absent = {name: module for name, module in named.items() if module in node.others}
+        if libraries or absent:
+            made.append(self.run(self.do("import", (libraries, absent), [], span), span))
+        if node.others:
+            notes = tuple(map(pytorch.libraries.note_on_import, node.others))
+            made.append(self.run(self.do("note", notes, [], span), span))
+        return made
+
+    # What runs next
+
+    def _on_for(self, node: ast.For) -> list[Any]:
+        span, function = node.span, getattr(node.iterable, "function", None)
+        is_name = isinstance(node.target, ast.Name)
+        loop = Loop(node.target.id, node.body, not self.top) if isinstance(node.target, ast.Name) else None
+        values = self.do("iterate", loop, [self.expr(node.iterable)], node.iterable.span)
+        if is_name and isinstance(function, ast.Name) and function.id == "range" and not self.ruled:
+            target, first = self.name(node.target.id, node.target.span, STORE), list[Any]()  # type: ignore[union-attr]
+        else:
+            kept = self.temporary()
+            target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
+        return [self.at(py.For(target, values, [*self.tick(span), *first, *self.looped(node.body)], []), span)]
+
+    def _on_while(self, node: ast.While) -> list[Any]:
+        body = [*self.tick(node.span), *self.looped(node.body)]
+        return [self.at(py.While(self.test(node.test), body, []), node.span)]
+
+    def looped(self, body: ast.Body) -> list[Any]:
+        """The body of a loop."""
+        self.loops += 1
+        found = self.within(body)
+        self.loops -= 1
+        return found
+
+    def within(self, body: ast.Body) -> list[Any]:
+        """The body of what CPython lets be nested so deeply only."""
+        self.nested += 1
+        if self.nested > _MOST_NESTED:
+            message = f"loops and with blocks are nested more than {_MOST_NESTED} deep"
+            raise AgradError("limit", message, labels=[Label(body[0].span)])
+        found = self.block(body)
+        self.nested -= 1
+        return found
+
+    def tick(self, span: Span) -> list[Any]:
+        """What stops a loop or a function where time is up, and no signal says so."""
+        poll = self.run(self.call(".poll", [], span), span)
+        return [poll] if self.ruled else [self.at(py.If(self.name(".stop", span), [poll], []), span)]
+
+    def _on_if(self, node: ast.If) -> list[Any]:
+        other = self.block(node.otherwise) if node.otherwise else []
+        if len(node.branches) > DEEP:
+            return self.many_branches(node, other)
+        for test, body in reversed(node.branches):
+            other = [self.at(py.If(self.test(test), self.block(body), other), node.span)]
+        return other
+
+    def many_branches(self, node: ast.If, other: list[Any]) -> list[Any]:
+        """Branches one behind the other, since Python's would be one inside the other."""
+        kept, span = self.temporary(), node.span
+        made = [self.assign(kept, self.constant(True, span), span)]
+        for test, body in node.branches:
+            waits = self.at(py.BoolOp(py.And(), [self.name(kept, span), self.test(test)]), span)
+            taken = self.assign(kept, self.constant(False, span), span)
+            made.append(self.at(py.If(waits, [taken, *self.block(body)], []), span))
+        return [*made, self.at(py.If(self.name(kept, span), other, []), span)] if other else made
+
+    def _on_break(self, node: ast.Break | ast.Continue) -> list[Any]:
+        word = type(node).__name__.lower()
+        if not self.loops:
+            self.refuse_to_leave(node.span, word)
+            raise AgradError("syntax", f"`{word}` is outside a loop", labels=[Label(node.span)])
+        return [self.at(py.Break() if word == "break" else py.Continue(), node.span)]
+
+    _on_continue = _on_break
+
+    def refuse_to_leave(self, span: Span, word: str) -> None:
+        """Refuse to leave the body of `time:` early."""
+        if self.timed:
+            message = f"{word} cannot leave the body of `time:`"
+            raise AgradError("syntax", message, labels=[Label(span)], fixes=["time: y = f(x)   to time a call"])
+
+    def _on_pass(self, node: ast.Pass) -> list[Any]:
+        return []
+
+    def _on_return(self, node: ast.Return) -> list[Any]:
+        self.refuse_to_leave(node.span, "return")
+        if (self.top or self.in_class) and not self.in_function:
+            raise AgradError("syntax", "`return` is outside a function", labels=[Label(node.span)])
+        return [self.at(py.Return(None if node.value is None else self.expr(node.value)), node.span)]
+
+    def switched(self, manager: Any, node: Any) -> list[Any]:
+        """A `with` block."""
+        return [self.at(py.With([py.withitem(manager)], self.within(node.body)), node.span)]
+
+    def _on_nograd(self, node: ast.NoGrad | ast.DetectAnomaly) -> list[Any]:
+        switch = ("recording", node.on) if isinstance(node, ast.NoGrad) else ("anomalies", True)
+        return self.switched(self.do("switch", switch, [], node.span), node)
+
+    _on_detectanomaly = _on_nograd
+
+    def _on_fails(self, node: ast.Fails) -> list[Any]:
+        loops, self.loops = self.loops, 0
+        found = self.switched(self.do("fails", node.kind, [], node.span), node)
+        self.loops = loops
+        return found
+
+    def _on_time(self, node: ast.Time) -> list[Any]:
+        """The body is a function, which is called several times."""
+        name, span, kept = self.temporary("top" if self.top else "time"), node.span, (self.loops, self.timed)
+        names = sorted(bound(node.body))
+        self.loops, self.timed = 0, True
+        body = self.block(node.body)
+        self.loops, self.timed = kept
+        form = py.Global if self.top else py.Nonlocal
+        body = [self.at(form(names), span), *body] if names and not self.ruled else body
+        timed = self.do("time", None, [self.name(name, span)], span)
+        return [self.defined(name, arguments(), body, span), self.run(timed, span)]
+
+    # Functions and classes
+
+    def _on_define(self, node: ast.Define) -> list[Any]:
+        span, kind = node.span, node.kind if isinstance(node, ast.Member) else ""
+        definition, defaults = defined(node.name, node.parameters, node.body, span, kind)
+        in_class, values = self.in_class, self.each_of(defaults)
+        names = [one.name.lstrip("*") for one in node.parameters if one.name != "*"]
+        outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
+        reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
+        kept = self.loops, self.nested, self.timed, self.before, self.method
+        self.method = (names[0] if names else "") if in_class else self.method
+        self.loops, self.nested, self.timed, self.before = 0, 0, False, []
+        with self.inner(names, bound=bound(node.body)):
+            body = [*self.tick(span), *self.prologue(node, definition, names), *self.body(node.body)]
+        self.loops, self.nested, self.timed, self.before, self.method = kept
+        name = f".def {node.name}"
+        made = self.defined(name, self.parameters(definition, span), body, span)
+        value = self.do("define", (definition, in_class), [self.name(name, span), *values], span)
+        stored = [self.assign(node.name, value, span)] if in_class else self.bind(node.name, value, span)
+        return [*reads, made, *stored]
+
+    _on_member = _on_define
+
+    def prologue(self, node: ast.Define, definition: Definition, parameters: Sequence[str]) -> list[Any]:
+        """What gives names their values before the body of a function runs."""
+        span, made = node.span, list[Any]()
+        own = self.bound.difference(parameters)
+        for name in loose(node.body, own):
+            inner = any(name in one for one in self.around)
+            value = self.call(f".outer {name}", [], span) if inner else self.do("outer", name, [], span)
+            skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, [self.at(py.Pass(), span)]), span)
+            made.append(self.at(py.Try([self.assign(name, value, span)], [skip], [], []), span))
+        if definition.options:
+            made.append(self.run(self.options(definition, span), span))
+        if own and any(isinstance(one, ast.Time) for one in ast.nodes(node.body)):
+            never = [self.assign(name, self.constant(None, span), span) for name in sorted(own)]
+            made.append(self.at(py.If(self.constant(0, span), never, []), span))  # so that they are names of it
+        return made
+
+    def _on_class(self, node: ast.Class) -> list[Any]:
+        """A function that makes it: its body is that of a class of Python of which the names are kept."""
+        span, maker = node.span, self.temporary("class")
+        base = self.constant(None, span) if node.base is None else self.expr(node.base)
+        kept = self.method
+        with self.inner((".parent",)):
+            self.in_class, self.method = True, "self"
+            body = [self.at(py.Pass(), span), *self.block(node.body)]  # so that a text is no docstring
+        self.method = kept
+        make = self.at(py.keyword("metaclass", self.name(".body", span)), span)
+        parts = [self.name(name, span, LOAD) for name in (".base", ".parent", "_")]
+        inner = [
+            self.assign(".parent", self.call(".new_parent", [], span), span),
+            self.at(py.ClassDef("_", [], [make], body, []), span),
+            self.at(py.Return(self.do("class", node.name, parts, span)), span),
+        ]
+        made = self.defined(maker, arguments([self.at(py.arg(".base"), span)]), inner, span)
+        return [made, *self.bind(node.name, self.call(maker, [base], span), span)]
+
+    # Statements that show or check something, and commands
+
+    def _on_print(self, node: ast.Print) -> list[Any]:
+        return [self.run(self.printed(node.arguments, node.options, node.span), node.span)]
+
+    def _on_assert(self, node: ast.Assert) -> list[Any]:
+        test, span = node.test, node.test.span
+        parts, kind = [test], ""
+        if isinstance(test, ast.Compare) and len(test.rest) == 1 and test.rest[0][0] in COMPARE:
+            kind, right = test.rest[0]
+            parts = [test.first, right]
+        elif isinstance(test, ast.Near):
+            kind = "~=" if test.tolerance is None else "+-"
+            parts = [test.left, test.right, *((test.tolerance,) if test.tolerance is not None else ())]
+        return [
+            self.run(
+                self.do("assert", kind, self.each_of((*parts, node.message or ast.NoneLiteral(span=span))), span), span
+            )
+        ]
+
+    def _on_command(self, node: ast.Command) -> list[Any]:
+        values = operands_of(node)
+        last = next((one.span for one in values[::-1] if not isinstance(one, _LOADED)), None)
+        return [self.run(self.do("command", (node, last), self.each_of(values), node.span), node.span)]
+
+
+class _Ruled(_Generator):
+    """Makes code of which each part is run by a rule: names are those of scopes, and no operator is Python's own."""
+
+    ruled = True
+
+
+# What trees say of names: which are read, which are bound, and which may be read before they are.
+
+# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
+# expression of a `check` is computed many times.
+UNEVALUATED = frozenset({"set", "check"})
+_BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
+_LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
+_WRITES = (ast.Index, ast.Attribute)
+
+
+def module_name(node: ast.Attribute) -> str | None:
+    """The prefix of a name spelled torch.sin, torch.linalg.inv, np.pi; None if this is an attribute of a value."""
+    parts: list[str] = []
+    inner: ast.Expr = node.value
+    while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_PREFIX:
+        parts.append(inner.name)
+        inner = inner.value
+    if not isinstance(inner, ast.Name) or inner.id not in pytorch.names.PREFIXES:
+        return None
+    return ".".join([inner.id, *reversed(parts)])
+
+
+def operands_of(node: ast.Command) -> list[Any]:
+    """What is computed before a command runs: its operands, and the values of its options."""
+    operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
+    return [*operands, *(value for _, value in node.options if value is not None)]
+
+
+def names_of(target: Any) -> Iterator[str]:
+    """The names that a target binds."""
+    waiting = [target]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Starred):
+            waiting.append(one.value)
+        elif isinstance(one, ast.Tuple):
+            waiting += one.items[::-1]
+        elif isinstance(one, ast.Name):
+            yield one.id
+
+
+def loads(tree: Any, inside: bool = False) -> Iterator[ast.Name]:
+    """The names that are looked up, in order; `inside`: in functions as well, and their parameters."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += node[::-1]
+        elif isinstance(node, ast.Name):
+            if node.id != "print":
+                yield node
+        elif isinstance(node, ast.Node):
+            waiting += _parts(node, inside)[::-1]
+
+
+def _parts(node: Any, inside: bool) -> list[Any]:
+    """The parts of a node in the order in which they are computed, without the names that it binds."""
+    if isinstance(node, ast.Attribute):
+        return [] if module_name(node) is not None else [node.value]
+    if isinstance(node, ast.Assign):
+        return [node.value, *filter(None, map(_written, node.targets))]
+    if isinstance(node, ast.Variable):
+        return [node.value]
+    if isinstance(node, ast.For):
+        return [node.iterable, _written(node.target), node.body]
+    if isinstance(node, ast.Each):
+        return [node.values, node.last, *((*node.conditions, node.value) if inside else ())]
+    if isinstance(node, ast.Unknowns):
+        return [node.value] if inside else []
+    if isinstance(node, ast.Lambda | ast.Define) and not inside:
+        return [one.default for one in node.parameters]
+    if isinstance(node, ast.Command):
+        return operands_of(node)
+    if isinstance(node, ast.Delete):
+        return [one for one in node.targets if not isinstance(one, ast.Name)]
+    return [getattr(node, name) for name in type(node).fields]
+
+
+def _written(target: Any) -> Any:
+    """What of a target is computed."""
+    if isinstance(target, ast.Tuple):
+        return tuple(filter(None, map(_written, target.items)))
+    return None if isinstance(target, ast.Name | ast.Starred) else target
+
+
+def statements(tree: Any) -> Iterator[ast.Statement]:
+    """All statements of a tree, those in functions as well."""
+    return (one for one in ast.nodes(tree) if isinstance(one, ast.Statement))
+
+
+def binds(node: Any) -> set[str]:
+    """The names that a statement binds, those of the statements in it apart."""
+    found: set[str] = set()
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            found |= {*names_of(target)}
+    elif isinstance(node, ast.Augment | ast.For):
+        found = {*names_of(node.target)}
+    elif isinstance(node, ast.Variable):
+        found = {node.name.id}
+    elif isinstance(node, ast.Define | ast.Class):
+        found = {node.name}
+    elif isinstance(node, ast.Delete):
+        found = {target.id for target in node.targets if isinstance(target, ast.Name)}
+    elif isinstance(node, ast.Import):
+        found = {here for module, name, here in node.names if pytorch.names.is_imported(module, name)}
+    elif isinstance(node, ast.Command) and node.word in _BINDING:
+        for one in ast.nodes(node.operands):
+            found |= {name.id for name in one.names} if isinstance(one, ast.Unknowns) else set()
+    return found
+
+
+def bound(body: Any) -> set[str]:
+    """The names that statements bind, those in functions and classes apart."""
+    found: set[str] = set()
+    waiting: list[Any] = [*body]
+    while waiting:
+        node = waiting.pop()
+        found |= binds(node)
+        if isinstance(node, ast.If):
+            waiting += [*node.otherwise, *(one for _, block in node.branches for one in block)]
+        elif not isinstance(node, ast.Define | ast.Class):
+            waiting += getattr(node, "body", ())
+    return found
+
+
+def given(tree: Any) -> tuple[set[str], set[str]]:
+    """The names that a statement binds, also in functions, and those that it may write into."""
+    names: set[str] = set()
+    written: set[str] = set()
+    for one in statements(tree):
+        if not isinstance(one, ast.Delete):
+            names |= binds(one)
+        if isinstance(one, ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
+            continue
+        own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
+        if any(_writes(part) for part in own):
+            written |= {name.id for name in loads(tuple(own), True)}
+    return names, written
+
+
+def _writes(tree: Any) -> bool:
+    """Whether a statement may write into a value."""
+    targets = [*getattr(tree, "targets", ()), getattr(tree, "target", None)]
+    if any(isinstance(one, _WRITES) for target in targets for one in ast.nodes(target)):
+        return True
+    calls = (one.function for one in ast.nodes(tree) if isinstance(one, ast.Call))
+    return any(isinstance(one, ast.Attribute) and one.name.endswith("_") for one in calls)
+
+
+def loose(body: ast.Body, names: set[str]) -> list[str]:
+    """Which names that a function binds may be read before that: they may have a value outside of it."""
+    found: set[str] = set()
+    for node in body if names else ():
+        names = names - found
+        found |= {one.id for one in loads(node, True) if one.id in names}
+        if isinstance(node, ast.Assign | ast.Augment | ast.Variable | ast.Define | ast.Class | ast.Import):
+            names = names - binds(node)
+    return sorted(found)
+
+
+# Numbers that were typed and that a float64 cannot hold: what they become.
+
+EXACT = 2.0**53  # up to here, every whole number is a float64
+
+
+def became(text: str, value: float) -> str:
+    """What a number that was typed became, in words; nothing where it is the same, or not a whole number in full."""
+    if value == inf:
+        return "inf: a float64 holds numbers up to 1.8e308"
+    digits = text.replace("_", "")
+    if digits.isdecimal() or digits[:2].lower() in ("0x", "0b", "0o"):
+        whole = int(digits) if digits.isdecimal() else int(digits, 0)
+        return "" if int(value) == whole else f"{int(value)}: whole numbers are exact up to 2**53"
+    if value == 0.0 and re.search("[1-9]", re.split("[eE]", digits)[0]):
+        return "0: a float64 holds numbers down to 5e-324"
+    return ""

@@ -1,0 +1,1482 @@
+"""The machine: it runs code against the names of a session, and tells errors with their places.
+
+A helper of the code is a method `on_name`, which the code knows as `.name`. Names that a script reads and does not bind
+are looked up in builtins, which get them when code is about to run that reads them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from sys import _getframe
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any, NoReturn
+
+from agrad.engine import autodiff
+from agrad.engine.core.arguments import tidy_slice
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
+from agrad.engine.core.graph import Uncertainty, collect, touch
+from agrad.engine.core.guards import choose, entries
+from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.versions import changed_behind, was_cut
+from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.ops.tables import Table, Texts, compared
+from agrad.engine.values import describe, format_number
+from agrad.grammar import pytorch, runtime, values
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.pytorch import CONSTANTS, NAMESPACES
+from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
+from agrad.grammar.run import code as codes
+from agrad.grammar.run.code import EXACT, HELPERS, UNEVALUATED, Spread, module_name, names_of
+from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
+from agrad.grammar.runtime import attributes, operations
+from agrad.grammar.runtime.builtins import (
+    OF_CLASS,
+    OTHERS,
+    Closure,
+    Definition,
+    Kind,
+    as_tensor,
+    between,
+    dictionary,
+    is_object,
+    is_result,
+    meaning,
+)
+from agrad.grammar.runtime.notes import READERS, Growth, at_leaf, at_number, of_spread_loss
+from agrad.grammar.runtime.operations import (
+    COMPARE_CALLS,
+    DERIVATIVES,
+    SEQUENCES,
+    adapted,
+    as_array,
+    describe_value,
+    function_of,
+    is_table,
+    iterate,
+    mark,
+    truth,
+)
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.keywords import SHAPES
+from agrad.grammar.values import lists
+from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
+
+MISSING = object()
+PLAIN = frozenset({float, Tensor})
+
+
+SIGNS = {helper: sign for sign, helper in HELPERS.items()}
+_TRUE_TOO = PLAIN | {bool}
+# The methods of an operator: of the operand on the left, and of that on the right.
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_METHODS = {
+    made.sign: (f"__{made.method}__", f"__{_SWAPPED.get(made.method, 'r' + made.method)}__")
+    for name, made in OPERATORS.items()
+    if name != "neg"
+}
+
+
+def found_method(value: Any, name: str) -> Closure | None:
+    """The method of an object of the user's that an operator calls."""
+    if not is_object(value) or isinstance(value, type):
+        return None
+    return runtime.objects.operator_of(type(value), name)
+
+
+SKIPPED = object()  # the value for each where a condition does not hold
+# The modules whose functions take objects and classes.
+_OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"})
+# Functions that call the operators of objects, or ask for their attributes.
+FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"}) | {"stack"}  # of truths
+
+MAX_CALLS = 2000
+_MOST_FRAMES = 2 * MAX_CALLS + 500
+_MANY_CALLS = 500  # frames in a row, of which the limit is meant by an error of Python's
+_SAME_EACH_TIME = ("syntax", "name", "arity")  # errors of what is written, whichever iteration finds them
+_QUOTED = re.compile(r"'([^']+)'")
+_WHOLE = (".top", ".def", ".tim", ".cla")  # begin the names of the frames that are not parts of an expression
+
+
+class Machine:
+    """Runs code against the names of a session."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.growth = Growth()
+        self.cut_at: set[tuple[str, int]] = set()  # the places of notes on paths that a derivative does not take
+        self.figure: Any = None  # what `plt` draws on
+        self.line = ""  # what was printed without the end of its line
+        # By the kind and the place of a note: its text, which keeps its identity
+        self.noted: dict[tuple[str, int, int], Any] = {}
+        self.expecting = 0  # how many `fails` blocks are running
+        self.calling = 0  # how many functions of the user the engine is calling
+        self.observer: Callable[[], None] | None = None  # called before each statement
+        self.adapters: dict[Any, Any] = {}  # how functions of the engine are called
+        self.running = Running(session.watch, self._look) if session is not None else None
+        self.builtins: dict[str, Any] = {
+            ".type": type,
+            ".float": float,
+            ".plain": PLAIN,
+            ".closure": Closure,
+            ".skipped": SKIPPED,
+            ".stop": False,
+            ".known": self.adapters.get,
+            ".NameError": NameError,
+            ".slice": slice,
+            "__build_class__": __build_class__,
+            "__name__": "agrad",
+        }
+        # A function that is made without builtins gets those of the function that makes it.
+        make = (lambda kind, code, names: kind(code, names)).__code__
+        self._make = partial(FunctionType(make, {"__builtins__": self.builtins}), FunctionType)
+
+    # Code
+
+    def statement(self, tree: ast.Statement) -> Any:
+        """What runs a statement."""
+        return codes.of_statement(tree, self.observer is not None)
+
+    def expression(self, tree: ast.Expr) -> Any:
+        """What has the value of an expression."""
+        return codes.of_expression(tree)
+
+    def function(self, code: CodeType, names: dict[str, Any]) -> Callable[..., Any]:
+        """A function with this code, whose names are these, and the language's own."""
+        for name in code.co_filename.needs - self.builtins.keys():  # type: ignore[attr-defined]
+            if name[0] == ".":
+                helper = self.helper(name)
+                if helper is not None:
+                    self.builtins[name] = helper
+            elif name in CONSTANTS:
+                self.builtins[name] = CONSTANTS[name]
+            elif name not in names and name in FUNCTIONS:
+                self.builtins[name] = FUNCTIONS[name].call
+        return self._make(code, names)  # type: ignore[no-any-return]
+
+    def helper(self, name: str) -> Any:
+        """What the code calls by a name; None for a name of its own."""
+        return self.arithmetic(SIGNS[name]) if name in SIGNS else getattr(self, f"on_{name[1:]}", None)
+
+    def run(self, code: CodeType) -> Any:
+        """Run the code of a statement (or expression) at the top level."""
+        self.growth.next_round()
+        context, file, limit = current(), code.co_filename, sys.getrecursionlimit()
+        before = self._remembered(file.binds)  # type: ignore[attr-defined]
+        if next(frames(_getframe(1)), None) is None:
+            self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
+        self.builtins[".stop"] = self.session.watch.polled
+        script, context.script = context.script, self.running
+        sys.setrecursionlimit(max(limit, _MOST_FRAMES))
+        try:
+            found = self.function(code, self.session.names)()
+        except Exception as error:
+            problem = self.located(error, error.__traceback__)
+            context.begun = getattr(problem, "statement", None) or context.begun
+            raise problem from None
+        finally:
+            context.script = script
+            sys.setrecursionlimit(limit)
+            self._changed(before)
+        tree = file.tree  # type: ignore[attr-defined]
+        context.place = tree.span if isinstance(tree, ast.Expr) else None  # of what is made of the value
+        return found
+
+    def _remembered(self, binds: Collection[str]) -> dict[str, Any]:
+        """The values of names that a statement may bind; they are put back if it fails."""
+        names, before = self.session.names, dict[str, Any]()
+        log: Any = current().undo_log
+        for name in binds if log is not None else ():
+            if (id(names), name) not in log.undos:
+                before[name] = was = names.get(name, MISSING)
+                log.undos[id(names), name] = partial(_put_back, names, name, was)
+        return before
+
+    def _changed(self, before: dict[str, Any]) -> None:
+        """Forget the values of the names that a statement has not bound."""
+        names = self.session.names
+        log: Any = current().undo_log
+        for name, was in before.items():
+            if names.get(name, MISSING) is was:
+                del log.undos[id(names), name]
+            elif was is not MISSING:
+                log.held.append(was)
+
+    def evaluate(self, code: CodeType) -> Any:
+        """Run the code of an expression in the scopes of the running statement."""
+        *inner, names = self.scopes_of(next(frames(sys._getframe(1)), None))
+        function = self.function(code, {**names, **inner[0]} if inner else names)
+        return self._from_python(function)
+
+    def _located(self, run: Callable[[], Any]) -> Any:
+        """Run something that is a part of what runs; errors are told as its own."""
+        try:
+            return run()
+        except Exception as error:
+            raise self.located(error, error.__traceback__) from None
+
+    def outside(self, run: Callable[[], Any]) -> Any:
+        """Run what calls functions of the user."""
+        self.calling += 1
+        try:
+            return self._located(run)
+        finally:
+            self.calling -= 1
+
+    def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the user from Python, as the engine does to differentiate it."""
+        self.on_poll()
+        return self._from_python(lambda: self.outside(lambda: self.enter(function, args, keywords)))
+
+    def _from_python(self, run: Callable[[], Any]) -> Any:
+        """Run code whose frames say where it is."""
+        context = current()
+        script, place, context.script, context.place = context.script, context.place, self.running, None
+        try:
+            return self._located(run)
+        finally:
+            context.script, context.place = script, place
+
+    def enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the user, as code does."""
+        run = function.run or self.compiled(function)
+        try:
+            return run(*args, **keywords)
+        except TypeError as error:
+            if error.__traceback__.tb_next is None:  # type: ignore[union-attr]
+                function.bind(args, keywords)
+            raise
+
+    def compiled(self, function: Closure) -> Any:
+        """The code of a function that was not made by code."""
+        made, scopes = function.definition, function.scopes
+        names = scopes[0] if len(scopes) == 1 else {name: x for scope in scopes[::-1] for name, x in scope.items()}
+        function.run = self.function(codes.of_function(made.parameters, made.tree), names)
+        return function.run
+
+    def run_inside(self, run: Callable[[], None], frame: FrameType) -> None:
+        """Run a part of a statement, so that the log that is open takes back what it binds."""
+        log = current().undo_log
+        if log is not None:
+            self.remember_names(log, frame)
+        self._located(run)
+
+    def remember_names(self, log: UndoLog, frame: FrameType) -> None:
+        """Let a log take back what the code of a frame binds."""
+        own, names = self.scopes_of(frame)[0], self.session.names
+        log.remember(("names", id(names)), partial(_restore, names, dict(names)))
+        if isinstance(own, Local):
+            log.remember(("names", id(frame)), own.restore)
+
+    # Limits
+
+    def on_poll(self) -> None:
+        """Stop where the time of a statement is used up."""
+        if self.builtins[".stop"] and next_stamp() > self.session.watch.due:
+            self.session.watch.look(self.in_use)
+
+    def _look(self, node: Any) -> None:
+        """Stop where the nodes of a statement are used up."""
+        try:
+            self.session.watch.look(self.in_use, node)
+        except AgradError as error:
+            frame = next(frames(sys._getframe(1)), None)
+            if frame is not None:
+                place = place_of(frame)
+                loops = frame.f_code.co_filename.loops(place)  # type: ignore[attr-defined]
+                error.labels.append(Label(loops[-1].span if loops else place))
+            raise
+
+    # Frames
+
+    @property
+    def depth(self) -> int:
+        """How many functions run, and the statement."""
+        found = 0
+        for frame in frames(sys._getframe(1)):
+            name = frame.f_code.co_name
+            found += name[:4] in _WHOLE or (name == "<lambda>" and THUNK not in frame.f_code.co_varnames)
+        return found
+
+    def scopes_of(self, frame: FrameType | None) -> tuple[dict[str, Any], ...]:
+        """Where names are looked up: innermost first, the session's last."""
+        names = self.session.names
+        if frame is None or frame.f_code.co_name[:4] == ".top":
+            return (names,)
+        return Local(frame), names
+
+    def running_scopes(self) -> tuple[dict[str, Any], ...]:
+        """Where names are looked up by what runs."""
+        return self.scopes_of(next(frames(sys._getframe(1)), None))
+
+    def places(self, args: Sequence[Any]) -> list[Any]:
+        """Everything that refers to values: names, and the arguments of a call that begins."""
+        return [self.session.names, *(self.scopes_of(one)[0] for one in frames(sys._getframe(1))), list(args)]
+
+    def in_use(self) -> list[Any]:
+        """The values under names."""
+        return [value for scope in self.places(())[:-1] for value in scope.values()]
+
+    def here(self) -> Span:
+        """The place of the script."""
+        return place_of(next(frames(sys._getframe(1))))
+
+    def iteration(self) -> str:
+        """The counters of the loops that run."""
+        return _counted([(one, place_of(one)) for one in frames(sys._getframe(1))][::-1])
+
+    # Errors
+
+    def located(self, error: Exception, traceback: TracebackType | None) -> Exception:
+        """An error with its place; that of Python in the words of the language."""
+        places = raised(traceback)
+        if not places:
+            return error
+        frame, place = places[-1]
+        if isinstance(error, RecursionError) and len(places) > _MANY_CALLS:
+            name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
+            error = AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
+        elif isinstance(error, NameError):
+            error = self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
+        elif isinstance(error, TypeError):
+            error = self._misfit(error, frame, place)
+        if not isinstance(error, AgradError) or error.at is not None:
+            return error
+        error.at, error.statement = place, frame.f_code.co_filename.statement(place)  # type: ignore[attr-defined]
+        if not error.labels:
+            error.labels.append(Label(place))
+            error.labels.extend(Label(one, "called here") for _, one in places[:-1][:1])
+        if error.kind not in _SAME_EACH_TIME and not error.labels[0].text and (told := _counted(places)):
+            error.labels[0] = Label(error.labels[0].origin, f"at {told}")
+        return error
+
+    def unknown(self, name: str, span: Span) -> AgradError:
+        """The error for an unknown name, with suggestions."""
+        return self._unknown(name, span, [*self.running_scopes()[0]])
+
+    def _unknown(self, name: str, span: Span, own: Sequence[str]) -> AgradError:
+        if name in self.session.absent:
+            return runtime.fixes.of_a_module(name, self.session.absent[name], span)
+        return runtime.fixes.unknown(name, span, [*self.session.names, *own])
+
+    def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
+        """The error for arguments that do not fit a function of the user; any other as it is."""
+        tree = frame.f_code.co_filename.tree  # type: ignore[attr-defined]
+        called = [one.function for one in ast.nodes(tree) if isinstance(one, ast.Call) and one.span == place]
+        name = getattr(called[0], "id", "") if called else ""
+        function = frame.f_locals.get(name, self.session.names.get(name))
+        if called and "unhashable" in str(error):
+            return runtime.fixes.not_called(function, (), place)
+        if type(function) is not Closure:
+            return error
+        given, missing = re.search(r"but (\d+) ", str(error)), _QUOTED.findall(str(error))
+        there = [one for one in function.definition.parameters if one not in missing]
+        try:
+            function.bind((None,) * int(given[1]) if given else (), {} if given else dict.fromkeys(there))
+        except AgradError as found:
+            return found
+        return error
+
+    def is_first(self, span: Span, kind: str = "") -> bool:
+        """Whether nothing of a kind was noted at a place so far, such as in an earlier iteration of a loop."""
+        place = kind, id(span.source), span.start
+        if place in self.noted:
+            return False
+        self.noted[place] = span.source
+        return True
+
+    def tell(self, note: Note | None) -> None:
+        """Show a note, if there is one."""
+        if note is not None:
+            self.session.emit(Noted(note))
+
+    # Operators
+
+    def arithmetic(self, sign: str) -> Callable[[Any, Any], Any]:
+        """The helper for an operator."""
+        function = function_of(sign)
+
+        def apply(a: Any, b: Any) -> Any:
+            if type(a) in _TRUE_TOO and type(b) in _TRUE_TOO:
+                return function(a, b)
+            return self.operated(sign, a, b, self.here())
+
+        def divide(a: Any, b: Any) -> Any:
+            return a / b if type(a) is float and type(b) is float and b else apply(a, b)
+
+        return divide if sign == "/" else apply
+
+    def on_binary(self, site: tuple[str, Span], left: Any, right: Any) -> Any:
+        """An operator."""
+        sign, span = site
+        if type(left) in _TRUE_TOO and type(right) in _TRUE_TOO:
+            return function_of(sign)(left, right)
+        return self.operated(sign, left, right, span)
+
+    def on_checked(self, site: tuple[tuple[str, Any], Span], left: Any, right: Any) -> Any:
+        """An operator that asks something of its operands."""
+        self.check_operands(site, left, right)
+        return self.on_binary((site[0][0], site[1]), left, right)
+
+    def check_operands(self, site: tuple[tuple[str, Any], Span], left: Any, right: Any) -> None:
+        """Refuse a product on paper of two arrays; note a remainder of a whole number beyond 2**53."""
+        (sign, between), span = site
+        if between is not None and operations.has_axes(left) and operations.has_axes(right):
+            operations.refuse_ambiguous(left, right, between[:2], between[2])
+        number = left.node.value if type(left) is Tensor else left
+        if sign == "%" and type(number) is float and EXACT < abs(number) < inf:
+            told = "whole numbers beyond 2**53 are rounded, so that the remainder may be wrong"
+            self.on_note(((f"{span.text}: {told}",), span))
+
+    def on_uncertain(self, site: tuple[Any, Span], left: Any, right: Any) -> Any:
+        """`x ± u`."""
+        return self.invoke(site[0], (left, right), {})
+
+    def on_neg(self, value: Any) -> Any:
+        """`-x`."""
+        return -value if type(value) is float else self._alone("__neg__", OPS["neg"].call, value)
+
+    def on_pos(self, value: Any) -> Any:
+        """`+x`."""
+        return self._alone("__pos__", lambda x: OPS["mul"].call(1.0, x), value)
+
+    def _alone(self, name: str, function: Callable[[Any], Any], value: Any) -> Any:
+        method = found_method(value, name)
+        return function(as_array(value)) if method is None else self.enter(method, (value,), {})
+
+    def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
+        """An operator on what need not be a number or an array."""
+        if type(left) is not str or sign != "%":
+            called = self._method_of(sign, left, right)
+            return self.enter(*called, {}) if called is not None else self._applied(sign, left, right, span)
+        return with_sequences(function_of(sign), left, right, span)
+
+    @staticmethod
+    def _method_of(sign: str, left: Any, right: Any) -> tuple[Closure, tuple[Any, Any]] | None:
+        """The method that an operator calls, and its arguments."""
+        if not (is_object(left) or is_object(right)):
+            return None
+        for name, pair in zip(_METHODS[sign], ((left, right), (right, left)), strict=True):
+            method = found_method(pair[0], name)
+            if method is not None:
+                return method, pair
+        return None
+
+    def _applied(self, sign: str, left: Any, right: Any, span: Span) -> Any:
+        if is_table(left) or is_table(right):
+            texts, other = (left, right) if isinstance(left, Texts) else (right, left)
+            if isinstance(texts, Texts) and sign in ("==", "!="):
+                return compared(texts, other, sign == "==")
+            return self._applied(sign, as_array(left), as_array(right), span)
+        of_objects = is_object(left) or is_object(right)
+        if sign in ("==", "!=") and (of_objects or operations.is_ragged(left, right)):
+            return self.are_equal(left, right) is (sign == "==")
+        if of_objects:
+            raise _undefined(sign, left, right, span)
+        if type(left) in SEQUENCES or type(right) in SEQUENCES:
+            return with_sequences(function_of(sign), left, right, span)
+        value = function_of(sign)(left, right)
+        return value if isinstance(value, float | bool | Tensor) else no_arithmetic(span)
+
+    def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
+        """`x += y`; of an object `__iadd__`, or else `__add__`."""
+        sign, span = site
+        if (is_object(target) or is_object(value)) and type(target) is not str:
+            method = found_method(target, f"__i{_METHODS[sign][0][2:]}")
+            if method is not None:
+                return self.enter(method, (target, value), {})
+            return self.operated(sign, target, value, span)
+        is_written = getattr(target, "bracketed", False) and len(target.shape) == 1 and not target.node.recorded
+        if sign == "+" and type(value) is List and is_written:
+            target = lists.become_list(target, self.places(()))  # under all its names, as `append` makes it one
+        return operations.augmented(sign, target, value)
+
+    def on_augment_entry(
+        self, site: tuple[tuple[str, Any, str], Span], target: Any, index: Any, before: Any, value: Any
+    ) -> None:
+        """`x[i] += y`."""
+        (sign, written, text), span = site
+        if is_object(before) or is_object(value):
+            found = self.on_augment((sign, span), before, value)
+        elif type(target) is List or isinstance(target, dict):
+            operations.check_write(before, self.in_use, written, text)
+            found = operations.augmented(sign, before, value)
+        else:
+            found = function_of(sign)(before, as_array(value))
+        self.on_set_index((None, span), found, target, index)
+
+    # Truth and equality
+
+    @staticmethod
+    def on_truth(value: Any) -> bool:
+        """Whether a value counts as true."""
+        if value is True or value is False:
+            return value
+        return value != 0.0 if type(value) is float else truth(value)
+
+    def on_logic(self, site: tuple[str, Span], left: Any, right: Callable[[], Any]) -> Any:
+        """`a and b`, `a or b`."""
+        return right() if self.on_truth(left) is (site[0] == "and") else left
+
+    def on_chain(self, site: tuple[str, Span], left: Any, *parts: Any) -> Any:
+        """`a < b < c`: the first link that does not hold, or the last."""
+        (sign, span), (*links, final) = site, parts
+        for compare, operand in zip(links[::2], links[1::2], strict=True):
+            right = operand()
+            result = function_of(compare)(*(x if type(x) is tuple else as_array(x) for x in (left, right)))
+            if not isinstance(result, float | bool | Tensor):
+                no_arithmetic(span)
+            if not self.on_truth(result):
+                return result
+            left = right
+        return (self.on_binary if sign in COMPARE_CALLS else self.on_test)((sign, span), left, final())
+
+    @staticmethod
+    def on_near(site: tuple[None, Span], left: Any, right: Any, *tolerance: Any) -> bool:
+        """`a ~= b +- t`."""
+        near = [runtime.builtins.as_tensor(one, "a tolerance").item() for one in tolerance]
+        return operations.is_near(as_array(left), as_array(right), near[0] if near else None)
+
+    def on_test(self, site: tuple[str, Span], left: Any, right: Any) -> bool:
+        """`in`, `not in`, `is`, `is not`."""
+        sign = site[0]
+        found = is_same(left, right) if sign.startswith("is") else self.contains(right, left)
+        return found is not ("not" in sign.split())
+
+    @staticmethod
+    def on_fresh(number: float) -> float:
+        """A number that is an object of its own, as one that is written is."""
+        return number + 0.0
+
+    def contains(self, container: Any, value: Any) -> bool:
+        """Whether a value is in something."""
+        if isinstance(container, str):
+            if not isinstance(value, str):
+                raise AgradError("type", f"`in` of a text needs a text, not {describe_value(value)}")
+            return value in container
+        method = found_method(container, "__contains__")
+        if method is not None:
+            return truth(self.call(method, (container, value), {}))
+        if is_object(container) and hasattr(type(container), "__contains__"):
+            return value in container
+        if isinstance(container, Tensor) and container.shape:
+            return truth(FUNCTIONS["any"].call(OPS["equal"].call(container, value)))
+        return any(self.are_equal(value, entry) for entry in iterate(container))
+
+    def are_equal(self, left: Any, right: Any) -> bool:
+        """Whether two values are the same, or equal, as `in` and `==` of lists ask."""
+        if left is right:
+            return True
+        if type(left) is Kind or type(right) is Kind:
+            fixes = [Hint("isinstance(x, list), isinstance(x, torch.Tensor), …")]
+            raise AgradError("type", "types are not compared: isinstance tells of what kind a value is", fixes=fixes)
+        for pair in ((left, right), (right, left)):
+            method = found_method(pair[0], "__eq__")
+            if method is not None:
+                return truth(self.call(method, pair, {}))
+        if is_object(left) or is_object(right):
+            if type(left) is not type(right):
+                return False
+            if isinstance(left, dict):
+                return left.keys() == right.keys() and all(self.are_equal(x, right[key]) for key, x in left.items())
+            return type(left).__name__ == "Set" and bool(left == right)
+        numbers = (float, bool, Tensor)
+        if isinstance(left, numbers) and isinstance(right, numbers):
+            shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
+            if any(shapes):
+                message = "arrays are compared entry by entry: one truth is asked for"
+                fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("torch.equal(x, y)")]
+                raise AgradError("type", message, fixes=fixes)
+            return bool(plain(left) == plain(right))
+        if isinstance(left, List | tuple) and type(left) is type(right):
+            return len(left) == len(right) and all(map(self.are_equal, left, right))
+        return type(left) is type(right) and bool(left == right)
+
+    # Functions that use the operators of objects
+
+    def folded(self, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """`sum`, `max`, `min` and `abs` of objects; also `sum(xs, start)` of a list, and `max(xs, key=f)`."""
+        first = args[0]
+        if name in ("hasattr", "getattr"):
+            (x, wanted), options = FUNCTIONS[name].signature.bind(args, keywords)
+            has_default = len(args) > 2 or "default" in keywords
+            return _attribute(name, x, wanted, options["default"] if has_default else MISSING)
+        if name in READERS:
+            self.tell(at_number(first, span, self.cut_at))
+        if name == "stack" and len(args) == 1 and not keywords:
+            made = lists.mask_of(first)
+            return MISSING if made is None else made
+        if any(map(is_table, args)):
+            return self.invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
+        method = found_method(first, f"__{name}__")
+        if method is not None and len(args) == 1 and not keywords:
+            return self.call(method, (first,), {})
+        if name in ("max", "min"):
+            is_several = type(first) in (tuple, List, range) or isinstance(first, dict)
+            is_several = is_several or (isinstance(first, Tensor) and first.shape != ())
+            parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
+            if "key" in keywords or any(map(is_object, parts)):
+                return self._extreme(name, parts, span, **keywords)
+        if (name == "sum" and not keywords and type(first) in (tuple, List)) or isinstance(first, dict):
+            start = args[1] if len(args) == 2 else 0.0
+            given = type(first) is tuple or (type(first) is List and first.joins)
+            if any(map(is_object, (*first, start))) or (len(args) == 2 and given):
+                for part in first:
+                    start = self.operated("+", start, part, span)
+                return start
+        return MISSING
+
+    def _extreme(
+        self, name: str, parts: list[Any], span: Span, key: Any = None, default: Any = MISSING, **others: Any
+    ) -> Any:
+        if others:
+            raise AgradError("arity", f"{name} of several values has no argument {next(iter(others))}")
+        if not parts:
+            if default is not MISSING:
+                return default
+            raise AgradError("shape", f"{name} of no values")
+        if key is not None and not callable(key):
+            raise AgradError("type", f"the key of {name} is a function, not {describe_value(key)}")
+        best = parts[0]
+        keyed = [part if key is None else key(part) for part in parts]
+        top = keyed[0]
+        for part, value in zip(parts[1:], keyed[1:], strict=True):
+            if truth(self.operated(">" if name == "max" else "<", value, top, span)):
+                best, top = part, value
+        return best
+
+    # Lists and the like
+
+    @staticmethod
+    def on_list(site: tuple[str, Span], *items: Any) -> Any:
+        """`[x, y]`."""
+        return operations.listed(operations.spread([*items]), site[0])
+
+    @staticmethod
+    def on_tuple(site: tuple[None, Span], *items: Any) -> Any:
+        """`(x, y)`."""
+        return operations.tuple_of(operations.spread([*items]))
+
+    @staticmethod
+    def on_star(site: tuple[str, Span], value: Any) -> Star:
+        """`*xs` and `**options`."""
+        sign, span = site
+        if sign == "*":
+            return Star(list(iterate(value)))
+        if isinstance(value, dict):
+            return Star([], value)
+        raise AgradError("type", f"** needs a dictionary, not {describe_value(value)}", labels=[Label(span)])
+
+    @staticmethod
+    def on_braces(site: tuple[str, Span], *items: Any) -> Any:
+        """A dictionary or a set."""
+        if site[0] == "set":
+            return values.dicts.Set(operations.spread([*items]))
+        return values.dicts.dict_of([*items])
+
+    def on_format(self, site: tuple[tuple[Any, ...], Span], *given: Any) -> str:
+        """An f-string."""
+        for value in tensors_in(given):
+            choose(value.node, value.value, entries)  # a text may be compared, or read as a number
+        waiting, form, settings = iter(given), operations.formatted, self.session.settings
+        pieces = [part if isinstance(part, str) else form(part, next(waiting), settings) for part in site[0]]
+        return operations.joined(pieces)
+
+    def on_unpack(self, target: ast.Tuple, value: Any) -> list[Any]:
+        """The entries of a value for the names of a target; one of these may take the rest."""
+        stars = [place for place, item in enumerate(target.items) if isinstance(item, ast.Starred)]
+        count, span = len(target.items), target.span
+        alone = isinstance(value, float) or getattr(value, "shape", None) == ()
+        found = [value] if alone and not stars else list(iterate(value))
+        if not stars and len(found) != count:
+            number = "1 value" if len(found) == 1 else f"{len(found)} values"
+            raise AgradError("arity", f"{number} for {count} names", labels=[Label(span)])
+        if stars and len(found) < count - 1:
+            raise AgradError("arity", f"{len(found)} values for {count - 1} names, and the rest", labels=[Label(span)])
+        for place in stars:
+            end = len(found) - (count - 1 - place)
+            found[place:end] = [List(found[place:end], joins=True)]
+        return found
+
+    def on_nested(self, target: Any, value: Any) -> list[Any]:
+        """The entries of a value for the names of a target, in the order of these."""
+        target = target.value if isinstance(target, ast.Starred) else target
+        if not isinstance(target, ast.Tuple):
+            return [value]
+        pairs = zip(target.items, self.on_unpack(target, value), strict=True)
+        return [entry for item, part in pairs for entry in self.on_nested(item, part)]
+
+    def on_index(self, site: tuple[None, Span], value: Any, index: Any) -> Any:
+        """`x[i]`."""
+        if isinstance(value, List | tuple | range | str):
+            return operations.entry_at(value, index)
+        if isinstance(value, Table):
+            told = "column", 0, 0  # the first index that might be meant for a row
+            note = None if told in self.noted else attributes.note_on_index(value, index, site[1])
+            if note is not None:
+                self.noted[told] = note
+                self.tell(note)
+            return adapted(attributes.table_entry(value, index))
+        if is_object(value) and not is_table(value):
+            return adapted(runtime.objects.entry(value, index))
+        # Each list in an index is the array of its entries.
+        if type(index) is tuple:
+            index = tuple([as_array(part) if type(part) is List else part for part in index])
+        elif type(index) is List:
+            index = as_array(index)
+        if is_table(value):
+            return adapted(value[index])
+        entry = as_tensor(value, "an index")[index]
+        if operations.is_basic(index):
+            mark(entry, value)
+        return entry
+
+    # Writes into a value
+
+    def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
+        """`x[i] = y`."""
+        if is_object(target) and not isinstance(target, type) and hasattr(type(target), "__setitem__"):
+            target[index] = value
+        elif type(target) is List and isinstance(index, slice):
+            parts = list(target.parts)
+            parts[tidy_slice(index)] = entries_of(value)
+            lists.refuse_itself(target, tuple(parts))
+            target.change(parts)
+        elif type(target) is List and isinstance(index, tuple):
+            message = "an entry of a list is assigned to by one index; the list is no array"
+            raise AgradError("type", message, fixes=[Hint("xs[0][1] = …   writes into the first entry of the list")])
+        elif type(target) is List:
+            target.put(lists.place_in(target, index), value)
+        elif isinstance(target, Tensor):
+            target[index] = as_array(value)
+        else:
+            message = f"the entries of {describe(target)} cannot be assigned to"
+            raise AgradError("type", message, labels=[Label(site[1])])
+
+    @staticmethod
+    def on_delete_index(site: tuple[None, Span], target: Any, index: Any) -> None:
+        """`del x[i]`."""
+        if is_object(target) and hasattr(type(target), "__delitem__"):
+            del target[index]
+            return
+        if type(target) is not List:
+            message = f"the entries of {describe_value(target)} cannot be deleted"
+            fixes = [Hint("x[1:], x[:-1]   leaves out an entry")]
+            raise AgradError("type", message, labels=[Label(site[1])], fixes=fixes)
+        parts = list(target.parts)
+        del parts[tidy_slice(index) if isinstance(index, slice) else lists.place_in(target, index)]
+        target.change(parts)
+
+    def on_writable(self, site: tuple[tuple[Any, str], Span], value: Any) -> Any:
+        """A value that is written into: not a copy of a part of something."""
+        operations.check_write(value, self.in_use, *site[0])
+        return value
+
+    @staticmethod
+    def on_no_number(site: tuple[tuple[Any, str], Span], value: Any) -> Any:
+        """A value of which a method writes: not a plain number."""
+        operations.check_number(value, *site[0])
+        return value
+
+    @staticmethod
+    def on_set_attribute(site: tuple[str, Span], value: Any, target: Any) -> None:
+        """`x.name = y`."""
+        if is_object(target):
+            runtime.objects.set_attribute(target, site[0], value)
+        else:
+            attributes.set_attribute(target, site[0], as_array(value))
+
+    # Attributes and methods
+
+    def on_attribute(self, site: tuple[str, Span], value: Any) -> Any:
+        """`x.name`."""
+        name = site[0]
+        if is_table(value):
+            found = adapted(attributes.table_attribute(value, name))
+        elif is_object(value):
+            found = adapted(runtime.objects.attribute(value, name))
+        else:
+            found = attributes.attribute(value, name)
+        if name in operations.VIEW_ATTRIBUTES:
+            mark(found, value)
+        elif name in operations.ALIASES:
+            operations.carry(found, value)
+        return found
+
+    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
+        """A function or a constant spelled torch.name; `own`: what the first of these names is in a function."""
+        (name, module), span = site
+        first, *path = module.split(".")
+        known = own[0] if own else meaning(first, (self.session.names,), None)
+        if known is not None:
+            return adapted(runtime.objects.member(known, [*path, name]))
+        if module in pytorch.names.DRAWERS:
+            if self.figure is None:
+                self.figure = values.figures.Figure(lambda plot: self.session.emit(plot), self.session.draw)
+            found = self.figure.member(name)
+            if found is None:
+                drawing = values.figures.DRAWING
+                close = [Hint(f"{module}.{one}") for one in suggest(name, drawing) or drawing[:2]]
+                raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=close)
+            return found
+        found = pytorch.names.function(module, name)
+        found = pytorch.names.constant(module, name) if found is None else found
+        if found is None:
+            raise runtime.fixes.unknown_in(module, name, span)
+        return found
+
+    def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
+        """`x.name(y)`."""
+        (name, count, names), span = site
+        args, keywords = arguments(given, count, names)
+        if name == "backward":
+            self.before_backward(value, span)
+        if is_table(value):
+            value = attributes.table_callee(value, name)
+        if is_object(value):
+            found = runtime.objects.attribute(value, name)
+            return self.call_object(found, args, keywords, span)
+        if self.session.imported and name in pytorch.names.DIFFERING and type(value) is Tensor:
+            own = pytorch.names.method_there(name, args, keywords, self.session.imported)
+            if own is not None:
+                found = adapted(own(value, *args, **keywords))
+                if name == "split":
+                    mark(found, value)
+                return found
+        if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
+            value = lists.become_list(value, self.places(args))
+        if name in READERS:
+            self.tell(at_number(value, span, self.cut_at))
+        found = self.invoke(attributes.method(value, name), (value, *args), keywords)
+        if name in operations.VIEW_METHODS:
+            mark(found, value)
+        elif name in operations.ALIASES:
+            operations.carry(found, value)
+        return found
+
+    # Functions and calls
+
+    def on_define(self, site: tuple[tuple[Definition, bool], Span], function: Any, *defaults: Any) -> Closure:
+        """A function of the user."""
+        (definition, in_class), _ = site
+        if defaults:
+            known = dict(zip(definition.defaulted, defaults, strict=True))
+            placed = definition.parameters[: definition.placed]
+            function.__defaults__ = tuple([known[name] for name in placed if name in known]) or None
+            function.__kwdefaults__ = {name: x for name, x in known.items() if name not in placed} or None
+        return Closure(definition, defaults, self, (OF_CLASS if in_class else self.session.names,), function)
+
+    @staticmethod
+    def on_dictionary(options: dict[str, Any]) -> Any:
+        """The `**options` of a function."""
+        return dictionary(options)
+
+    def on_callee(self, span: Span, function: Any) -> Any:
+        """What calls a value."""
+        if type(function) is Closure:
+            return function.run or self.compiled(function)
+        if type(function) is not FunctionType:
+            return lambda *args: self.called(function, args, {}, span)
+        known = self.adapters.get(function)
+        if known is None:
+            known = self.adapters[function] = self.adapter(function)
+        return known
+
+    def adapter(self, function: Any) -> Any:
+        """A function of the engine as the language calls it."""
+        name = getattr(function, "__name__", "")
+        is_folding = name in FOLDING and function is FUNCTIONS[name].call
+        is_simple = not is_folding and function not in VIEWERS and function.__module__ not in _OF_OBJECTS
+
+        def slow(*args: Any) -> Any:
+            return self.called(function, args, {}, self.here())
+
+        def call(*args: Any) -> Any:
+            for one in args:
+                if type(one) not in PLAIN:
+                    return slow(*args)
+            found = function(*args)
+            return found if type(found) in PLAIN else adapted(found)
+
+        return call if is_simple else slow
+
+    def on_call(self, site: tuple[tuple[int, Any], Span], function: Any, *given: Any) -> Any:
+        """A call with arguments by name, or with those in a list."""
+        args, keywords = arguments(given, *site[0])
+        if type(function) is Closure:
+            function.bind(args, keywords)  # raises the error where they do not fit
+        return self.called(function, args, keywords, site[1])
+
+    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """The value of a call: of a function, an object, a class, or a method of one."""
+        if type(function) is Closure:
+            return self.enter(function, args, keywords)
+        if is_object(function):
+            return self.call_object(function, args, keywords, span)
+        if not callable(function):
+            raise runtime.fixes.not_called(function, (*args, *keywords), span)
+        name = getattr(function, "__name__", "")
+        if name in FOLDING and args and function is FUNCTIONS[name].call:
+            found = self.folded(name, args, keywords, span)
+            if found is not MISSING:
+                return found
+        return self.invoke(function, args, keywords)
+
+    def call_object(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """Call an object, a class, or a method of one."""
+        own = (function, args) if type(function) is Closure else runtime.objects.entered(function, args)
+        if own is not None:
+            return self.enter(*own, keywords)
+        if not callable(function):
+            raise runtime.fixes.not_called(function, (*args, *keywords), span)
+        args = tuple(map(operations.as_tuple_if_list, args))
+        keywords = {name: operations.as_tuple_if_list(value) for name, value in keywords.items()}
+        return adapted(runtime.objects.call(function, args, keywords))
+
+    def invoke(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
+        signature = getattr(function, "signature", None)
+        if type(function) is not lists.ListMethod:
+            if len(args) == 1 and not keywords and type(args[0]) is List and function is FUNCTIONS["sum"].call:
+                return operations.added_up(args[0])
+            if List in map(type, args) or List in map(type, keywords.values()):
+                convert, name = operations.given_as(function), getattr(function, "__name__", "")
+                if name in DERIVATIVES and args and function is FUNCTIONS[name].call:
+                    # what is differentiated, by one value or several
+                    args = operations.as_array_if_list(args[0]), *args[1:]
+                args, keywords = tuple(map(convert, args)), {name: convert(x) for name, x in keywords.items()}
+        if signature is not None and keywords:
+            args, keywords = signature.bind(args, keywords)
+        elif getattr(function, "__module__", "") in _OF_OBJECTS:
+            return adapted(runtime.objects.call(function, args, keywords))
+        try:
+            found = adapted(function(*args, **keywords))
+        except TypeError as problem:
+            if signature is not None and not any(isinstance(one, type) for one in args):
+                raise
+            # The engine has called a class as a function: one of the arguments, or that of `grad(nn.Linear)(w)`.
+            raise AgradError("arity", f"{getattr(function, '__name__', 'a function')}: {problem}") from None
+        if function in VIEWERS and args:
+            mark(found, args[0])
+        return found
+
+    def on_of_unknown(self, site: tuple[tuple[Any, Any, Any], Span], *known: Callable[[], Any]) -> Any:
+        """An expression as a function of the one name in it that has no value."""
+        (node, names, own), span = site
+        around: dict[str, Any] = {}
+        for name, value in zip(own, known, strict=True):
+            try:
+                around[name] = value()
+            except NameError:
+                continue
+        scopes = (around, self.session.names) if around else (self.session.names,)
+        there = {name for name in names if is_result(name) or meaning(name, scopes, MISSING) is not MISSING}
+        unknown = tuple([name for name in names if name not in there | {"_", "ans"}])
+        if len(unknown) > 1:
+            message = f"{' and '.join(unknown)} have no value, and an expression has one unknown here"
+            raise AgradError("name", message, labels=[Label(span)])
+        function = Closure(Definition(span.text, unknown, (), node, span), (), self, scopes)
+        return function if unknown else self.call(function, (), {})
+
+    def on_each(self, site: tuple[tuple[Any, ...], Span], function: Any, given: Any, last: Any = None) -> Any:
+        """The value of a function for each of some values."""
+        (definition, has_last, apart, flat), _ = site
+        given = between(given, last) if has_last else given
+        closure = Closure(definition, (), self, (self.session.names,), function)
+        whole = None if apart else self.session.at_once(closure, given)
+        if whole is not None:
+            return whole
+        found = self.outside(lambda: [one for x in iterate(given) if (one := function(x)) is not SKIPPED])
+        if flat:
+            found = [entry for one in found for entry in one]
+        if apart:
+            return tuple(found) if apart == "tuple" else List(found, joins=True)
+        return operations.listed(found)
+
+    # Classes
+
+    @staticmethod
+    def on_body(name: str, bases: Any, body: dict[str, Any]) -> dict[str, Any]:
+        """The names of a class."""
+        own = (
+            "__module__",
+            "__qualname__",
+            "__firstlineno__",
+            "__static_attributes__",
+        )  # the last two from Python 3.13 on
+        return {name: value for name, value in body.items() if name[0] != "." and name not in own}
+
+    @staticmethod
+    def on_new_parent() -> Any:
+        """`super` of a class."""
+        return runtime.objects.Parent()
+
+    def on_class(self, site: tuple[str, Span], base: Any, parent: Any, body: dict[str, Any]) -> Any:
+        """A class."""
+        return runtime.objects.make_class(site[0], base, body, self, parent)
+
+    @staticmethod
+    def on_super(parent: Any, instance: Any) -> Any:
+        """`super()`."""
+        return parent.of(instance, parent.owner)
+
+    # Names
+
+    def on_look(self, site: tuple[str, Span]) -> Any:
+        """A name that has a value of its own where the script gives it none."""
+        name, span = site
+        names = self.session.names
+        if name in names:
+            return names[name]
+        if name in ("_", "ans"):
+            if self.session.answer is None:
+                raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
+            return self.session.answer
+        if is_result(name):
+            return self.session.numbered(name, span)
+        if name == "__name__":
+            return "__main__"
+        if name in ("dict", "set"):
+            return values.dicts.Dict if name == "dict" else values.dicts.Set
+        if name == "make_dot":
+            return lambda y, params=None: values.figures.make_dot(y, self.session.write)
+        raise self.unknown(name, span)
+
+    def on_outer(self, site: tuple[str, Span]) -> Any:
+        """The value of a name outside of the function that binds it. Raises NameError."""
+        found = runtime.builtins.meaning(site[0], (self.session.names,), MISSING)
+        if found is MISSING:
+            raise NameError
+        return found
+
+    def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
+        """Bind a name; at the top level, a statement that fails undoes that."""
+        if name == "__builtins__":
+            raise AgradError("name", f"{name} cannot be given a value")
+        if names is self.session.names:
+            self.session.remember_name(names, name)
+            self.on_named(name, value)
+        else:
+            self.on_local(name, value)
+        names[name] = value
+
+    def on_named(self, name: str, value: Any) -> None:
+        """A name of the session gets a value: one that refers to something else there is replaced."""
+        if type(value) is Tensor and value.node.name is not None:
+            known = self.session.names.get(value.node.name)
+            if known is value or (isinstance(known, Tensor) and known.node is value.node):
+                return
+            touch(value.node)
+            value.node.name = None
+        self.on_local(name, value)
+
+    @staticmethod
+    def on_local(name: str, value: Any) -> None:
+        """A name of a function gets a value."""
+        if type(value) is Tensor:
+            if value.node.name is None:
+                touch(value.node)
+                value.node.name = name
+        elif type(value) is List:
+            value.name = value.name or name
+        elif is_object(value):
+            runtime.objects.bound(name, value)
+
+    def on_again(self, site: tuple[str, Span], new: Any) -> None:
+        """A name of the session is about to get a value that was computed from its old one."""
+        name, span = site
+        old = self.session.names.get(name)
+        if _loses_leaf(name, old, new):  # users of PyTorch expect an update and get a new value
+            now = "was computed" if isinstance(new, Tensor) and new.requires_grad else "is a plain value"
+            in_place = Hint(f"no_grad: {name} -= …   to update the leaf in place")
+            fixes = [in_place, Hint(f"set {name} = …   for new data")]
+            self.tell(Note(f"{name} is no longer a leaf: the new {name} {now}", labels=[Label(span)], fixes=fixes))
+        self.tell(self.growth.stored(name, old, new, span))
+        self.on_named(name, new)
+
+    def on_variable(self, site: tuple[tuple[str, bool], Span], given: Any) -> Any:
+        """A new leaf."""
+        (name, top), span = site
+        value = as_tensor(as_array(given), f"var {name}")
+        self.tell(at_leaf(name, value, span, self.cut_at))
+        made = FUNCTIONS["tensor"].call(value, requires_grad=True)
+        made.node.origin = span
+        (self.on_named if top else self.on_local)(name, made)
+        return made
+
+    def on_delete(self, site: tuple[str, Span]) -> None:
+        """`del x`; that of a function is deleted by its code."""
+        name, span = site
+        names = self.scopes_of(_getframe(1))[0]
+        if name not in names:
+            if name in CONSTANTS or name in FUNCTIONS:
+                raise AgradError("name", f"{name} is built into agrad, and cannot be deleted", labels=[Label(span)])
+            problem = self.unknown(name, span)
+            problem.fixes = [f"del {one}" for one in suggest(name, names)] or ["vars   lists the names"]
+            raise problem
+        if names is self.session.names:
+            self.session.remember_name(names, name)
+            log = current().undo_log
+            if log is not None:
+                log.remember_first((id(names), "order"), _in_order(names))
+            del names[name]
+
+    # What is shown
+
+    def on_show(self, site: tuple[Any, Span], value: Any) -> None:
+        """The value of a statement."""
+        node, span = site
+        if isinstance(value, Tensor | float):
+            self.session.last = (_answer(value),)
+        function = node.value.function if isinstance(node.value, ast.Call) else None
+        called = function if isinstance(function, ast.Attribute) else None
+        if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`
+            return
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        is_class = name in OTHERS and isinstance(value, type)
+        if name in SHAPES and (is_class or (name in FUNCTIONS and value is FUNCTIONS[name].call)):
+            raise runtime.fixes.unknown(name, span, ())  # `grad`, the command without its operand
+        if getattr(type(value), "is_silent", False) and called is not None and module_name(called) is None:
+            return  # such as `net.eval()`, which is called for its effect
+        self.end_line()
+        if value is not None:
+            self._note_origin([value], span)
+            names = self.session.names
+            self.session.emit(Shown(value, node.value, names))
+            note_second_order(value, span, self.session.emit)
+            return
+        reason = self.session.why_none(node.value)
+        if reason:
+            self.session.emit(Printed(reason))
+
+    def _note_origin(self, values: list[Any], span: Span) -> None:
+        """Note values that were computed from data that have changed since, or from uncertain ones in no_grad."""
+        for value in values:
+            if not isinstance(value, Tensor):
+                continue
+            name, changed = value.node.spell(), changed_behind(value.node)
+            message = autodiff.uncertainty.lost(value) if was_cut(value.node) else ""
+            if message:
+                self.tell(Note(message, labels=[Label(span)]))
+            if changed is not None and not autodiff.backward.is_gradient(value):
+                held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
+                fixes = [f"forward {value.node.name}"] if value.node.name and held else []
+                message = f"{name} still has its old value: {changed.spell()} has changed since"
+                listener = current().listener
+                if listener is not None:
+                    listener(Note(message, labels=[Label(span)], fixes=fixes))
+
+    def on_print(self, site: tuple[None, Span], *given: Any) -> None:
+        """`print`: the values, what is between them, and what is behind."""
+        *given, separator, end = given  # type: ignore[assignment]
+        items = operations.spread([*given])
+        self._note_origin(items, site[1])
+        settings = self.session.settings
+        parts = [whole_text_of(item, settings) for item in items]
+        between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
+        text = operations.joined([self.line, *[piece for part in parts for piece in (part, between)][:-1], after])
+        *lines, self.line = text.split("\n")
+        if lines:
+            self.session.emit(Printed("\n".join(lines)))
+
+    def on_printer(self, *values: Any) -> None:
+        """`print` as a function."""
+        self.on_print((None, self.here()), *values, " ", "\n")
+
+    def end_line(self) -> None:
+        """Show what was printed without the end of its line."""
+        if self.line:
+            line, self.line = self.line, ""
+            self.session.emit(Printed(line))
+
+    def on_note(self, site: tuple[tuple[str, ...], Span]) -> None:
+        """Note something, once for a place."""
+        messages, span = site
+        if self.is_first(span):
+            for message in messages:
+                self.tell(Note(message, labels=[Label(span)]))
+
+    def on_unused(self, site: tuple[str, Span], value: Any) -> Any:
+        """A value; notes that a name is not sorted, unless it was a list."""
+        name, span = site
+        if isinstance(value, Tensor | tuple):
+            message = f".sort() gives the entries in order, and {name} stays as it is"
+            self.tell(Note(message, labels=[Label(span)], fixes=[f"{name} = sorted({name})"]))
+        return value
+
+    def on_import(self, site: tuple[tuple[tuple[str, ...], dict[str, str]], Span]) -> None:
+        """Whose methods are meant from now on, and names of modules that are not there."""
+        libraries, absent = site[0]
+        self.session.imported.update(libraries)
+        self.session.absent.update(absent)
+
+    @staticmethod
+    def on_second(first: Any, second: Any) -> Any:
+        """The second of two values."""
+        return second
+
+    # Checks
+
+    def on_assert(self, site: tuple[str, Span], *operands: Any) -> None:
+        """Raise an error if an assertion does not hold. It makes no guard."""
+        with scope(recording=False, guard=current().guard):
+            self._hold(site, *operands)
+
+    def _hold(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
+        (kind, span), (*more, message) = site, others
+        symbol = "~=" if kind == "+-" else kind
+        if not kind:
+            if truth(left):
+                return
+            notes = [f"it is {text_of(left, self.session.settings)}"]
+        elif symbol in ("==", "!=") and operations.is_ragged(left, more[0]):
+            if self.are_equal(left, more[0]) is (symbol == "=="):
+                return
+            texts = [text_of(side, self.session.settings) for side in (left, more[0])]
+            notes = [f"left:  {texts[0]}", f"right: {texts[1]}"]
+        else:
+            tolerance = as_tensor(more[1], "a tolerance").item() if kind == "+-" else None
+            if operations.holds(symbol, left, more[0], tolerance):
+                return
+            notes = operations.sides(symbol, left, more[0])
+        text = f": {text_of(message, self.session.settings)}" if message is not None else ""
+        raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
+
+    @contextmanager
+    def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:
+        """`fails kind:`, a block that must fail, and is taken back."""
+        (kind, span), context, last = site, current(), self.session.last
+        inner = UndoLog(context.undo_log)
+        self.remember_names(inner, next(frames(_getframe(1))))
+        self.expecting += 1
+        try:
+            with scope(undo_log=inner, guard=context.guard):
+                yield
+        except Exception as error:
+            problem = self.located(error, error.__traceback__)
+            if not isinstance(problem, AgradError):
+                raise
+            inner.roll_back()
+            self.session.last = last
+            if problem.kind != kind:
+                problem.notes.append(f"expected an error of kind {kind}")
+                raise problem from None
+            return
+        finally:
+            self.expecting -= 1
+        raise AgradError("assert", f"expected an error of kind {kind}, and there was none", labels=[Label(span)])
+
+    # What runs next
+
+    @contextmanager
+    def on_switch(self, site: tuple[tuple[str, bool], Span]) -> Iterator[None]:
+        """`no_grad:` and the like."""
+        (name, on), context = site[0], current()
+        before = getattr(context, name)
+        setattr(context, name, on)
+        try:
+            yield
+        finally:
+            setattr(current(), name, before)
+
+    def on_observe(self) -> None:
+        """A statement is about to run."""
+        if self.observer is not None:
+            self.observer()
+
+    def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
+        """The iterator of a loop."""
+        loop, progress = site[0], self.session.progress
+        iterator = iterate(value)
+        if progress is not None:
+            iterator = progress(iterator, len(value) if isinstance(value, Sized) else None)
+        # Not in what may fail, nor in a function that the engine calls or traces.
+        if type(value) is range and loop is not None and self.session.compiles and not self.expecting:
+            context = current()
+            if not loop.in_function or not (self.calling or context.tracing is not None or context.reads is not None):
+                iterator = self.session.count(iterator, value, loop)
+        return iterator
+
+    def on_time(self, site: tuple[None, Span], run: Callable[[], None]) -> None:
+        """`time:`."""
+        frame = _getframe(1)
+        self.session.time(lambda: self.run_inside(run, frame), lambda: self.scopes_of(frame)[0])
+
+    def before_backward(self, loss: Any, span: Span) -> None:
+        """Begin a new round, and note a loss that compares each entry with each."""
+        self.growth.next_round()
+        if isinstance(loss, Tensor) and self.is_first(span, "loss"):
+            self.tell(of_spread_loss(loss))
+
+    def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
+        """A command. What it computes has the place of the expression that was computed before it."""
+        (node, place), span = site
+        operands, options = given_to(node, given)
+        if node.word == "backward":
+            self.before_backward(operands[0], span)
+        context, names = current(), self.scopes_of(_getframe(1))[0]
+        context.place = place
+        self.perform(node, operands, options, names, span)
+        context.place = None
+
+    def perform(
+        self, node: Any, operands: list[Any], options: dict[str, Any], names: dict[str, Any], span: Span
+    ) -> None:
+        """Run a command; where a session is restored, without what it wrote into files before."""
+        made = self.session.commands[node.word]
+        if self.session.restoring:
+            if made.writes:
+                return
+            writing = {name for name in options if name in made.options and made.options[name].writes}
+            options = {name: value for name, value in options.items() if name not in writing}
+            node = node.changed(options=tuple([one for one in node.options if one[0] not in writing]))
+        made.perform(self.session, node, operands, options, names, span)
+
+
+def _undefined(sign: str, left: Any, right: Any, span: Span) -> AgradError:
+    """The error for an operator of objects that have no method for it."""
+    name = _METHODS[sign][0]
+    known = type(left).__name__ if is_object(left) else type(right).__name__
+    message = f"`{sign}` of {describe_value(left)} and {describe_value(right)} is not defined"
+    fixes: list[str] = [Hint(f"def {name}(self, other): return …   in the class {known}")]
+    if "Set" in (type(left).__name__, type(right).__name__) and "{" in span.text:  # x^{2}, as in TeX
+        fixes = [corrected(span, re.sub(r"\{([^{}]*)\}", r"(\1)", span.text))]
+    return AgradError("type", message, labels=[Label(span)], fixes=fixes)
+
+
+def with_sequences(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
+    """An operation of which an operand is a list, a tuple, a text or a range."""
+    found = operations.combined(function, left, right)
+    known = isinstance(found, float | bool | Tensor | List | str | tuple)
+    return found if known else no_arithmetic(span)
+
+
+def no_arithmetic(span: Span) -> NoReturn:
+    """Raise the error for arithmetic with a tuple or a range: vectors are for arithmetic."""
+    fixes = [Hint("[1, 2] or arange(3) for a vector; concat([a, b]) to put two together")]
+    raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
+
+
+def _attribute(function: str, x: Any, name: Any, default: Any = MISSING) -> Any:
+    """`hasattr(x, name)` and `getattr(x, name, default)`."""
+    if not isinstance(name, str):
+        raise AgradError("type", f"the name of an attribute is a text, not {describe_value(name)}")
+    try:
+        found = adapted(runtime.objects.member(x, [name]))
+    except AgradError:
+        if function == "getattr" and default is MISSING:
+            raise
+        return default if function == "getattr" else False
+    return found if function == "getattr" else True
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Whether two values are the very same one: of numbers and texts there is no such question."""
+    if left is right or left is None or right is None:
+        return left is right
+    if isinstance(left, bool) or isinstance(right, bool):
+        return type(left) is type(right) and left == right
+    if isinstance(left, float | str) or isinstance(right, float | str):
+        if type(left) is not type(right):
+            return False
+        raise AgradError("type", "`is` tells objects apart; numbers and texts are compared with ==", fixes=["=="])
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        return left.node is right.node
+    return False
+
+
+def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by place and by name, with the entries of `*xs` and `**options` in their places."""
+    placed, named = given[:count], zip(names, given[count:], strict=True)
+    if type(names) is not Spread:
+        return tuple(placed), dict(named)
+    keywords: dict[str, Any] = {}
+    for name, value in named:
+        more: dict[Any, Any] = (value.named or {}) if type(value) is Star else {name: value}
+        if not all(isinstance(one, str) for one in more):
+            raise AgradError("type", "the names of arguments are texts, and a key of this dictionary is none")
+        twice = next((one for one in more if one in keywords), None)
+        if twice is not None:
+            raise AgradError("arity", f"the argument {twice} is given twice")
+        keywords |= more
+    return tuple(operations.spread([*placed])), keywords
+
+
+def given_to(node: ast.Command, given: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """The operands of a command, and its options; True of an option without a value."""
+    count = len(node.operands) - (node.word in UNEVALUATED)
+    rest = iter(given[count:])
+    return [*given[:count]], {name: next(rest) if value is not None else True for name, value in node.options}
+
+
+def _loses_leaf(name: str, old: Any, new: Any) -> bool:
+    """Whether a leaf that still has its own name is no longer reached by it."""
+    if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
+        return False
+    return not (isinstance(new, Tensor) and new.requires_grad and new.is_leaf)
+
+
+def _in_order(names: dict[str, Any]) -> Callable[[], None]:
+    """A function that restores the present order of names, some of which may be deleted in the meantime."""
+    order = list(names)
+    kept: dict[str, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
+
+    def undo() -> None:
+        kept.update({name: names[name] for name in order if name in names})
+        names.clear()
+        names.update(kept)
+
+    return undo
+
+
+def _answer(value: Any) -> Any:
+    """A value as `_` has it: without its graph, unless it is uncertain, which it stays, with its correlations."""
+    if not isinstance(value, Tensor):
+        return value
+    if uncertainty_of(value) is None:
+        return tensor(value.value)
+    return value if value.node.op is not None else FUNCTIONS["clone"].call(value)
+
+
+def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
+    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
+    second = autodiff.uncertainty.doubtful(value) if Uncertainty.exists else None
+    if second is not None:
+        terms = f"the second adds a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
+        fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
+        if not any(second):
+            terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]
+        message = f"the uncertainty is of the first order: {terms}"
+        emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
+
+
+def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
+    """The counters of the loops around places in frames, the outermost first; "" outside of loops."""
+    told: dict[str, str] = {}
+    for frame, place in places:
+        for loop in frame.f_code.co_filename.loops(place):  # type: ignore[attr-defined]
+            for name in names_of(getattr(loop, "target", None)):
+                value = frame.f_locals.get(name, frame.f_globals.get(name))
+                if isinstance(value, Tensor) and not value.shape:
+                    value = value.node.value
+                if type(value) is float:
+                    told[name] = f"{name} = {format_number(value)}"
+    return ", ".join(told.values())
+
+
+def _restore(names: dict[str, Any], before: dict[str, Any]) -> None:
+    names.clear()
+    names.update(before)
+
+
+def _put_back(names: dict[str, Any], name: str, value: Any) -> None:
+    if value is MISSING:
+        names.pop(name, None)
+    else:
+        names[name] = value

@@ -1,0 +1,59 @@
+"""Trees as code objects of Python: what a text can reach, what names mean, and how deeply code may be nested."""
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+
+
+def said(text):
+    session, lines = Session(), []
+    session.run(text, lambda result: lines.append(result.text(session.settings)))
+    assert not [name for name in session.names if name[0] == "." or name == "__builtins__"]
+    return lines
+
+
+def refusal(text):
+    with pytest.raises(AgradError) as caught:
+        said(text)
+    return caught.value.message
+
+
+def test_a_text_that_looks_like_a_detail_of_code_is_a_text():
+    assert said('x = "\\x000"; len(x)\nx == "\\x000"') == ["2", "True"]
+
+
+@pytest.mark.parametrize("name", ["open", "__build_class__", "__import__", "exec", "globals", "vars2"])
+def test_builtins_of_python_have_no_value(name):
+    assert refusal(f"y = {name}") == f"{name} has no value"
+    assert refusal(f"def f():\n    def g() = {name}\n    return g()\nf()") == f"{name} has no value"
+
+
+@pytest.mark.parametrize("text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1", "class {}: pass"])
+def test_the_builtins_of_code_cannot_be_replaced(text):
+    assert refusal(text.format("__builtins__")) == "__builtins__ cannot be given a value"
+
+
+def test_a_name_that_a_function_has_yet_to_bind_is_that_outside_of_it():
+    assert said("n = 1\ndef f():\n    n = n + 1\n    return n\nf()\nf()\nn") == ["2", "2", "1"]
+    nested = "def f(n):\n    def g():\n        n = n + 1\n        return n\n    return g() + n\nf(1)"
+    assert said(nested) == ["3"]
+    assert refusal("def f():\n    if 0: q = 1\n    return q\nf()") == "q has no value"
+
+
+def test_what_fails_in_a_function_takes_back_its_names():
+    assert said("def f(x):\n    fails name:\n        x = 2\n        nothing\n    return x\nf(1)") == ["1"]
+
+
+def test_a_vector_becomes_a_list_under_all_names_of_functions():
+    assert said("def g(v): v.append(3)\ndef f():\n    v = [1, 2]\n    w = v\n    g(v)\n    return w\nf()") == [
+        "[1, 2, 3]"
+    ]
+
+
+def test_loops_are_nested_as_deeply_as_python_lets_them():
+    loops = "".join(f"{' ' * depth}for i{depth} in range(1):\n" for depth in range(20))
+    assert said(f"{loops}{' ' * 20}x = 3\nx") == ["3"]
+    assert (
+        refusal(f"{loops}{' ' * 20}while 0:\n{' ' * 21}x = 3") == "loops and with blocks are nested more than 20 deep"
+    )
