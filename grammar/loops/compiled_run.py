@@ -94,17 +94,19 @@ def as_value(value: Any) -> Any:
 #
 # Every value that the body finds under a name when the iteration begins gets a proxy: also plain numbers, also under
 # `no_grad`, also gradients; `backward` records the graph of the gradient. Only what declares that it may be staged is:
-# a part of code in `_AS_IS`, an attribute or method in `attributes`, a command in its registry, a function in its
+# a part of code in `as_is`, an attribute or method in `attributes`, a command in its registry, a function in its
 # entry of the engine's table. Everything else raises `NotTraceable`, and the loop runs uncompiled.
 
 _MOST_JUMPS = 1000
-# What works on proxies as on values, and has no side effect; what the stager has a rule for is a method of its own.
-_AS_IS = frozenset("constant neg pos binary checked chain logic writable no_number list tuple unpack call".split())
 _MOST_COPIED = 4096  # entries of an array of which an iteration may write some: each write copies it
 
 
 class Stager(ByRule):
     """A machine that runs one iteration on proxies. It changes nothing that was there before."""
+
+    # What works on proxies as on values, and has no side effect.
+    as_is = frozenset("neg pos chain logic writable no_number list tuple unpack call".split())
+    refused = NotTraceable
 
     def __init__(
         self,
@@ -130,16 +132,6 @@ class Stager(ByRule):
         self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
         self.required: list[Tensor] = []  # what may raise, and is computed for that also where nothing uses it
         self.absent: set[tuple[int, str]] = set()  # names that were looked for in a scope, and found further out
-
-    def rule(self, word: str) -> Callable[..., Any]:
-        """What stages a part of code: what raises NotTraceable for one that may not be staged."""
-        if word in _AS_IS or f"on_{word}" in vars(Stager):
-            return getattr(self, f"on_{word}")  # type: ignore[no-any-return]
-
-        def refuse(*_: object) -> NoReturn:
-            raise NotTraceable(f"it has {word}")
-
-        return refuse
 
     def stage(self, code: CodeType, count: float) -> None:
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
@@ -230,7 +222,7 @@ class Stager(ByRule):
     def on_store(self, site: tuple[str, Span], value: Any) -> None:
         """A name gets a value."""
         is_proxy = isinstance(value, Tensor) and value in self.by_proxy
-        self.scopes_of_calls[-1][0][site[0]] = value if self.recording or is_proxy else self.cut(value)
+        super().on_store(site, value if self.recording or is_proxy else self.cut(value))
 
     def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         """An operator or a comparison."""

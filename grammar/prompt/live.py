@@ -21,7 +21,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run.code import ruled
-from agrad.grammar.run.machine import SIGNS, arguments
+from agrad.grammar.run.machine import arguments
 from agrad.grammar.run.ruled import ByRule
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import COMPARE_CALLS
@@ -104,9 +104,6 @@ class Unknown(Exception):
 
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # parts of code that all functions of the user may run for a text
-# What may be computed; the last ones only in functions of the user.
-_KNOWN = frozenset("constant load module neg pos checked binary call method list note".split())
-_INSIDE = frozenset("store poll truth".split())
 _COMPARISONS = frozenset(COMPARE_CALLS.values())
 
 
@@ -115,6 +112,8 @@ class Computed(ByRule):
 
     A function of the user with anything that is not known here has no live value.
     """
+
+    refused = Unknown
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         super().__init__(None)  # it is apart from the session
@@ -152,6 +151,11 @@ class Computed(ByRule):
         u = of_slopes(slopes)
         return f"= {format_value(found.item(), _DIGITS, u)}"
 
+    @property
+    def inside(self) -> bool:
+        """Whether a function of the user runs."""
+        return len(self.scopes_of_calls) > 1
+
     def of(self, tree: ast.Expr) -> Any:
         """The value of an expression. Raises Unknown for what is not among what may be computed."""
         return _number(self.run_in(ruled(tree, tree.span), ({},)))
@@ -180,47 +184,27 @@ class Computed(ByRule):
         if self.left < 0:
             raise Unknown
 
-    def apply(self, entry: Any, operands: list[Any], keywords: dict[str, Any]) -> Any:
-        """Call a function that is pure and known to be quick."""
-        cost = _COSTS.get(getattr(entry, "family", ""))
-        if cost is None or not entry.pure:
-            raise Unknown
-        sizes = [part.size if isinstance(part, Tensor) else 1 for part in operands]
-        if entry.family == "linear algebra" and max(sizes, default=1) > _LARGE:
-            raise Unknown
-        found = entry.call(*operands, **keywords)
-        self.spend(cost * max([*sizes, found.size if isinstance(found, Tensor) else 1]))
-        return found
-
     # The parts of code
 
     def helper(self, name: str) -> Any:
-        """What the code calls by a name: counted, and refused where it is not known here, or one too many."""
-        found, word = super().helper(name), name[1:]
-        known = word in _KNOWN or name in SIGNS
+        """What the code calls by a name; of the parts of functions, some thousand are called."""
+        found = super().helper(name)
 
         def call(*parts: Any) -> Any:
-            inside = len(self.scopes_of_calls) > 1
-            self.steps -= inside
-            if self.steps < 0 or not (known or (inside and word in _INSIDE)):
+            self.steps -= self.inside
+            if self.steps < 0:
                 raise Unknown
             return found(*parts)
 
         return call
 
-    def rule(self, word: str) -> Callable[..., Any]:
-        """What runs a part of code."""
-        return getattr(self, f"on_{word}", _refuse)
-
-    def on_poll(self) -> None:
-        """Nothing: the steps are counted."""
-
-    def is_first(self, span: Span, kind: str = "") -> bool:
-        """Never: what is noted is noted where the statement runs."""
-        return False
+    def on_note(self, site: tuple[tuple[str, ...], Span]) -> None:
+        """Nothing: it is noted where the statement runs."""
 
     def on_truth(self, value: Any) -> bool:  # type: ignore[override]
-        """Whether a condition holds."""
+        """Whether a condition holds, in a function."""
+        if not self.inside:
+            raise Unknown
         return bool(_alone(_number(value)))
 
     def on_load(self, site: tuple[str, Span]) -> Any:
@@ -245,11 +229,11 @@ class Computed(ByRule):
 
     def on_store(self, site: tuple[str, Span], value: Any) -> None:
         """A name gets a value."""
-        self.scopes_of_calls[-1][0][site[0]] = _number(value)
+        super().on_store(site, _number(value))
 
     def on_neg(self, value: Any) -> Any:
         """`-x`."""
-        return self.apply(OPS["neg"], [_number(value)], {})
+        return self.called(OPS["neg"], (_number(value),), {})
 
     def on_pos(self, value: Any) -> Any:
         """`+x`."""
@@ -258,26 +242,33 @@ class Computed(ByRule):
     def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         """An operator or a comparison."""
         left, right = _number(left), _number(right)
-        if function in _COMPARISONS and len(self.scopes_of_calls) > 1:
+        if function in _COMPARISONS and self.inside:
             return function(_alone(left), _alone(right))
-        sizes = [part.size if isinstance(part, Tensor) else 1 for part in (left, right)]
+        sizes = _size(left), _size(right)
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
             raise Unknown  # which may have as many entries as both together
-        return self.apply(OPS.get(getattr(function, "__name__", "")), [left, right], {})
+        return self.called(OPS.get(getattr(function, "__name__", "")), (left, right), {})
 
-    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
-        """The value of a call."""
-        if not isinstance(function, Closure):
-            return self.apply(function, list(args), keywords)
-        if len(self.scopes_of_calls) > _DEPTH or len(function.scopes) > 1 or not all(map(_is_data, function.defaults)):
+    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any = None) -> Any:
+        """The value of a call: of a function of the user, or of one that is pure and known to be quick."""
+        if isinstance(function, Closure):
+            is_deep = len(self.scopes_of_calls) > _DEPTH or len(function.scopes) > 1
+            if is_deep or not all(map(_is_data, function.defaults)):
+                raise Unknown
+            return self.enter(function, args, keywords)
+        cost = _COSTS.get(getattr(function, "family", ""))
+        largest = max(map(_size, args), default=1)
+        if cost is None or not function.pure or (function.family == "linear algebra" and largest > _LARGE):
             raise Unknown
-        return self.enter(function, args, keywords)
+        found = function.call(*args, **keywords)
+        self.spend(cost * max(largest, _size(found)))
+        return found
 
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
         (name, count, names), _ = site
         args, keywords = arguments(given, count, names)
-        return self.apply(FUNCTIONS.get(name), [_number(value), *args], keywords)
+        return self.called(FUNCTIONS.get(name), (_number(value), *args), keywords)
 
     def on_list(self, site: tuple[str, Span], *items: Any) -> Any:  # type: ignore[override]
         """`[1, 2]`."""
@@ -286,15 +277,16 @@ class Computed(ByRule):
         return tensor([*items])
 
 
-def _refuse(*_: object) -> Any:
-    raise Unknown
-
-
 def _number(value: Any) -> Any:
     """A number, a truth or an array. Raises Unknown for anything else."""
     if not isinstance(value, float | bool | Tensor):
         raise Unknown
     return value
+
+
+def _size(value: Any) -> int:
+    """How many entries a value has."""
+    return value.size if isinstance(value, Tensor) else 1
 
 
 def _alone(value: Any) -> Any:

@@ -118,7 +118,7 @@ class _Recorded(Computed):
 
     def on_constant(self, value: Any) -> Any:
         """A number that is written, as a leaf; not in a function."""
-        is_leaf = len(self.scopes_of_calls) == 1 and type(value) is float
+        is_leaf = not self.inside and type(value) is float
         return tensor(value, requires_grad=True) if is_leaf else super().on_constant(value)
 
     def known(self, name: str) -> Any:

@@ -67,9 +67,7 @@ def at_once(machine: Caller, function: Closure, values: Any) -> Tensor | None:
 class _Followed(ByRule):
     """Kinds in the place of values: one number, a number for each value, or a vector or function that is itself."""
 
-    def rule(self, word: str) -> Callable[..., Any]:
-        """What is known of a part of code."""
-        return getattr(self, f"on_{word}") if f"on_{word}" in _FOLLOWED else _refuse
+    refused = _Unlike
 
     def on_constant(self, value: Any) -> Any:
         """A value that is written."""
@@ -79,10 +77,6 @@ class _Followed(ByRule):
         """The value of a name; that of a function is a kind already."""
         name, (own, *around) = site[0], self.scopes_of_calls[-1]
         return own[name] if name in own else _kind_of(meaning(name, around, None))
-
-    def on_store(self, site: tuple[str, Any], value: Any) -> None:
-        """A name gets a value."""
-        self.scopes_of_calls[-1][0][site[0]] = value
 
     def check_operands(self, site: Any, left: Any, right: Any) -> None:
         """A product on paper is one of numbers, and of vectors not."""
@@ -99,27 +93,19 @@ class _Followed(ByRule):
 
     def on_index(self, site: Any, value: Any, index: Any) -> Any:
         """An entry of a vector."""
-        return index if isinstance(value, Tensor) and index in (_ONE, _EACH) else _refuse()
+        if not isinstance(value, Tensor) or index not in (_ONE, _EACH):
+            raise _Unlike
+        return index  # type: ignore[no-any-return]
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
         """The kind of what a function makes of some kinds."""
         if keywords or any(kind is not _ONE and kind is not _EACH for kind in args):
             raise _Unlike
-        if isinstance(function, Closure):
-            return self.enter(function, args, {}) if len(self.scopes_of_calls) <= _DEEPEST else _refuse()
+        if isinstance(function, Closure) and len(self.scopes_of_calls) <= _DEEPEST:
+            return self.enter(function, args, {})
         if getattr(function, "alone", function) not in _pointwise():
             raise _Unlike
         return _EACH if _EACH in args else _ONE
-
-    def on_poll(self) -> None:
-        """A function begins."""
-
-
-_FOLLOWED = frozenset(f"on_{word}" for word in "constant load store checked binary neg index call poll".split())
-
-
-def _refuse(*_: object) -> Any:
-    raise _Unlike
 
 
 def _kind_of(value: Any) -> Any:

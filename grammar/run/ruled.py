@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.code import ruled
@@ -21,15 +21,25 @@ Scopes = tuple[dict[str, Any], ...]
 
 
 class ByRule(Machine):
-    """A machine that runs only what it has a rule for."""
+    """A machine that runs only what it has a rule for: a method of its own, or one of the machine that is named."""
+
+    as_is = frozenset({"call"})  # the parts of code that are run as by any machine
+    refused: type[Exception]  # raised where another part is to run
 
     def __init__(self, session: Any) -> None:
         super().__init__(session)
         self.scopes_of_calls: list[Scopes] = []  # of the functions that run, innermost last
 
-    @abstractmethod
     def rule(self, word: str) -> Callable[..., Any]:
-        """What runs a part of code. What it gives raises an exception where that may not run."""
+        """What runs a part of code; what raises `refused` where that may not run."""
+        name = f"on_{word}"
+        if word in self.as_is or getattr(type(self), name, None) is not getattr(Machine, name, None):
+            return getattr(self, name)  # type: ignore[no-any-return]
+
+        def refuse(*_: object) -> NoReturn:
+            raise self.refused(f"it has {word}")
+
+        return refuse
 
     def helper(self, name: str) -> Any:
         """What the code calls by a name."""
@@ -38,6 +48,13 @@ class ByRule(Machine):
     def on_constant(self, value: Any) -> Any:
         """A value that is written."""
         return value
+
+    def on_store(self, site: tuple[str, Span], value: Any) -> None:
+        """A name gets a value."""
+        self.scopes_of_calls[-1][0][site[0]] = value
+
+    def on_poll(self) -> None:
+        """A loop or a function goes on."""
 
     def on_checked(self, site: tuple[tuple[str, Any], Span], left: Any, right: Any) -> Any:
         """An operator that asks something of its operands."""

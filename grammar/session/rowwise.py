@@ -24,8 +24,7 @@ from agrad.engine.values import Array, describe, format_number, format_shape, ha
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run.code import loads
 from agrad.grammar.run.machine import Machine
-from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure, entry_of
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, entry_of
 from agrad.grammar.session.inputs import refuse_call, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, replaced
@@ -50,28 +49,14 @@ class RowMachine(Machine):
     in_row = False  # whether a row is computed, and not the value of a constant
 
     def adapter(self, function: Any) -> Any:
-        """A function of the engine as the language calls it."""
-        call = super().adapter(function)
+        """A function of the engine as the language calls it: each call is looked at."""
+        return lambda *args: self.called(function, args, {}, self.here())
 
-        def of_row(*args: Any) -> Any:
-            if self.in_row and len(args) == 1:
-                _require_entries(function, args[0], self.here())
-            return call(*args)
-
-        return of_row
-
-    def on_call(self, site: tuple[tuple[int, Any], Span], function: Any, *given: Any) -> Any:
-        """A call with arguments by name."""
-        if self.in_row and site[0][0] == 1 and not isinstance(function, Closure):
-            _require_entries(function, given[0], site[1])
-        return super().on_call(site, function, *given)
-
-    def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
-        """`x.name(y)`."""
-        (name, count, _), span = site
-        if self.in_row and not count and value is not None:
-            _require_entries(attributes.method(value, name), value, span)
-        return super().on_method(site, value, *given)
+    def invoke(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the table."""
+        if self.in_row and len(args) == 1:
+            _require_entries(function, args[0], self.here())
+        return super().invoke(function, args, keywords)
 
 
 def _require_entries(function: Any, x: Any, span: Span) -> None:
