@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 from agrad.engine.autodiff.backward import backward
@@ -30,7 +30,6 @@ from agrad.engine.values import Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import DIFFERING, RENAMED
 from agrad.grammar.results import Result
-from agrad.grammar.run.code import ruled
 from agrad.grammar.run.machine import arguments, given_to
 from agrad.grammar.run.ruled import ByRule
 from agrad.grammar.runtime import attributes
@@ -273,21 +272,11 @@ class Stager(ByRule):
         if type(function) is Closure:
             return self.enter(function, args, keywords)
         entry = self._pure(entry_of(function), getattr(function, "__name__", "something"))
-        return self._watched(entry, super().called(function, *self._given(args, keywords), span))
-
-    def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         inside = self._on_this_machine
-        return tuple(map(inside, args)), {name: inside(value) for name, value in keywords.items()}
+        given = {name: inside(value) for name, value in keywords.items()}
+        return self._watched(entry, super().called(function, inside(args), given, span))
 
-    def enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Call a function of the user: the names around the loop are those of the iteration."""
-        made = function.definition
-        if made.ruled is None:
-            made.ruled = ruled(made.tree, made.span)
-        scopes = [self._staged(scope) for scope in function.scopes]
-        return self.run_in(made.ruled, (function.bind(args, keywords), *scopes))
-
-    def _staged(self, names: dict[str, Any]) -> dict[str, Any]:
+    def around_call(self, names: dict[str, Any]) -> dict[str, Any]:
         """The names of the iteration for those around the loop, which a function keeps."""
         for real, staged in zip(self.around, self.scopes, strict=True):
             if names is real or (real is not self.session.names and all(real.get(n) is x for n, x in names.items())):
@@ -599,16 +588,6 @@ _BLOCK = 32  # iterations between two checks of their gradients
 _ENTRIES = 1_000_000  # array entries that are kept until then
 
 
-class Counter(Protocol):
-    """The counter of a loop."""
-
-    numbers: range
-    position: int
-
-    def skip(self, count: int) -> None:
-        """Go past iterations that ran compiled."""
-
-
 class CompiledIteration:
     """One loop iteration as a program: the counter and the carried state in, the carried state of the next one out."""
 
@@ -711,39 +690,42 @@ class CompiledIteration:
                         part.value = one.value
         return True
 
-    def run(self, counter: Counter, machine: Machine) -> int:
-        """Run iterations as long as the one after does the same, and its operations are defined; returns how many."""
+    def run(self, numbers: range, skip: Callable[[int], None], machine: Machine) -> int:
+        """Run iterations as long as the one after does the same, and its operations are defined; returns how many.
+
+        `numbers`: those of the iterations to come, of which the last is not run; `skip` goes past some that have run.
+        """
         context = current()
         known = context.undefined
         # The place of an operation is known where it runs uncompiled; of a few of them it has to be.
         self.undefined = context.undefined = None if known is None or len(known) == MOST_UNDEFINED else []
         try:
-            return self._run(counter, machine)
+            return self._run(numbers, skip, machine)
         finally:
             context.undefined = known
             for one in self.placeholders:
                 one.value = None  # which would otherwise be kept in memory
 
-    def _run(self, counter: Counter, machine: Machine) -> int:
-        numbers, places = counter.numbers, self.places
+    def _run(self, numbers: range, skip: Callable[[int], None], machine: Machine) -> int:
+        places = self.places
         values: list[Any] = [0.0, *(_value_of(one) for one in self.placeholders[1:])]
         state: list[Value] | None = None  # carried to the iteration to come
         done, last = 0, len(numbers) - 1
-        if not self._same(numbers[counter.position : counter.position + 1], values):
+        if not self._same(numbers[:1], values):
             return 0
-        if self.native is not None and self.native.is_worth(self.ran + len(numbers) - counter.position):
-            ahead, is_noticed = numbers[counter.position :], self.undefined is not None
-            for count in self.native.run(values, ahead, lambda some: self._same(some, values), is_noticed):
+        if self.native is not None and self.native.is_worth(self.ran + len(numbers)):
+            is_noticed = self.undefined is not None
+            for count in self.native.run(values, numbers, lambda some: self._same(some, values), is_noticed):
                 done += count
-                counter.skip(count)
+                skip(count)
                 state = [values[place] for place in places]
                 machine.session.watch.look(machine.in_use)
         block = max(1, min(_BLOCK, _ENTRIES // sum(size_of(one.proxy.shape) for one in self.placeholders)))
-        while counter.position < last:
-            ahead = numbers[counter.position : min(counter.position + block, last) + 1]
+        while done < last:
+            ahead = numbers[done : min(done + block, last) + 1]
             kept = list(self._computed(ahead[: self._same(ahead[1:], values)], values, places))
             good = _finite(kept, len(places))
-            counter.skip(good)
+            skip(good)
             done += good
             state = list(kept[good - 1][: len(places)]) if good else state
             if good < len(ahead) - 1:

@@ -96,7 +96,7 @@ class HotLoop:
         if iteration is None:
             self._due = len(self.numbers)
             return
-        done = iteration.run(self, self._machine)
+        done = iteration.run(self.numbers[self.position :], self.skip, self._machine)
         self._loop.ran += done
         if clock is not None:
             clock.iterations += done

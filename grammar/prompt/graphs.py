@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from agrad.engine import inspect
 from agrad.engine.core.graph import collect
@@ -15,9 +14,6 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
 from agrad.grammar.values.lists import parts_of
 from agrad.lazy import pattern
-
-if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
 
 _BARE = pattern(
     r"\s*(backward|explain|forward|grad|graph|info)\b\s*(?:(as|depth|retain|create_graph|fresh|trace)\b.*)?$"
@@ -48,10 +44,8 @@ def with_newest(text: str, session: Session) -> tuple[str, str]:
     name, value = graph
     if found[1] == "grad":  # of the leaves behind it
         behind = set(collect([value.node]))
-        tensors = {
-            one: x for one, x in session.names.items() if isinstance(x, Tensor) and x.is_leaf and x.requires_grad
-        }
-        name = " ".join(one for one, x in tensors.items() if x.node in behind) or name
+        leaves = [(one, x) for one, x in session.names.items() if isinstance(x, Tensor) and x.is_leaf]
+        name = " ".join(one for one, x in leaves if x.requires_grad and x.node in behind) or name
     text = f"{found[1]} {name}{text[found.end(1) :].rstrip()}"
     return text, text.strip()
 
@@ -104,13 +98,9 @@ class Stepping:
     def _computed(self, leaf: Tensor, shown: tuple[str, ...]) -> list[str]:
         """The names in some texts whose values were computed from a leaf."""
         names = dict.fromkeys(str(token) for text in shown for token in lexed(text) if token.type == "NAME")
-        values = {name: self.session.names.get(name) for name in names}
-        return [
-            name
-            for name, value in values.items()
-            if isinstance(value, Tensor) and value.requires_grad and not value.is_leaf
-            if leaf.node in set(collect([value.node]))
-        ]
+        values = [(name, self.session.names.get(name)) for name in names]
+        computed = [(name, x) for name, x in values if isinstance(x, Tensor) and x.requires_grad and not x.is_leaf]
+        return [name for name, value in computed if leaf.node in collect([value.node])]
 
 
 def _size(value: Decimal) -> Decimal:

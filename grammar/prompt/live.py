@@ -69,37 +69,43 @@ class Live:
             return ""
         if self._seen != (text, after, self.session.line):
             self._seen = text, after, self.session.line
-            try:
-                value = self.value(whole) or (self.value(text) if after else "")
-                self._line = "   ".join(filter(None, (signature(text, self.session), value)))
-            except RecursionError:
-                self._line = ""
+            value = self.value(whole) or (self.value(text) if after else "")
+            self._line = "   ".join(filter(None, (signature(text, self.session), value)))
         return self._line
 
     def value(self, text: str) -> str:
         """The value of the text and its derivatives; nothing where they are not known."""
-        target = _TARGET.match(text)
-        written = text[target.end() :] if target else text
-        limits = Limits()
-        limits.set(_ENTRIES * 8)
         LOADING.refused = True  # it takes longer than anything that is computed here
         try:
-            tree = parse_expression(Source("live", _closed(written)))
-            if isinstance(tree, ast.Number) and not target:
-                return ""
-            if isinstance(tree, ast.Name) and not target:  # the value of a name alone
-                value = self.session.names.get(tree.id)
-                known = value.node.uncertainty if isinstance(value, Tensor) else None
-                return f"= {enter(Context(limits), _short, value, None if known is None else known.u)}"
-            return enter(Context(limits), Computed(self.session.names).told, tree)
-        except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError):
-            return ""
+            return apart(_ENTRIES, self._value, text) or ""
         finally:
             LOADING.refused = False
+
+    def _value(self, text: str) -> str:
+        target = _TARGET.match(text)
+        tree = parse_expression(Source("live", _closed(text[target.end() :] if target else text)))
+        if isinstance(tree, ast.Number) and not target:
+            return ""
+        if isinstance(tree, ast.Name) and not target:  # the value of a name alone
+            value = self.session.names.get(tree.id)
+            known = value.node.uncertainty if isinstance(value, Tensor) else None
+            return f"= {_short(value, None if known is None else known.u)}"
+        return Computed(self.session.names).told(tree)
 
 
 class Unknown(Exception):
     """A text is not among what may be computed apart from the session."""
+
+
+def apart(entries: int, run: Callable[[Any], Any], given: Any) -> Any:
+    """What a function gives in a context of its own, with memory for so many entries; None where it is not known."""
+    limits = Limits()
+    limits.set(entries * 8)
+    try:
+        with quiet():
+            return enter(Context(limits), run, given)
+    except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, RecursionError):
+        return None
 
 
 _DEPTH = 12  # of calls in calls
@@ -126,16 +132,15 @@ class Computed(ByRule):
 
     def told(self, tree: ast.Expr) -> str:
         """`= 3.637   d/dx 1.97`."""
-        with quiet():
-            found = self.of(tree)
-            shown = f"= {_short(found)}"
-            if not isinstance(found, Tensor) or not found.requires_grad or found.shape != () or not self.whole:
-                return shown
-            try:
-                backward(found)
-                shown = self.with_uncertainty(found, shown)
-            except NotLoaded:
-                return shown
+        found = self.of(tree)
+        shown = f"= {_short(found)}"
+        if not isinstance(found, Tensor) or not found.requires_grad or found.shape != () or not self.whole:
+            return shown
+        try:
+            backward(found)
+            shown = self.with_uncertainty(found, shown)
+        except NotLoaded:
+            return shown
         slopes = [(name, leaf.grad) for name, leaf in self.leaves.items() if leaf.shape == ()]
         parts = [f"d/d{name} {_short(0.0 if slope is None else slope)}" for name, slope in slopes]
         return "   ".join([shown, *parts[:_FEW]]) + (" …" if len(parts) > _FEW else "")

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from agrad.engine.core.context import Context, Limits, enter
 from agrad.engine.core.graph import Node, behind
-from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar import prompt
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.prompt.live import Computed, Unknown
+from agrad.grammar.prompt.live import Computed, Unknown, apart
 from agrad.grammar.syntax import ast
 
 NOISE = "(rounding noise)"
@@ -30,15 +28,11 @@ def is_noise(value: object) -> bool:
 
     It is known of a number other than 0 with a small graph of numbers, which is neither freed nor stale.
     """
-    if not isinstance(value, Tensor) or value.shape != () or value.node.op is None or not value.requires_grad:
+    number = value.value if isinstance(value, Tensor) else None
+    if not isinstance(number, float) or number == 0 or not math.isfinite(number):
         return False
-    number = value.value
-    if not isinstance(number, float) or number == 0 or not math.isfinite(number) or not _is_small(value.node):
-        return False
-    try:
-        return bool(abs(number) <= prompt.rounding.rounding_errors(value.node))
-    except (AgradError, ArithmeticError, ValueError, TypeError):  # an operand is not finite, or not known
-        return False
+    bound = _errors(value)  # type: ignore[arg-type]
+    return bound is not None and bool(abs(number) <= bound)
 
 
 def mark(value: object, expression: ast.Expr | None = None, names: Mapping[str, Any] | None = None) -> str:
@@ -62,14 +56,21 @@ def mark(value: object, expression: ast.Expr | None = None, names: Mapping[str, 
 
 def _noisy(value: Tensor) -> list[tuple[int, ...]]:
     """The places of the entries of an array that its computation cannot tell from 0."""
-    if value.node.op is None or not value.requires_grad or value.size > _SHOWN or not _is_small(value.node):
-        return []
-    try:
-        bounds = prompt.rounding.rounding_errors(value.node)
-    except (AgradError, ArithmeticError, ValueError, TypeError):
+    bounds = _errors(value)
+    if bounds is None:
         return []
     found = (value.value != 0) & (np.abs(value.value) <= bounds)
     return [tuple(map(int, place)) for place in np.argwhere(found)]
+
+
+def _errors(value: Tensor) -> Any:
+    """The bounds on the rounding errors of a value with a small graph; None where they are not known."""
+    if value.node.op is None or not value.requires_grad or value.size > _SHOWN or not _is_small(value.node):
+        return None
+    try:
+        return prompt.rounding.rounding_errors(value.node)
+    except (AgradError, ArithmeticError, ValueError, TypeError):  # an operand is not finite, or not known
+        return None
 
 
 def _is_small(root: Node) -> bool:
@@ -95,16 +96,10 @@ def _again(value: object, expression: ast.Expr, names: Mapping[str, Any]) -> Ten
     """A value with the graph of its expression; None unless that gives the same, bit for bit."""
     if isinstance(expression, ast.Number | ast.Name | ast.List) or not isinstance(value, float | Tensor):
         return None
-    limits = Limits()
-    limits.set(_ENTRIES * 80)
-    try:
-        with quiet():
-            found = enter(Context(limits), _Recorded(names).of, expression)
-    except (AgradError, Unknown, ArithmeticError, ValueError, TypeError, RecursionError):
-        return None
-    shown = value.value if isinstance(value, Tensor) else value
+    found = apart(_ENTRIES * 10, _Recorded(names).of, expression)
     if not isinstance(found, Tensor):
         return None
+    shown = value.value if isinstance(value, Tensor) else value
     numbers = isinstance(shown, float) and isinstance(found.value, float)  # NumPy is not loaded for these
     return found if (shown == found.value if numbers else np.array_equal(found.value, shown)) else None
 

@@ -95,7 +95,7 @@ class _Followed(ByRule):
         """An entry of a vector."""
         if not isinstance(value, Tensor) or index not in (_ONE, _EACH):
             raise _Unlike
-        return index  # type: ignore[no-any-return]
+        return index
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
         """The kind of what a function makes of some kinds."""

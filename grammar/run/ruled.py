@@ -82,7 +82,11 @@ class ByRule(Machine):
         made = function.definition
         if made.ruled is None:
             made.ruled = ruled(made.tree, made.span)
-        return self.run_in(made.ruled, (function.bind(args, keywords), *function.scopes))
+        return self.run_in(made.ruled, (function.bind(args, keywords), *map(self.around_call, function.scopes)))
+
+    def around_call(self, names: dict[str, Any]) -> dict[str, Any]:
+        """The names that a call sees, for names around its function."""
+        return names
 
     def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the user from Python."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -72,16 +73,6 @@ def _require_entries(function: Any, x: Any, span: Span) -> None:
         message = f"{span.text} would see one number: each row is computed by itself"
         notes = ["for several columns, pass a list: sum([x, y])"]
         raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
-
-
-# An expression over the rows of a table: its value and its derivatives in each row.
-#
-# The table comes as plain data: names of columns, arrays of numbers. This module neither reads the table nor writes
-# the results.
-
-
-class NoNumber(EveryRow):
-    """An expression whose value is not a number, in any row."""
 
 
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
@@ -226,28 +217,29 @@ class Rowwise(Session):
             if problem.kind != "grad":
                 raise
             return self._alone(given, wrt, list(given))  # the expression differentiates by its names
-        finally:
-            self.names.update(self.numbers)
 
     def _alone(self, given: Mapping[str, float], wrt: Sequence[str], leaves: Sequence[str]) -> list[float]:
+        xs, value = self._with_graph(given, leaves)
+        graph = value if isinstance(value, Tensor) else tensor(value)
+        return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
+
+    def _with_graph(self, given: Mapping[str, float], leaves: Sequence[str]) -> tuple[dict[str, Tensor], Any]:
+        """The numbers of a row as arrays, some of them leaves, and its value with its graph. Raises AgradError."""
         xs = {name: tensor(value, requires_grad=name in leaves) for name, value in given.items()}
         for name, x in xs.items():
             x.name = name
         current().guard = None  # the guards of other rows say nothing about this one
-        value = self.row(list(xs), list(xs.values()))
-        graph = value if isinstance(value, Tensor) else tensor(value)
-        return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
+        try:
+            return xs, self.row(list(xs), list(xs.values()))
+        finally:
+            self.names.update(self.numbers)
 
     def undefined_in(self, names: Sequence[str], values: Sequence[float]) -> Span | None:
         """The part of the expression in which nan begins for these values, if it is found in the graph."""
-        xs = {name: tensor(value, requires_grad=True) for name, value in zip(names, values, strict=True)}
-        current().guard = None
         try:
-            value = self.row(list(xs), list(xs.values()))
+            _, value = self._with_graph(dict(zip(names, values, strict=True)), names)
         except AgradError:  # such as of a derivative inside, by a name that is a leaf here
             return None
-        finally:
-            self.names.update(self.numbers)
         nodes = reachable(value.node) if isinstance(value, Tensor) else ()
         first = min((node for node in nodes if has_nan(node.value)), key=lambda node: node.seq, default=None)
         return first.origin if first is not None and isinstance(first.origin, Span) else None
@@ -263,7 +255,7 @@ class Rowwise(Session):
 
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
-        return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=NoNumber())
+        return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=EveryRow())
 
 
 def draws(text: str) -> bool:
@@ -285,6 +277,7 @@ def hopeless(done: int, failed: int) -> bool:
     return not done and failed >= _HOPELESS
 
 
+@dataclass(eq=False)
 class Evaluation:
     """Computes an expression on columns of numbers, some rows at a time.
 
@@ -293,25 +286,19 @@ class Evaluation:
     in a row leaves its results empty; else it is raised.
     """
 
-    def __init__(
-        self,
-        session: Rowwise,
-        names: Sequence[str],
-        wrt: Sequence[str],
-        backend: Callable[[], str],
-        threads: int,
-        tolerant: bool,
-    ) -> None:
-        self.session = session
-        self.constants = {name: session.names[name] for name in wrt if name not in names}
+    session: Rowwise
+    names: Sequence[str]
+    wrt: Sequence[str]
+    backend: Callable[[], str]
+    threads: int
+    tolerant: bool
+
+    def __post_init__(self) -> None:
+        self.constants = {name: self.session.names[name] for name in self.wrt if name not in self.names}
         for name, value in self.constants.items():
             if not isinstance(value, float) and not (isinstance(value, Tensor) and not value.shape):
                 raise AgradError("type", f"rows are differentiated with respect to numbers only, and {name} is not one")
-        self.names = [*names, *self.constants]
-        self.wrt = wrt
-        self.backend = backend
-        self.threads = threads
-        self.tolerant = tolerant
+        self.names = [*self.names, *self.constants]
         self.original: Any = None  # what was compiled for an example, to begin with
         self.restart()
 
@@ -385,16 +372,17 @@ class Evaluation:
         if self.first_undefined is None and found.any():
             row = int(np.argmax(found))
             given = [float(column[row]) for column in columns]
-            where = self._told(given)
-            notes = [*place(row).get("notes", ()), *([f"where {where}"] if where else [])]
             span = self.session.undefined_in(self.names, given)
-            labels = [Label(span)] if span is not None else []
-            labels += [Label(label.origin, "in this row") for label in place(row).get("labels", ())]
+            labels, notes = self._told(place(row), given, "in this row")
+            labels = labels if span is None else [Label(span), *labels]
             self.first_undefined = Note("a value is nan", labels, notes=notes)
 
-    def _told(self, values: Sequence[float]) -> str:
-        """The numbers of a row, with their names."""
-        return ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
+    def _told(self, where: Mapping[str, Any], values: Sequence[float], text: str) -> tuple[list[Label], list[str]]:
+        """The labels and notes that name a row: where it is, and its numbers."""
+        pairs = zip(self.names, values, strict=True)
+        told = ", ".join(f"{name} = {format_number(value)}" for name, value in pairs)
+        labels = [Label(label.origin, text) for label in where.get("labels", ())]
+        return labels, [*where.get("notes", ()), *([f"where {told}"] if told else [])]
 
     def require_some(self) -> None:
         """Raise the first error if there were many rows, and the expression had a value in none of them."""
@@ -456,10 +444,9 @@ class Evaluation:
         self.failed += 1
         if self.first is not None:
             return  # finding the place of a row takes time
-        where = place()
-        problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
-        told = self._told(values)
-        problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
+        labels, notes = self._told(place(), values, "with this row")
+        problem.labels += labels
+        problem.notes += notes
         problem.row = True
         if not self.tolerant:
             raise problem
