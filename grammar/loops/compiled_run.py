@@ -134,7 +134,7 @@ class Stager(ByRule):
 
     def stage(self, code: CodeType, count: float) -> None:
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
-        self.scope[self.counter] = self.hold(NUMBER, self.counter, count, count, False)
+        self.scope[self.counter] = self.hold(NUMBER, self.counter, count, count).proxy
         session, emit = self.session, self.session.emit
         session.emit = _refuse_to_tell  # what would be shown or noted cannot be staged; whatever happens is taken back
         try:
@@ -182,7 +182,7 @@ class Stager(ByRule):
         if type(value) is bool:
             value = float(value)
         if type(value) is float:
-            return self.hold(NUMBER, name, value, value, False)
+            return self.hold(NUMBER, name, value, value).proxy
         if type(value) is List:
             return List([x if type(x) is float else self.proxy_of(name, x) for x in value], value.joins)
         if not isinstance(value, Tensor):
@@ -195,21 +195,20 @@ class Stager(ByRule):
         node = value.node
         if node.recorded and (node.op is not None or not node.requires_grad):
             raise NotTraceable(f"{name} was computed before, and has a graph")
-        proxy = self.hold(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
+        owner = self.hold(LEAF if node.requires_grad else PLAIN, name, value, value.value)
         if value.grad is not None:
-            owner = self.placeholders[-1]
-            gradient = self.hold(GRADIENT, name, value, value.grad.value, False)
-            proxy.node.grad, owner.gradient = Gradient(gradient, (), 0), self.placeholders[-1]
-        return proxy
+            owner.gradient = self.hold(GRADIENT, name, value, value.grad.value)
+            owner.leaf.grad = Gradient(owner.gradient.proxy, (), 0)
+        return owner.proxy
 
-    def hold(self, kind: str, name: str, value: Any, data: Any, requires_grad: bool) -> Tensor:
-        """A placeholder for a value from outside; returns its proxy."""
-        node = leaf(data, requires_grad)
+    def hold(self, kind: str, name: str, value: Any, data: Any) -> Placeholder:
+        """A placeholder for a value from outside, or for data that belongs to one."""
+        node = leaf(data, kind == LEAF)
         node.recorded, node.name, node.guard = True, name, None
-        proxy = handle(node)
-        self.placeholders.append(Placeholder(kind, name, value, proxy, node))
-        self.by_proxy[proxy] = self.placeholders[-1]
-        return proxy
+        one = Placeholder(kind, name, value, handle(node), node)
+        self.placeholders.append(one)
+        self.by_proxy[one.proxy] = one
+        return one
 
     def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
         """A function or a constant of a module."""
@@ -574,9 +573,8 @@ class Stager(ByRule):
         """What an optimiser keeps of a leaf."""
         if not owner.moments:
             for place, value in enumerate(kept_of(owner.value.node)):
-                self.hold(MOMENT, owner.name, owner.value, value, False)
-                self.placeholders[-1].place = place
-                owner.moments.append(self.placeholders[-1])
+                owner.moments.append(self.hold(MOMENT, owner.name, owner.value, value))
+                owner.moments[-1].place = place
         return owner.moments
 
 

@@ -215,11 +215,11 @@ class Computed(ByRule):
     def on_load(self, site: tuple[str, Span]) -> Any:
         """The value of a name."""
         name, own = site[0], self.scopes_of_calls[-1][0]
-        value = own[name] if name in own else self.names.get(name)
-        if name not in own and not isinstance(value, Closure):
-            is_function = name in FUNCTIONS and name not in self.names
-            value = FUNCTIONS[name] if is_function else self.known(name)
-        return value
+        if name in own:
+            return own[name]
+        if isinstance(self.names.get(name), Closure):
+            return self.names[name]
+        return FUNCTIONS[name] if name in FUNCTIONS and name not in self.names else self.known(name)
 
     def on_constant(self, value: Any) -> Any:
         """A value that is written."""

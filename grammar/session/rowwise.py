@@ -56,23 +56,23 @@ class RowMachine(Machine):
     def invoke(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the table."""
         if self.in_row and len(args) == 1:
-            _require_entries(function, args[0], self.here())
+            self.require_entries(function, args[0])
         return super().invoke(function, args, keywords)
 
+    def require_entries(self, function: Any, x: Any) -> None:
+        """Refuse a function along an axis, such as `mean`, of one number: it would see that, and not the column.
 
-def _require_entries(function: Any, x: Any, span: Span) -> None:
-    """Refuse a function along an axis, such as `mean`, of one number: it would see that number, and not the column.
-
-    Raises AgradError of kind `shape`.
-    """
-    entry = entry_of(function)
-    form: Signature | None = entry.signature if entry is not None else getattr(function, "form", None)
-    if form is None or form.variadic or "axis" not in form.attributes:
-        return
-    if isinstance(x, float) or (isinstance(x, Tensor) and not x.shape):
-        message = f"{span.text} would see one number: each row is computed by itself"
-        notes = ["for several columns, pass a list: sum([x, y])"]
-        raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
+        Raises AgradError of kind `shape`.
+        """
+        entry = entry_of(function)
+        form: Signature | None = entry.signature if entry is not None else getattr(function, "form", None)
+        if form is None or form.variadic or "axis" not in form.attributes:
+            return
+        if isinstance(x, float) or (isinstance(x, Tensor) and not x.shape):
+            span = self.here()
+            message = f"{span.text} would see one number: each row is computed by itself"
+            notes = ["for several columns, pass a list: sum([x, y])"]
+            raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
 
 
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
@@ -383,11 +383,6 @@ class Evaluation:
         told = ", ".join(f"{name} = {format_number(value)}" for name, value in pairs)
         labels = [Label(label.origin, text) for label in where.get("labels", ())]
         return labels, [*where.get("notes", ()), *([f"where {told}"] if told else [])]
-
-    def require_some(self) -> None:
-        """Raise the first error if there were many rows, and the expression had a value in none of them."""
-        if self.first is not None and hopeless(self.done, self.failed):
-            raise self.first
 
     def without_machine_code(self) -> str:
         """Why the last rows were computed without machine code; empty if they were not."""
