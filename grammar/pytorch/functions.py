@@ -283,12 +283,11 @@ class FloatInfo:
     is_object = True
 
     def __init__(self, dtype: Any) -> None:
-        self.bits = {"float16": 16.0, "half": 16.0, "float32": 32.0}.get(str(dtype).rpartition(".")[2], 64.0)
-        digits, most = {16.0: (10, 15), 32.0: (23, 127)}.get(self.bits, (52, 1023))
         self.dtype = dtype
-        self.eps = 2.0**-digits
-        self.max = (2.0 - 2.0**-digits) * 2.0**most
-        self.min, self.tiny = -self.max, 2.0 ** (1 - most)
+        kinds: dict[str, Any] = {"float16": np.float16, "half": np.float16, "float32": np.float32}
+        found = np.finfo(kinds.get(str(dtype).rpartition(".")[2], np.float64))
+        self.bits, self.eps = float(found.bits), float(found.eps)
+        self.min, self.max, self.tiny = float(found.min), float(found.max), float(found.tiny)
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         return f"finfo(eps={text(self.eps)}, min={text(self.min)}, max={text(self.max)}, tiny={text(self.tiny)})"
@@ -370,10 +369,8 @@ _MASKS: dict[str, tuple[str, Callable[..., Any]]] = {
 _NEAR = "x, y; rtol=1e-05, atol=1e-08, equal_nan=False"
 _BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
 _MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
-_TEXT = "fname; delimiter=None, skiprows=0"
 OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "np.loadtxt": (_TEXT, load_text),
-    "numpy.loadtxt": (_TEXT, load_text),
+    **dict.fromkeys(("np.loadtxt", "numpy.loadtxt"), ("fname; delimiter=None, skiprows=0", load_text)),
     "torch.autograd.grad": (
         "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
         _torch_grad,

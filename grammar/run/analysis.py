@@ -23,7 +23,7 @@ from agrad.engine.values import np
 from agrad.grammar import runtime
 from agrad.grammar.run.code import given, loads, ruled
 from agrad.grammar.run.ruled import ByRule
-from agrad.grammar.runtime.builtins import Caller, Closure, is_object, meaning
+from agrad.grammar.runtime.builtins import Closure, is_object, meaning
 from agrad.grammar.syntax import ast
 
 _FEW = 16  # values that are computed one by one
@@ -42,7 +42,7 @@ def _pointwise() -> frozenset[Any]:
     return frozenset(op.call for op in simple if op.reach == "pointwise" and op.pure)
 
 
-def at_once(machine: Caller, function: Closure, values: Any) -> Tensor | None:
+def at_once(machine: Any, function: Closure, values: Any) -> Tensor | None:
     """The values of a function of one number as a vector; None where it must be called for each."""
     is_vector = isinstance(values, Tensor) and len(values.shape) == 1
     if not (type(values) is range or is_vector) or len(values) < _FEW:

@@ -803,11 +803,7 @@ class Machine:
             found = adapted(runtime.objects.attribute(value, name))
         else:
             found = attributes.attribute(value, name)
-        if name in operations.VIEW_ATTRIBUTES:
-            mark(found, value)
-        elif name in operations.ALIASES:
-            operations.carry(found, value)
-        return found
+        return operations.shared(found, name, value)
 
     def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
         """A function or a constant spelled torch.name; `own`: what the first of these names is in a function."""
@@ -853,12 +849,7 @@ class Machine:
             value = lists.become_list(value, self.places(args))
         if name in READERS:
             self.tell(at_number(value, span, self.cut_at))
-        found = self.invoke(attributes.method(value, name), (value, *args), keywords)
-        if name in operations.VIEW_METHODS:
-            mark(found, value)
-        elif name in operations.ALIASES:
-            operations.carry(found, value)
-        return found
+        return operations.shared(self.invoke(attributes.method(value, name), (value, *args), keywords), name, value)
 
     # Functions and calls
 

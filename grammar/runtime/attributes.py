@@ -23,7 +23,7 @@ from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import Staging, as_tensor, taken
 from agrad.grammar.runtime.operations import format_of_texts
-from agrad.grammar.values.lists import LIST_METHODS, List, in_lists, settled_entries
+from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
 from agrad.grammar.values.texts import TEXT_METHODS
 
 
@@ -100,29 +100,22 @@ def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options:
     backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
 
 
-def _of_torch(name: str) -> Callable[..., Any]:
-    """The function of PyTorch of a name, as a method."""
-    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
+def _of_torch(name: str) -> tuple[str, Callable[..., Any]]:
+    """The function of PyTorch of a name, as a method: without its first argument."""
+    form, function = pytorch.names.OWN_FORMS[f"torch.{name}"]
+    others = form.replace(";", ",").partition(",")[2].strip()
+    return others, lambda x, **given: function(x, *given.values())
 
 
-_OF_TORCH = {
-    "masked_fill": "mask, value",
-    **dict.fromkeys(("isinf", "logical_not", "logdet"), ""),
-    "nonzero": "as_tuple=False",
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "other"),
-    "count_nonzero": "axis=None",
-    "nan_to_num": "nan=0, posinf=None, neginf=None",
-    "masked_select": "mask",
-    "gather": "axis, index",
-    "chunk": "chunks, axis=0",
-}
+_OF_TORCH = (
+    "masked_fill isinf logical_not logdet nonzero logical_and logical_or logical_xor count_nonzero nan_to_num "
+    "masked_select gather chunk"
+).split()
 
 
-class Method(Struct):
-    """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
+class Method(ListMethod):
+    """A method of numbers and arrays, and whether it may be staged in a loop."""
 
-    form: Signature  # of the arguments after the value itself
-    run: Callable[..., Any]
     staging: Staging = Staging.NEVER
 
     def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
@@ -131,53 +124,49 @@ class Method(Struct):
         return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
 
 
-# The arguments of each method, written as the attributes of a function are, what it does, and its staging. One that
-# writes gives the value itself, which is not shown where it is a statement by itself.
-_METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
-    **{name: (form, extreme(name), _AS_IS) for name, form in METHOD_FORMS.items()},
-    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
-    "bool": ("", lambda x: ops.creation.of_type(x, "bool"), _NEVER),
-    "cuda": ("device=None", _same, _NEVER),
-    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
-    "type": ("dtype=None", lambda x, dtype: ops.creation.of_type(x, dtype), _NEVER),
-    "item": ("", lambda x: taken(x, "item", number), _NEVER),
-    "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist()), _NEVER),
-    "numpy": ("", Tensor.detach, _NEVER),
-    "detach": ("", Tensor.detach, _BY_RULE),
+# The arguments of each method, written as the attributes of a function are, and what it does. One that writes gives the
+# value itself, which is not shown where it is a statement by itself.
+_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{name: (form, extreme(name)) for name, form in METHOD_FORMS.items()},
+    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
+    "bool": ("", lambda x: ops.creation.of_type(x, "bool")),
+    "cuda": ("device=None", _same),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to),
+    "type": ("dtype=None", lambda x, dtype: ops.creation.of_type(x, dtype)),
+    "item": ("", lambda x: taken(x, "item", number)),
+    "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
+    "numpy": ("", Tensor.detach),
+    "detach": ("", Tensor.detach),
     "size": (
         "axis=None",
         lambda x, axis: x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)]),
-        _AS_IS,
     ),
-    "dim": ("", lambda x: float(x.ndim), _AS_IS),
-    "numel": ("", lambda x: float(x.size), _AS_IS),
-    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape), _AS_IS),
-    "t": ("", lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
-    "backward": (
-        "gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None",
-        _backward,
-        _BY_RULE,
-    ),
-    "forward": ("", lambda x: agrad.engine.program.replay.forward(x), _NEVER),
-    "register_hook": ("hook", register_hook, _NEVER),
-    "retain_grad": ("", Tensor.retain_grad, _NEVER),
-    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
-    "normal_": ("mean=0, std=1", _drawn("randn"), _NEVER),
-    "uniform_": (
-        "low=0, high=1",
-        lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low)),
-        _NEVER,
-    ),
-    "zero_": ("", Tensor.zero_, _BY_RULE),
-    **dict.fromkeys(("copy_", "fill_"), ("value", lambda x, value: x.copy_(value), _NEVER)),
-    **{name: (form, _of_torch(name), _NEVER) for name, form in _OF_TORCH.items()},
-    "add_": ("other, alpha=1", _write("add"), _NEVER),
-    "sub_": ("other, alpha=1", _write("sub"), _NEVER),
-    "mul_": ("other", _write("mul"), _NEVER),
-    "div_": ("other", _write("truediv"), _NEVER),
+    "dim": ("", lambda x: float(x.ndim)),
+    "numel": ("", lambda x: float(x.size)),
+    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
+    "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
+    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None", _backward),
+    "forward": ("", lambda x: agrad.engine.program.replay.forward(x)),
+    "register_hook": ("hook", register_hook),
+    "retain_grad": ("", Tensor.retain_grad),
+    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
+    "normal_": ("mean=0, std=1", _drawn("randn")),
+    "uniform_": ("low=0, high=1", lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low))),
+    "zero_": ("", Tensor.zero_),
+    **dict.fromkeys(("copy_", "fill_"), ("value", lambda x, value: x.copy_(value))),
+    **{name: _of_torch(name) for name in _OF_TORCH},
+    "add_": ("other, alpha=1", _write("add")),
+    "sub_": ("other, alpha=1", _write("sub")),
+    "mul_": ("other", _write("mul")),
+    "div_": ("other", _write("truediv")),
+}
+_STAGED = {
+    **dict.fromkeys((*METHOD_FORMS, *"float double cpu contiguous size dim numel view t".split()), _AS_IS),
+    **dict.fromkeys(("backward", "detach", "zero_"), _BY_RULE),
 }
 METHODS = {
-    name: Method(Signature(f"x.{name}", f"; {text}"), run, staging) for name, (text, run, staging) in _METHODS.items()
+    name: Method(Signature(f"x.{name}", f"; {text}"), run, _STAGED.get(name, _NEVER))
+    for name, (text, run) in _METHODS.items()
 }
 
 

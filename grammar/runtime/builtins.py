@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, Protocol
+from types import CellType
+from typing import Any, NoReturn
 
 import agrad
 from agrad.engine.core.context import current
@@ -15,6 +16,7 @@ from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
+from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
 from agrad.grammar import values
 from agrad.grammar.diagnostics import Span
@@ -63,39 +65,32 @@ class Staging(Enum):
     BY_RULE = "by rule"  # the stager has a rule of its own for it
 
 
-class Definition:
-    """A function as written: its tree and parameters; the values of defaults come when `def` runs."""
+class Definition(Struct, eq=False, frozen=False):
+    """A function as written: its tree and parameters; the values of defaults come when `def` runs.
 
-    __slots__ = ("defaulted", "kind", "name", "options", "parameters", "placed", "rest", "ruled", "span", "tree")
+    The parameters are given as typed: also `*rest`, `**options`, and `*`, behind which all are given by name.
+    """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: tuple[str, ...],
-        defaulted: tuple[str, ...],
-        tree: Any,
-        span: Span,
-        kind: str = "",
-    ) -> None:
-        """`parameters` as typed: also `*rest`, `**options`, and `*`, behind which all are given by name.
+    name: str
+    parameters: tuple[str, ...]  # without those that begin with a star
+    defaulted: tuple[str, ...]  # those that have a default
+    tree: Any  # its body, its value, or the value for each of some
+    span: Span
+    kind: str = ""  # in a class: `static`, `property` and the like, by the name of the decorator
+    ruled: Any = None  # its code where each part of it is run by a rule, once there is one
+    rest: str = ""  # the name of `*rest`
+    options: str = ""  # and that of `**options`
+    placed: int = computed()  # how many may be given by place
 
-        `tree`: its body, its value, or the value for each of some.
-        """
-        self.name = name
-        stars = [place for place, one in enumerate(parameters) if one[:1] == "*"]
-        self.placed = stars[0] if stars else len(parameters)  # how many may be given by place
-        self.rest = self.options = ""  # the names of `*rest` and `**options`
-        for place in stars:
-            if parameters[place][:2] == "**":
-                self.options = parameters[place][2:]
+    def __post_init__(self) -> None:
+        stars = [one for one in self.parameters if one[:1] == "*"]
+        self.placed = self.parameters.index(stars[0]) if stars else len(self.parameters)
+        for one in stars:
+            if one[:2] == "**":
+                self.options = one[2:]
             else:
-                self.rest = parameters[place][1:]
-        self.parameters = tuple([one for one in parameters if one[:1] != "*"]) if stars else parameters
-        self.defaulted = defaulted  # those that have a default
-        self.tree = tree
-        self.span = span
-        self.kind = kind  # in a class: `static`, `property` and the like, by the name of the decorator
-        self.ruled: Any = None  # its code where each part of it is run by a rule, once there is one
+                self.rest = one[1:]
+        self.parameters = tuple([one for one in self.parameters if one not in stars])
 
 
 def defined(
@@ -107,27 +102,20 @@ def defined(
     return Definition(name, names, defaulted, tree, span, kind), [default for _, default in given]
 
 
-class Loop:
+class Loop(Struct, eq=False, frozen=False):
     """A `for` with one counter, as written, and its compiled iteration once there is one."""
 
-    __slots__ = ("body", "code", "compiled", "counter", "in_function", "ran", "refused", "staged")
-
-    def __init__(self, counter: str, body: ast.Body, in_function: bool) -> None:
-        self.counter = counter
-        self.body = body
-        self.in_function = in_function
-        self.code: Any = None  # of the body, to be staged
-        self.compiled: Any = None
-        self.staged = 0  # how often its body was staged
-        self.ran = 0  # iterations that ran compiled
-        self.refused = False  # whether its body cannot be staged
+    counter: str
+    body: ast.Body
+    in_function: bool
+    code: Any = None  # of the body, to be staged
+    compiled: Any = None
+    staged: int = 0  # how often its body was staged
+    ran: int = 0  # iterations that ran compiled
+    refused: bool = False  # whether its body cannot be staged
 
 
-class Caller(Protocol):
-    """The machine that runs the functions of the user."""
-
-    def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run a function and return its value."""
+_UNBOUND = CellType()  # of a name that has no value yet
 
 
 class Closure:
@@ -139,7 +127,7 @@ class Closure:
         self,
         definition: Any,
         defaults: tuple[Any, ...],
-        machine: Caller,
+        machine: Any,
         scopes: tuple[dict[str, Any], ...],
         run: Callable[..., Any] | None = None,
     ) -> None:
@@ -155,13 +143,8 @@ class Closure:
         cells = getattr(self.run, "__closure__", None)
         if not cells:
             return self.around
-        own: dict[str, Any] = {}
-        for name, cell in zip(self.run.__code__.co_freevars, cells, strict=True):
-            if name[0] != ".":
-                try:
-                    own[name] = cell.cell_contents
-                except ValueError:  # it has no value yet
-                    continue
+        known = zip(self.run.__code__.co_freevars, cells, strict=True)
+        own = {name: cell.cell_contents for name, cell in known if name[0] != "." and cell != _UNBOUND}
         return (own, *self.around) if own else self.around
 
     @property
@@ -215,6 +198,10 @@ class Closure:
             raise AgradError("arity", f"{name} needs {' and '.join(missing)}: {self.usage}")
         return bound
 
+    def __get__(self, instance: Any, owner: type) -> Any:
+        """As a function of a class: bound to the object of which it is an attribute."""
+        return self if instance is None else agrad.grammar.runtime.objects.Bound(self, instance)
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it from Python, as the engine does to differentiate it."""
         return settled(self.machine.call(self, args, keywords))
@@ -257,16 +244,9 @@ def integral(value: Value) -> object:
     return math.trunc(float(value)) if math.isfinite(float(value)) else float(value)
 
 
-@composed(
-    "range",
-    "start; stop=None, step=1",
-    pure=True,
-    total=True,
-    family="graph",
-    doc="Whole numbers for a loop: range(3) is 0, 1, 2; range(1, 7, 2) is 1, 3, 5.",
-    example="sum(0) == 0",
-)
+@composed("range", "start; stop=None, step=1", family="graph", total=True, example="sum(0) == 0")
 def _range(start: Any, stop: Any, step: Any) -> range:
+    """Whole numbers for a loop: range(3) is 0, 1, 2; range(1, 7, 2) is 1, 3, 5."""
     ends = (0, start) if stop is None else (start, stop)
     first, last = (_counted(end, "an end of a range") for end in ends)
     stride = _counted(step, "the step of a range")
@@ -290,42 +270,22 @@ def _counted(value: Any, what: str) -> int:
     return count
 
 
-@composed(
-    "len",
-    "x",
-    pure=True,
-    total=True,
-    family="graph",
-    doc="The length of the first axis.",
-    example="len([1, 2, 3]) == 3",
-)
+@composed("len", "x", family="graph", total=True, example="len([1, 2, 3]) == 3")
 def _len(x: Any) -> float:
-    if isinstance(x, tuple | str | range | List):
-        return float(len(x))
-    if is_object(x) and hasattr(type(x), "__len__"):
-        return float(len(x))
-    return float(len(as_tensor(x, "len")))
+    """The length of the first axis."""
+    has_length = isinstance(x, tuple | str | range | List) or (is_object(x) and hasattr(type(x), "__len__"))
+    return float(len(x if has_length else as_tensor(x, "len")))
 
 
-@composed(
-    "float",
-    "x",
-    family="graph",
-    doc="A value of one entry, or the number in a text such as args[0], as a plain number.",
-    example="float([2]) == 2",
-)
+@composed("float", "x", family="graph", example="float([2]) == 2")
 def _float(x: Any) -> float:
+    """A value of one entry, or the number in a text such as args[0], as a plain number."""
     return _spelt(x, "float", float) if isinstance(x, str) else taken(x, "float", number)
 
 
-@composed(
-    "int",
-    "x",
-    family="graph",
-    doc="A number without its fraction; of a text, the whole number in it.",
-    example="int(-2.5) == -2",
-)
+@composed("int", "x", family="graph", example="int(-2.5) == -2")
 def _int(x: Any) -> float:
+    """A number without its fraction; of a text, the whole number in it."""
     if isinstance(x, str):
         return _spelt(x, "int", int)
     if getattr(x, "size", 1) != 1:
@@ -335,16 +295,11 @@ def _int(x: Any) -> float:
     return float(math.trunc(value)) if math.isfinite(value) else value
 
 
-@composed(
-    "beside",
-    "path",
-    family="files",
-    doc='The path of a file in the folder of the script that calls this: load_csv(beside("data.csv")). Any other path '
-    "is relative to the current folder.",
-    derivative="none: it is a text",
-    example='beside("data.csv") == "data.csv"',
-)
+@composed("beside", "path", family="files", derivative="none: it is a text", example='beside("data.csv") == "data.csv"')
 def _beside(path: Any) -> Any:
+    """The path of a file in the folder of the script that calls this: load_csv(beside("data.csv")). Any other path is
+    relative to the current folder.
+    """
     if not isinstance(path, str):
         raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
     return agrad.grammar.files.beside(path, current().origin)
@@ -362,81 +317,68 @@ def _each_of(value: Any, what: str) -> Iterable[Any]:
     raise AgradError("type", f"{what} needs several values, not {describe(value)}")
 
 
-def _sequence(name: str, form: str, doc: str, example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _sequence(name: str, form: str, example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A function of Python's own that goes over values."""
     data = tuple(part.strip().lstrip("*").partition("=")[0] for part in form.partition(";")[2].split(","))
-    return composed(name, form, family="python", doc=doc, derivative="that of the entries", example=example, data=data)
+    return composed(name, form, family="python", derivative="that of the entries", example=example, data=data)
 
 
-@_sequence(
-    "enumerate",
-    "xs; start=0",
-    "Pairs of a place and an entry: for i, x in enumerate(xs).",
-    "enumerate([5, 7])[1] == (1, 7)",
-)
+@_sequence("enumerate", "xs; start=0", "enumerate([5, 7])[1] == (1, 7)")
 def _enumerate(xs: Any, start: Any) -> tuple[Any, ...]:
+    """Pairs of a place and an entry: for i, x in enumerate(xs)."""
     first = whole(start, "the first place")
     return tuple((float(place), x) for place, x in enumerate(_each_of(xs, "enumerate"), first))
 
 
-@_sequence(
-    "zip",
-    "; *xs",
-    "The first entries together, then the second ones, as far as all have entries: for x, y in zip(xs, ys).",
-    "zip([1, 2], [3, 4])[0] == (1, 3)",
-)
+@_sequence("zip", "; *xs", "zip([1, 2], [3, 4])[0] == (1, 3)")
 def _zip(xs: Any) -> tuple[Any, ...]:
+    """The first entries together, then the second ones, as far as all have entries: for x, y in zip(xs, ys)."""
     return tuple(zip(*(_each_of(x, "zip") for x in (xs if isinstance(xs, tuple) else [xs])), strict=False))
 
 
-@_sequence("list", "; xs=()", "A list of the entries of something.", "list((1, 2)) + [3] == [1, 2, 3]")
+@_sequence("list", "; xs=()", "list((1, 2)) + [3] == [1, 2, 3]")
 def _list(xs: Any) -> List:
+    """A list of the entries of something."""
     return List(entries_of(xs) if isinstance(xs, Tensor) else _each_of(xs, "list"), joins=True)
 
 
-@_sequence("tuple", "; xs=()", "A tuple of the entries of something.", "tuple([1, 2]) == (1, 2)")
+@_sequence("tuple", "; xs=()", "tuple([1, 2]) == (1, 2)")
 def _tuple(xs: Any) -> tuple[Any, ...]:
+    """A tuple of the entries of something."""
     return tuple(entries_of(xs) if isinstance(xs, Tensor) else _each_of(xs, "tuple"))
 
 
-@_sequence(
-    "sorted",
-    "xs; key=None, reverse=False",
-    "A list of the entries in order, or in that of what a function gives for each.",
-    "sorted((3, 1, 2)) == [1, 2, 3]",
-)
+@_sequence("sorted", "xs; key=None, reverse=False", "sorted((3, 1, 2)) == [1, 2, 3]")
 def _sorted(xs: Any, key: Any, reverse: Any) -> List:
+    """A list of the entries in order, or in that of what a function gives for each."""
     return List(sorted_parts(list(_each_of(xs, "sorted")), key, reverse), joins=True)
 
 
-_sequence("reversed", "xs", "The entries, the last first.", "reversed((1, 2)) == (2, 1)")(
-    lambda xs: tuple(_each_of(xs, "reversed"))[::-1]
-)
+@_sequence("reversed", "xs", "reversed((1, 2)) == (2, 1)")
+def _reversed(xs: Any) -> tuple[Any, ...]:
+    """The entries, the last first."""
+    return tuple(_each_of(xs, "reversed"))[::-1]
 
 
-@_sequence("str", "x", "A value as a text.", 'str(2) == "2"')
+@_sequence("str", "x", 'str(2) == "2"')
 def _str(x: Any) -> str:
+    """A value as a text."""
     if isinstance(x, Tensor):
         choose(x.node, x.value, entries)
     return text_of(x, Settings())
 
 
-@_sequence(
-    "bool", "x", "Whether a value counts as true: a number that is not 0, a list that is not empty.", "bool(2) == 1"
-)
+@_sequence("bool", "x", "bool(2) == 1")
 def _bool(x: Any) -> bool:
+    """Whether a value counts as true: a number that is not 0, a list that is not empty."""
     if isinstance(x, tuple | str | List | range):
         return len(x) > 0
     return bool(tensor(x) if getattr(x, "shape", ()) else x)
 
 
-@_sequence(
-    "isinstance",
-    "x, kind",
-    "Whether a value is of a kind: torch.Tensor, float, int, str, list, tuple, bool, or a class.",
-    'isinstance("a", str) == 1',
-)
+@_sequence("isinstance", "x, kind", 'isinstance("a", str) == 1')
 def _isinstance(x: Any, kind: Any) -> bool:
+    """Whether a value is of a kind: torch.Tensor, float, int, str, list, tuple, bool, or a class."""
     if isinstance(kind, tuple):
         return any(_isinstance(x, one) for one in kind)
     if isinstance(kind, type):
@@ -459,55 +401,58 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@_sequence("map", "f; *xs", "The value of a function for each entry.", "map(sqrt, [4, 9])[1] == 3")
+@_sequence("map", "f; *xs", "map(sqrt, [4, 9])[1] == 3")
 def _map(f: Any, xs: Any) -> tuple[Any, ...]:
+    """The value of a function for each entry."""
     if not callable(f):
         raise AgradError("type", f"map needs a function, not {describe(f)}")
     several = xs if isinstance(xs, tuple) else (xs,)
     return tuple(f(*entries) for entries in zip(*(_each_of(x, "map") for x in several), strict=False))
 
 
-@_sequence(
-    "filter",
-    "f, xs",
-    "The entries for which a function is true.",
-    "filter(isnan, [1, nan, 2]) == (nan,) or len(filter(isnan, [1, nan])) == 1",
-)
+@_sequence("filter", "f, xs", "filter(isnan, [1, nan, 2]) == (nan,) or len(filter(isnan, [1, nan])) == 1")
 def _filter(f: Any, xs: Any) -> tuple[Any, ...]:
+    """The entries for which a function is true."""
     if f is not None and not callable(f):
         raise AgradError("type", f"filter needs a function, not {describe(f)}")
     return tuple(x for x in _each_of(xs, "filter") if _bool(x if f is None else f(x)))
 
 
-@_sequence("repr", "x", "A value as a text; a text in quotes.", 'repr("a") == "\'a\'"')
+@_sequence("repr", "x", 'repr("a") == "\'a\'"')
 def _repr(x: Any) -> str:
+    """A value as a text; a text in quotes."""
     return repr(x) if isinstance(x, str) else _str(x)
 
 
-_sequence("iter", "xs", "The entries, for a loop.", "iter((1, 2)) == (1, 2)")(lambda xs: tuple(_each_of(xs, "iter")))
-_sequence("callable", "x", "Whether a value can be called.", "callable(sin) == 1")(
-    lambda x: callable(x) and not isinstance(x, Tensor)
-)
+@_sequence("iter", "xs", "iter((1, 2)) == (1, 2)")
+def _iter(xs: Any) -> tuple[Any, ...]:
+    """The entries, for a loop."""
+    return tuple(_each_of(xs, "iter"))
 
 
-def _by_call(name: str) -> Callable[..., Any]:
-    """A function that the machine runs itself, so that no other can call it."""
-
-    def call(*given: Any, **options: Any) -> Any:
-        raise AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
-
-    return call
+@_sequence("callable", "x", "callable(sin) == 1")
+def _callable(x: Any) -> bool:
+    """Whether a value can be called."""
+    return callable(x) and not isinstance(x, Tensor)
 
 
-_sequence("hasattr", "x, name", "Whether a value has an attribute of a name.", 'hasattr(tensor(2), "grad") == 1')(
-    _by_call("hasattr")
-)
-_sequence(
-    "getattr",
-    "x, name; default='no default'",
-    "The attribute of a name, or the default where there is none.",
-    'getattr(tensor([1, 2]), "ndim") == 1',
-)(_by_call("getattr"))
+# The machine runs these two itself, so that no other can call them.
+
+
+@_sequence("hasattr", "x, name", 'hasattr(tensor(2), "grad") == 1')
+def _hasattr(x: Any, name: Any) -> NoReturn:
+    """Whether a value has an attribute of a name."""
+    raise _by_name("hasattr")
+
+
+@_sequence("getattr", "x, name; default='no default'", 'getattr(tensor([1, 2]), "ndim") == 1')
+def _getattr(x: Any, name: Any, default: Any) -> NoReturn:
+    """The attribute of a name, or the default where there is none."""
+    raise _by_name("getattr")
+
+
+def _by_name(name: str) -> AgradError:
+    return AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
 
 
 class Kind:
@@ -523,16 +468,13 @@ class Kind:
         return f"<class '{self.__name__}'>"
 
 
-@_sequence(
-    "type", "x", "The class of an object; of any other value a name to print.", 'str(type("a")) == "<class \'str\'>"'
-)
+@_sequence("type", "x", 'str(type("a")) == "<class \'str\'>"')
 def _type(x: Any) -> Any:
+    """The class of an object; of any other value a name to print."""
     if is_object(x) and not isinstance(x, type):
         return Kind(type(x).__name__) if hasattr(type(x), "__array__") else type(x)
-    names = [name for name, test in _KINDS.items() if name not in ("tensor", "int") and test(x)]
-    if names == ["bool"] or names[:1]:
-        return Kind(names[-1] if isinstance(x, bool) else names[0])
-    return Kind("NoneType" if x is None else "function")
+    kinds = (name for name, test in _KINDS.items() if name not in ("tensor", "int") and test(x))
+    return Kind(next(kinds, "NoneType" if x is None else "function"))
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:

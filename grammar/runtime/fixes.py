@@ -44,6 +44,7 @@ _AS_WRITTEN: tuple[tuple[type, str, tuple[str, ...]], ...] = (
         (r"\1(\2)(\3)   at the point \3", r"\1(\2(\3), \3)   of the value \2(\3), by the leaf \3"),
     ),
     (WrongPlace, r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)", (r"\1(\2)(\3)",)),
+    (errors.NoMatrix, r"trace\((\w+)\)", (r"backward \1 trace   shows each step of a backward",)),
     (SeveralResults, r"hessian\((\w+)((?:, ?\w+)?)\)(\(.*\))", (r"jacobian(jacobian(\1\2)\2)\3",)),
 )
 
@@ -120,8 +121,6 @@ def _fixes(error: AgradError) -> list[str]:
         case Diverged(root, guard, constant):
             return [Hint(_diverged(root, guard, constant))]
     if error.kind in ("arity", "shape") and at is not None:
-        if type(error.facts) is errors.NoMatrix and (traced := re.fullmatch(r"trace\((\w+)\)", text)):
-            return [f"backward {traced[1]} trace   shows each step of a backward"]
         if error.kind == "arity" and text.endswith(".grad()"):
             return edits(at, text.removesuffix("()"))
         return _too_many(at)
@@ -555,7 +554,7 @@ def of_a_module(name: str, module: str, span: Span) -> AgradError:
     fixes: list[str] = [Hint(instead)] if instead else []
     inside = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
     if inside is not None and (last := inside[1]) in KNOWN_ELSEWHERE:  # scipy.optimize.curve_fit
-        fixes = _instead(last, Span(span.source, *inside.span(1)), span.start) or [Hint(KNOWN_ELSEWHERE[last])]
+        fixes = _instead(last, Span(span.source, *inside.span(1)), span.start)
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
 
@@ -577,7 +576,7 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
         full = [f"{module}.{name}" for module in ("torch", "np") if called]
         there = [one for one in full if one in names.OWN_FORMS or name in libraries.names_in(one.partition(".")[0])]
         return [corrected(span, one) for one in there[:1]]
-    return _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
+    return _instead(name, span)
 
 
 def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
@@ -628,7 +627,7 @@ def _of_form(name: str, given: list[str]) -> str:
 
 
 def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
-    """The line with agrad's equivalent of a function of other libraries, or a name; nothing if that cannot be read.
+    """The line with agrad's equivalent of a function of other libraries, or a name; in words if that cannot be read.
 
     `at`: its place, which the arguments follow; `start`: where its module begins, which goes with it.
     """
@@ -646,7 +645,8 @@ def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
         drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), elsewhere)
         replacement = drawn if len(places) > elsewhere.count(",") else ""
     fixed = corrected(Span(at.source, at.start if start is None else start, at.end + len(call)), replacement)
-    return short([fixed]) if replacement and can_be_read(fixed) else []
+    fixes = short([fixed]) if replacement and can_be_read(fixed) else []
+    return fixes or [Hint(elsewhere)]
 
 
 def _rest(span: Span) -> str:
@@ -713,7 +713,7 @@ def unknown_in(module: str, name: str, span: Span) -> AgradError:
     close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
     fixes: list[str] = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
-        fixes = _instead(name, span) or [Hint(KNOWN_ELSEWHERE[name])]
+        fixes = _instead(name, span)
     elif not close and names_in(module):
         fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)

@@ -43,8 +43,8 @@ class Record(Object):
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         for name in ("__str__", "__repr__"):
-            if type(found := _found(type(self), name)) is Method:
-                return text(found.closure(self))
+            if type(found := _found(type(self), name)) is Closure:
+                return text(found(self))
         if self in _SHOWING:
             return "…"
         _SHOWING.append(self)
@@ -59,18 +59,6 @@ _SHOWING: list[Record] = []  # those that are being printed, one inside the othe
 
 
 BASES = (Module, Dataset, Function, Record)
-
-
-class Method:
-    """A function of a class: as an attribute of an object, it is bound to that."""
-
-    __slots__ = ("closure",)
-
-    def __init__(self, closure: Closure) -> None:
-        self.closure = closure
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self.closure if instance is None else Bound(self.closure, instance)
 
 
 class Bound:
@@ -164,10 +152,13 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, pare
                 raise AgradError("name", f"{name}.{attribute}: agrad does not call this method of a class")
             if attribute in _OPERATORS:
                 attribute = _OPERATOR + attribute
+        if isinstance(value, Closure):
+            kind = "staticmethod"  # a function from outside of the class
+            if value.around[0] is OF_CLASS:
+                kind = value.definition.kind
+                value = Closure(value.definition, value.defaults, machine, (machine.session.names,), value.run)
+            value = _KINDS[kind](value) if kind in _KINDS else value
         own[attribute] = value
-        if isinstance(value, Closure) and value.around[0] is OF_CLASS:
-            function = Closure(value.definition, value.defaults, machine, (machine.session.names,), value.run)
-            own[attribute] = _KINDS.get(value.definition.kind, Method)(function)
     parent.owner = made = type(name, (base,), own)
     return made
 
@@ -183,7 +174,7 @@ def operator_of(kind: type, name: str) -> Closure | None:
     if not issubclass(kind, Object):
         return None
     found = _found(kind, _OPERATOR + name if name in _OPERATORS else name)
-    return found.closure if type(found) is Method else None
+    return found if type(found) is Closure else None
 
 
 # Attributes
@@ -272,7 +263,7 @@ def methods_of(value: Any) -> list[Closure]:
     if isinstance(value, Module) and "_modules" in value.__dict__:
         kinds |= {type(part) for part in value.modules()}
     found = [one for kind in kinds for base in kind.__mro__ for one in base.__dict__.values()]
-    return [one.closure for one in found if type(one) is Method]
+    return [one for one in found if type(one) is Closure]
 
 
 def set_attribute(target: Any, name: str, value: Any) -> None:
@@ -314,10 +305,10 @@ def entered(function: Any, args: tuple[Any, ...]) -> tuple[Closure, tuple[Any, .
         method = _found(type(function), "__call__")
         if isinstance(function, Module) and function.has_hooks:
             return None  # the module calls its hooks, and its forward
-        if isinstance(function, Module) and type(method) is not Method:
+        if isinstance(function, Module) and type(method) is not Closure:
             method = _found(type(function), "forward")
-        if type(method) is Method:
-            return method.closure, (function, *args)
+        if type(method) is Closure:
+            return method, (function, *args)
     return None
 
 

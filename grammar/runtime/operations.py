@@ -506,18 +506,19 @@ format_of_texts = texts.formatter(_one)
 # it would be lost without a word. So each copy remembers what it was taken from, as long as that exists, and the write
 # is refused, or noted where the copy is a plain number.
 
-# Other names of methods whose results share the data of their first argument in PyTorch.
-VIEW_METHODS = frozenset({"view", "t"})
-VIEW_ATTRIBUTES = frozenset({"T", "mT"})
+# Attributes, and other names of methods, that share the data of the value in PyTorch.
+_VIEWS = frozenset({"view", "t", "T", "mT"})
 # What shares its data with a value here as well: a write into it is lost where one into the value is.
-ALIASES = frozenset({"data", "detach", "numpy"})
+_ALIASES = frozenset({"data", "detach", "numpy"})
 
 
-def carry(alias: Any, value: Any) -> None:
-    """Let an alias of a value be refused as the value is."""
-    bases = getattr(value, "view_of", None)
-    if bases is not None and type(alias) is Tensor:
-        alias.view_of = bases
+def shared(made: Any, name: str, value: Any) -> Any:
+    """The result of an attribute or a method, which remembers what it shares with the value."""
+    if name in _VIEWS:
+        mark(made, value)
+    elif name in _ALIASES and type(made) is Tensor and (bases := getattr(value, "view_of", None)) is not None:
+        made.view_of = bases
+    return made
 
 
 def mark(made: Any, base: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.nn.objects import Entries, remember
+from agrad.engine.nn.objects import Entries
 from agrad.engine.values import describe, format_shape
 from agrad.grammar.values.lists import Star, entries_of, quoted
 
@@ -57,7 +57,7 @@ class Set:
     is_object = True
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
-        self._of: dict[Any, None] = {key_of(entry): None for entry in entries}
+        self._of = Entries({key_of(entry): None for entry in entries})  # which logs its changes
 
     def __len__(self) -> int:
         return len(self._of)
@@ -75,14 +75,11 @@ class Set:
 
     def add(self, entry: Any) -> None:
         """Add an entry."""
-        remember(self._of, key_of(entry))
-        self._of[entry] = None
+        self._of[key_of(entry)] = None
 
     def discard(self, entry: Any) -> None:
         """Take an entry away, if it is there."""
-        if entry in self:
-            remember(self._of, entry)
-            del self._of[entry]
+        self._of.pop(key_of(entry), None)
 
     def remove(self, entry: Any) -> None:
         """Take an entry away. Raises AgradError where it is not there."""
@@ -97,8 +94,7 @@ class Set:
 
     def clear(self) -> None:
         """Take all entries away."""
-        for entry in self:
-            self.discard(entry)
+        self._of.clear()
 
     def copy(self) -> Set:
         """Another set of the same entries."""

@@ -247,30 +247,17 @@ def become_list(array: Tensor, places: Iterable[Mapping[str, Any] | list[Any]]) 
     `xs = [1, 2]` is a vector, and `xs.append(3)` makes it a list: under every name that it has.
     """
     made = List(entries_of(array))
-    waiting: list[Any] = list(places)
-    seen: set[int] = set()
-    while waiting:
-        place = waiting.pop()
-        if id(place) in seen:
-            continue
-        seen.add(id(place))
-        if isinstance(place, dict):
-            for name, value in place.items():
-                if value is array:
-                    _rename(place, name, made)
-                elif isinstance(value, List | dict):
-                    waiting.append(value)
-                elif getattr(type(value), "is_object", False):
-                    waiting.append(getattr(value, "__dict__", {}))
-        elif isinstance(place, List):
-            for position, value in enumerate(place.parts):
-                if value is array:
-                    place.put(position, made)
-                elif isinstance(value, List):
-                    waiting.append(value)
+    direct = [value for place in places for value in (place.values() if isinstance(place, dict) else place)]
+    for place in [*places, *parts_of(direct)]:
+        if isinstance(place, List):
+            for position in [position for position, value in enumerate(place) if value is array]:
+                place.put(position, made)
         elif isinstance(place, list):
             place[:] = [made if value is array else value for value in place]
-            waiting += [value for value in place if isinstance(value, List)]
+        elif isinstance(place, dict) or getattr(type(place), "is_object", False):
+            names = place if isinstance(place, dict) else getattr(place, "__dict__", {})
+            for name in [name for name, value in names.items() if value is array]:
+                _rename(names, name, made)
     return made
 
 
@@ -399,7 +386,7 @@ LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"}
 class ListMethod(Struct):
     """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
 
-    form: Signature
+    form: Signature  # of the arguments after the value itself
     run: Callable[..., Any]
 
     def __call__(self, xs: Any, *args: Any, **keywords: Any) -> Any:
