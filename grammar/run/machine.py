@@ -43,7 +43,6 @@ from agrad.grammar.runtime.builtins import (
     Kind,
     as_tensor,
     between,
-    dictionary,
     is_object,
     is_result,
     meaning,
@@ -866,7 +865,7 @@ class Machine:
     @staticmethod
     def on_dictionary(options: dict[str, Any]) -> Any:
         """The `**options` of a function."""
-        return dictionary(options)
+        return values.dicts.Dict(options)
 
     def on_callee(self, span: Span, function: Any) -> Any:
         """What calls a value."""
@@ -1036,7 +1035,7 @@ class Machine:
         if name in ("dict", "set"):
             return values.dicts.Dict if name == "dict" else values.dicts.Set
         if name == "make_dot":
-            return lambda y, params=None: values.figures.make_dot(y, self.session.write)
+            return lambda y, params=None: values.figures.Picture(y, self.session.write)
         raise self.unknown(name, span)
 
     def on_outer(self, site: tuple[str, Span]) -> Any:

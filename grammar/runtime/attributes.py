@@ -168,6 +168,7 @@ METHODS = {
     name: Method(Signature(f"x.{name}", f"; {text}"), run, _STAGED.get(name, _NEVER))
     for name, (text, run) in _METHODS.items()
 }
+_TEXT_METHODS: dict[str, Callable[..., Any]] = {**TEXT_METHODS, "format": format_of_texts}
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -203,10 +204,8 @@ def method(value: Any, name: str) -> Callable[..., Any]:
             fixes=[Hint("run backward first"), Hint("zero_grad  (clears all gradients)")],
         )
     if isinstance(value, str):
-        if name in TEXT_METHODS:
-            return TEXT_METHODS[name]
-        if name == "format":
-            return format_of_texts
+        if name in _TEXT_METHODS:
+            return _TEXT_METHODS[name]
         raise _no_text_method(value, name)
     if type(value) is List:
         return _list_method(value, name)
@@ -275,9 +274,9 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
 
 def _no_text_method(text: str, name: str) -> AgradError:
     """The error for a method of a text, or for one that is not called."""
-    if name in TEXT_METHODS or name == "format":
+    if name in _TEXT_METHODS:
         return AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
-    fixes = [Hint(f".{word}(…)") for word in suggest(name, [*TEXT_METHODS, "format"])]
+    fixes = [Hint(f".{word}(…)") for word in suggest(name, _TEXT_METHODS)]
     return AgradError("name", f"a text has no .{name} in agrad", fixes=fixes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from types import CellType
 from typing import Any, NoReturn
@@ -190,7 +190,7 @@ class Closure:
             else:
                 bound[key] = value
         if made.options:
-            bound[made.options] = dictionary(others)
+            bound[made.options] = values.dicts.Dict(others)
         for key, value in zip(made.defaulted, self.defaults, strict=True):
             bound.setdefault(key, value)
         missing = [key for key in parameters if key not in bound]
@@ -200,7 +200,7 @@ class Closure:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         """As a function of a class: bound to the object of which it is an attribute."""
-        return self if instance is None else agrad.grammar.runtime.objects.Bound(self, instance)
+        return self if instance is None else Bound(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it from Python, as the engine does to differentiate it."""
@@ -210,9 +210,52 @@ class Closure:
         return f"function {self.usage}"
 
 
-def dictionary(entries: Mapping[Any, Any]) -> Any:
-    """A dictionary of the language."""
-    return values.dicts.Dict(entries)
+class Bound:
+    """A method with its object, which is its first argument."""
+
+    __slots__ = ("closure", "instance")
+    is_object = True
+
+    def __init__(self, closure: Closure, instance: Any) -> None:
+        self.closure = closure
+        self.instance = instance
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return self.closure.__name__
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function with the object."""
+        found = self.closure(self.instance, *args, **keywords)
+        made = _WANTED.get(self.__name__)  # Python's len wants an int
+        return found if made is None else made(found)
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return text(self.closure)
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise AgradError("type", f"how an object is shown must be a text, and its method returned {describe(found)}")
+    return found
+
+
+def _iterator(found: Any) -> Iterator[Any]:
+    try:
+        return iter(found)
+    except TypeError:
+        raise AgradError("type", f"__iter__ must return what can be iterated over, not {describe(found)}") from None
+
+
+_WANTED: dict[str, Callable[[Any], Any]] = {
+    "__repr__": _text,
+    "__str__": _text,
+    "__len__": lambda found: whole(found, "a length"),
+    "__bool__": bool,
+    "__float__": float,
+    "__iter__": _iterator,
+}
 
 
 def is_object(value: Any) -> bool:

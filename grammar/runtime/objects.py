@@ -7,7 +7,7 @@ reached: no name of Python's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -20,11 +20,11 @@ from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
 from agrad.engine.nn.utils.data import Dataset
-from agrad.engine.values import describe, whole
+from agrad.engine.values import describe
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.pytorch import NAMESPACES
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import OF_CLASS, Closure, is_object
+from agrad.grammar.runtime.builtins import OF_CLASS, Bound, Closure, is_object
 from agrad.grammar.values.lists import quoted
 
 # The methods that Python calls itself; those of operators are called by the machine, and kept under names of their own.
@@ -59,54 +59,6 @@ _SHOWING: list[Record] = []  # those that are being printed, one inside the othe
 
 
 BASES = (Module, Dataset, Function, Record)
-
-
-class Bound:
-    """A method with its object, which is its first argument."""
-
-    __slots__ = ("closure", "instance")
-    is_object = True
-
-    def __init__(self, closure: Closure, instance: Any) -> None:
-        self.closure = closure
-        self.instance = instance
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return self.closure.__name__
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call the function with the object."""
-        found = self.closure(self.instance, *args, **keywords)
-        made = _WANTED.get(self.__name__)  # Python's len wants an int
-        return found if made is None else made(found)
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return text(self.closure)
-
-
-def _text(found: Any) -> str:
-    if not isinstance(found, str):
-        raise AgradError("type", f"how an object is shown must be a text, and its method returned {describe(found)}")
-    return found
-
-
-def _iterator(found: Any) -> Iterator[Any]:
-    try:
-        return iter(found)
-    except TypeError:
-        raise AgradError("type", f"__iter__ must return what can be iterated over, not {describe(found)}") from None
-
-
-_WANTED: dict[str, Callable[[Any], Any]] = {
-    "__repr__": _text,
-    "__str__": _text,
-    "__len__": lambda found: whole(found, "a length"),
-    "__bool__": bool,
-    "__float__": float,
-    "__iter__": _iterator,
-}
 
 
 class Parent:

@@ -30,9 +30,10 @@ from agrad.engine.values import (
     shape_of,
     whole,
 )
+from agrad.grammar import values
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Settings, text_of
-from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object
+from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values import texts
@@ -113,10 +114,6 @@ def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradE
     message = f"{name} is a copy, not a view: a write into it would be lost"
     return AgradError("type", message, labels=[Label(written.span)], fixes=fixes)
 
-
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    sign: getattr(operator, f"i{OPERATORS[name].method}") for sign, name in BINARY.items()
-}
 
 MAX_NESTED = 5000  # entries of the tuples inside a tuple
 
@@ -246,7 +243,7 @@ def augmented(symbol: str, target: Any, value: Any) -> Any:
             return with_one
     target, value = as_array(target), as_array(value)
     if isinstance(target, Tensor):
-        return IN_PLACE[symbol](target, value)
+        return getattr(operator, f"i{OPERATORS[BINARY[symbol]].method}")(target, value)
     return OPS[BINARY[symbol]].call(target, value)
 
 
@@ -319,7 +316,7 @@ def adapted(value: Any) -> Any:
     if is_object(value):
         return value
     if isinstance(value, dict):
-        return dictionary({adapted(key): adapted(entry) for key, entry in value.items()})
+        return values.dicts.Dict({adapted(key): adapted(entry) for key, entry in value.items()})
     return tensor(value) if hasattr(value, "dtype") else value
 
 

@@ -115,7 +115,10 @@ class Picture:
     __slots__ = ("_root", "_write")
     is_object = True
 
-    def __init__(self, root: Tensor, write: Callable[[str, str], None]) -> None:
+    def __init__(self, root: Any, write: Callable[[str, str], None]) -> None:
+        """Raises AgradError of kind `type` for what has no graph."""
+        if not isinstance(root, Tensor):
+            raise AgradError("type", f"make_dot needs a value with a graph, not {describe(root)}")
         self._root = root
         self._write = write
 
@@ -137,10 +140,3 @@ class Picture:
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         return self._drawn("text")
-
-
-def make_dot(y: Any, write: Callable[[str, str], None]) -> Picture:
-    """The graph of a value. Raises AgradError of kind `type` for what has none."""
-    if not isinstance(y, Tensor):
-        raise AgradError("type", f"make_dot needs a value with a graph, not {describe(y)}")
-    return Picture(y, write)

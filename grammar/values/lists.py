@@ -389,10 +389,10 @@ class ListMethod(Struct):
     form: Signature  # of the arguments after the value itself
     run: Callable[..., Any]
 
-    def __call__(self, xs: Any, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
         """Call it; AgradError of kind `arity` where the arguments do not fit."""
         _, given = self.form.bind(args, keywords)
-        return self.run(xs, **given)
+        return self.run(value, **given)
 
 
 LIST_METHODS = {name: ListMethod(Signature(f"xs.{name}", f"; {form}"), run) for name, (form, run) in _METHODS.items()}
