@@ -190,11 +190,12 @@ def _with_one_entry(left: Any, right: Any) -> List | None:
     A computed vector is refused, to each entry of which x would be added. None where `+` adds entries.
     """
     for side, other in ((left, right), (right, left)):
-        is_list = type(other) is List or getattr(other, "bracketed", False)
-        if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and is_list:
+        if type(side) is not List or len(side) != 1 or _has_axes(side.parts[0]):
+            continue
+        if type(other) is List or getattr(other, "bracketed", False):
             return List([*entries_of(left), *entries_of(right)], joins=True)
-        count = len(other) if type(other) is List or (isinstance(other, Tensor) and len(other.shape) == 1) else 1
-        if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and count != 1:
+        count = len(other) if isinstance(other, Tensor) and len(other.shape) == 1 else 1
+        if count != 1:
             what = f"[x] has one entry, and the vector has {count}"
             longer = Hint("xs.append(x), or list(xs) + [x]   for a longer list")
             fixes = [longer, Hint("xs + x   to add x to each entry")]
@@ -463,12 +464,13 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
     number, spec = value, part.spec
     if isinstance(value, Tensor):
         number = value.item() if value.size == 1 else value
-    widths = [int(digits) for digits in re.findall(r"\d+", spec) if len(digits) <= 3]
+    numbers = re.findall(r"\d+", spec)
+    widths = [int(digits) for digits in numbers if len(digits) <= 3]
     if isinstance(number, Tensor):
         if number.size * max(widths, default=1) > current().limits.memory:
             raise too_long(float(number.size * max(widths, default=1)))
         return f"[{', '.join(_formatted(part, entry, settings) for entry in number)}]"
-    if any(len(digits) > 3 for digits in re.findall(r"\d+", spec)):
+    if len(widths) < len(numbers):
         message = f'the format "{spec}" asks for more than 999 characters'
         raise AgradError("limit", message, labels=[Label(part.span)])
     if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
