@@ -100,17 +100,23 @@ def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options:
     backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
 
 
-def _of_torch(name: str) -> tuple[str, Callable[..., Any]]:
-    """The function of PyTorch of a name, as a method: without its first argument."""
-    form, function = pytorch.names.OWN_FORMS[f"torch.{name}"]
-    others = form.replace(";", ",").partition(",")[2].strip()
-    return others, lambda x, **given: function(x, *given.values())
+def _of_torch(name: str) -> Callable[..., Any]:
+    """The function of PyTorch of a name, as a method."""
+    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
 
 
-_OF_TORCH = (
-    "masked_fill isinf logical_not logdet nonzero logical_and logical_or logical_xor count_nonzero nan_to_num "
-    "masked_select gather chunk"
-).split()
+# Written out, since the table of PyTorch's functions is loaded when one is called.
+_OF_TORCH = {
+    "masked_fill": "mask, value",
+    **dict.fromkeys(("isinf", "logical_not", "logdet"), ""),
+    "nonzero": "as_tuple=False",
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "other"),
+    "count_nonzero": "axis=None",
+    "nan_to_num": "nan=0, posinf=None, neginf=None",
+    "masked_select": "mask",
+    "gather": "axis, index",
+    "chunk": "chunks, axis=0",
+}
 
 
 class Method(ListMethod):
@@ -154,7 +160,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "uniform_": ("low=0, high=1", lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low))),
     "zero_": ("", Tensor.zero_),
     **dict.fromkeys(("copy_", "fill_"), ("value", lambda x, value: x.copy_(value))),
-    **{name: _of_torch(name) for name in _OF_TORCH},
+    **{name: (form, _of_torch(name)) for name, form in _OF_TORCH.items()},
     "add_": ("other, alpha=1", _write("add")),
     "sub_": ("other, alpha=1", _write("sub")),
     "mul_": ("other", _write("mul")),
