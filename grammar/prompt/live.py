@@ -24,7 +24,7 @@ from agrad.grammar.run.code import ruled
 from agrad.grammar.run.machine import arguments
 from agrad.grammar.run.ruled import ByRule
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
-from agrad.grammar.runtime.operations import COMPARE_CALLS
+from agrad.grammar.runtime.operations import COMPARE, comparison
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import CLOSERS
@@ -110,7 +110,7 @@ def apart(entries: int, run: Callable[[Any], Any], given: Any) -> Any:
 
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # parts of code that all functions of the user may run for a text
-_COMPARISONS = frozenset(COMPARE_CALLS.values())
+_COMPARISONS = frozenset(map(comparison, COMPARE))
 
 
 class Computed(ByRule):

@@ -49,7 +49,7 @@ from agrad.grammar.runtime.builtins import (
 )
 from agrad.grammar.runtime.notes import READERS, Growth, at_leaf, at_number, of_spread_loss
 from agrad.grammar.runtime.operations import (
-    COMPARE_CALLS,
+    COMPARE,
     DERIVATIVES,
     SEQUENCES,
     adapted,
@@ -534,7 +534,7 @@ class Machine:
             if not self.on_truth(result):
                 return result
             left = right
-        return (self.on_binary if sign in COMPARE_CALLS else self.on_test)((sign, span), left, final())
+        return (self.on_binary if sign in COMPARE else self.on_test)((sign, span), left, final())
 
     @staticmethod
     def on_near(site: tuple[None, Span], left: Any, right: Any, *tolerance: Any) -> bool:

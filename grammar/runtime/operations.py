@@ -6,6 +6,7 @@ import operator
 import re
 import weakref
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from functools import cache
 from sys import getsizeof
 from typing import Any
 
@@ -46,6 +47,7 @@ COMPARE = {made.sign: name for name, made in OPERATORS.items() if not made.prece
 WHOLES = (tuple, str, type(None))
 
 
+@cache
 def comparison(symbol: str) -> Callable[[Any, Any], Any]:
     """A comparison; == and != also compare tuples, texts and None, each as a whole.
 
@@ -78,12 +80,9 @@ def _same(x: Any, y: Any) -> bool:
     return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
 
 
-COMPARE_CALLS = {symbol: comparison(symbol) for symbol in COMPARE}
-
-
 def function_of(sign: str) -> Callable[[Any, Any], Any]:
     """What an operator calls."""
-    return COMPARE_CALLS[sign] if sign in COMPARE_CALLS else OPS[BINARY[sign]].call
+    return comparison(sign) if sign in COMPARE else OPS[BINARY[sign]].call
 
 
 def takes_several(name: str) -> bool:
@@ -432,7 +431,7 @@ def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) ->
     if symbol in ("==", "!="):
         _check_shapes(*shapes)
     left, right = (side.stacked() if type(side) is List else side for side in (left, right))
-    result = COMPARE_CALLS[symbol](left, right)
+    result = comparison(symbol)(left, right)
     return bool(np.all(result.value)) if isinstance(result, Tensor) and result.shape else truth(result)
 
 

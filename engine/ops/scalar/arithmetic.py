@@ -9,7 +9,6 @@ from typing import Any
 
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, onward
-from agrad.engine.ops.scalar.comparison import equal, greater_equal, isfinite, where
 
 row, composed = in_family("arithmetic")
 
@@ -180,15 +179,16 @@ def _pow_by_base(g: Any, out: Any, x: Any, y: Any) -> Any:
         if y == 0.0:
             return 0.0
         return (2.0 * g) * x if y == 2.0 else (g * y) * power(x, y - 1.0)
-    slope = (g * y) * power(x, y - 1.0)
-    return where(equal(y, 0.0), where(isfinite(slope), slope + 0.0, 0.0), slope)
+    slope, where = (g * y) * power(x, y - 1.0), OPS["where"].call
+    return where(OPS["equal"].call(y, 0.0), where(OPS["isfinite"].call(slope), slope + 0.0, 0.0), slope)
 
 
 def _pow_by_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
     """x**y log x; exactly 0 where x is 0 and y is not negative (0**y is constant there)."""
     if type(x) is float and type(y) is float:
         return 0.0 if x == 0.0 and y >= 0.0 else g * (out * OPS["log"].call(x))
-    return where(equal(x, 0.0) * greater_equal(y, 0.0), 0.0, g * (out * OPS["log"].call(x)))
+    at_zero = OPS["equal"].call(x, 0.0) * OPS["greater_equal"].call(y, 0.0)
+    return OPS["where"].call(at_zero, 0.0, g * (out * OPS["log"].call(x)))
 
 
 def _power(x: Any, y: Any) -> Any:
