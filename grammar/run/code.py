@@ -856,7 +856,9 @@ class _Generator(_Expressions):
         else:
             kept = self.temporary()
             target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
-        return [self.at(py.For(target, values, [*self.tick(span), *first, *self.looped(node.body)], []), span)]
+        return [
+            self.at(py.For(target, values, [*self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
+        ]  # where it goes on, on each Python
 
     def _on_while(self, node: ast.While) -> list[Any]:
         body = [*self.tick(node.span), *self.looped(node.body)]
