@@ -10,13 +10,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+from click.core import augment_usage_errors
 
 import agrad
 from agrad.cli import __version__
@@ -59,6 +60,39 @@ COMMANDS = {
     name: (module, " ".join(told.split()))
     for name, module, told in (row.split(None, 2) for row in re.split(r"\n(?! )", _COMMANDS.strip()))
 }
+
+
+# Wrong usage, and the command lines that mend it.
+
+
+class Wrong(click.UsageError):
+    """Wrong usage, with the command lines that are probably meant."""
+
+    def __init__(self, message: str, *fixes: str) -> None:
+        super().__init__(message)
+        self.fixes = fixes
+
+
+def typed(*words: str, of: str = "agrad") -> str:
+    """The command line of these words behind a program."""
+    return " ".join([of, *map(_quoted, words)])
+
+
+def again(*more: str) -> str:
+    """The command line that was typed, with more words before a `--`."""
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    return typed(*words[:end], *more, *words[end:])
+
+
+def _quoted(word: str) -> str:
+    """A word quoted for a shell: in double quotes if they suffice."""
+    if re.fullmatch(r"[\w.,=+:/@%-]+", word):
+        return word
+    if word and not re.search(r'["$`\\!]', word):
+        return f'"{word}"'
+
+    return rare.shlex.quote(word)
 
 
 # A command: how its help is written, how it is parsed, and what becomes of its errors.
@@ -108,11 +142,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Suggest an option for an unknown one."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as problem:
-            name = problem.option_name
-            raise unknown("option", name, options(self, ctx), ctx, self.where_known(ctx, name)) from None
+        with augment_usage_errors(ctx):
+            try:
+                return super().parse_args(ctx, args)
+            except click.NoSuchOption as problem:
+                name = problem.option_name
+                raise unknown("option", name, options(self, ctx), self.where_known(ctx, name)) from None
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description of the command, without the examples, which come last."""
@@ -129,9 +164,9 @@ class Command(click.Command):
 
         return rare.inspect.cleandoc(self.help or "").rpartition("\n\n")
 
-    def where_known(self, ctx: click.Context, option: str) -> str:
-        """Advice on an option that this command does not have; empty if there is none."""
-        return ""
+    def where_known(self, ctx: click.Context, option: str) -> list[str]:
+        """The words that are meant by an option that this command does not have; none if that is unknown."""
+        return []
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the exit code: its own or 0, 1 after an error, 2 after a syntax error."""
@@ -188,7 +223,16 @@ def exit_code(problem: AgradError) -> int:
     """The exit code of a process that ends with an error."""
     if isinstance(problem.facts, agrad.engine.errors.TimeLimit):
         return TIMED_OUT
-    return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
+    return WRONG_SYNTAX if problem.kind in ("syntax", "usage") else FAILED
+
+
+def misused(problem: click.ClickException) -> AgradError:
+    """Wrong usage as an error; its fix is the help, if it has no other. What click says begins with a capital."""
+    text = re.sub("^(Got|Invalid|Missing|No|Option) ", lambda word: word[0].lower(), problem.format_message())
+    context = getattr(problem, "ctx", None)
+    fixes = getattr(problem, "fixes", ()) or ([f"{context.command_path} --help"] if context is not None else [])
+    kind: Any = "usage"  # which no program has
+    return agrad.engine.errors.AgradError(kind, text.removesuffix("."), fixes=fixes)
 
 
 def _in_the_folder_of_the_script(problem: AgradError, path: str) -> list[str]:
@@ -216,14 +260,12 @@ def options(command: click.Command, context: click.Context) -> list[str]:
     return [name for option in own for name in (*option.opts, *option.secondary_opts)]
 
 
-def unknown(
-    what: str, word: str, candidates: Iterable[str], context: click.Context, otherwise: str = ""
-) -> click.UsageError:
-    """The usage error for an unknown option or command, with the one that was probably meant."""
+def unknown(what: str, word: str, candidates: Iterable[str], otherwise: Sequence[str] = ()) -> Wrong:
+    """The usage error for an unknown option or command: its fixes have what was probably meant, or are `otherwise`."""
     bare = {candidate.lstrip("-"): candidate for candidate in candidates}
     likely = [bare[name] for name in agrad.grammar.diagnostics.suggest(word.lstrip("-"), bare)]
-    advice = f"did you mean {' or '.join(likely)}?" if likely else otherwise
-    return click.UsageError(f"no such {what} {word}" + (f": {advice}" if advice else ""), context)
+    again = [[re.sub(rf"^{re.escape(word)}(?==|$)", one, given) for given in sys.argv[1:]] for one in likely]
+    return Wrong(f"no such {what} {word}", *(typed(*line) for line in again or [list(otherwise)] if line))
 
 
 def read_text(path: str) -> str:
@@ -364,19 +406,24 @@ class Root(Command, click.Group):
         if word == "-" or word.endswith(".ag") or isfile(word):
             return "run", self.get_command(ctx, "run"), [word, "--", *args[1:]]  # what follows are its arguments
         if word in _DERIVATIVES and len(args) > 1:
-            by = next(iter(re.findall(r"\b[a-z]\b", args[1])), "x")
-            raise unknown(
-                "command", word, (), ctx, f'a derivative is at a point: agrad eval "{args[1]}" {by}=1 --wrt {by}'
-            )
-        raise unknown("command", word, COMMANDS, ctx, f'for an expression: agrad eval "{word}"')
+            given = [word for word in args[2:] if "=" in word]
+            named = [word.partition("=")[0] for word in args[2:] if word.isidentifier() or word in given]
+            by = (named or re.findall(r"\b[a-z]\b", args[1]) or ["x"])[0]
+            rest = [word for word in args[2:] if word != by]
+            raise unknown("command", word, (), ["eval", args[1], *rest, *[f"{by}=1"][len(given) :], "--wrt", by])
+        if word in agrad.grammar.commands.COMMANDS and len(args) > 1:
+            raise Wrong(f"{word} is a statement, and no command", f"{typed(' '.join(args), of='echo')} | agrad run -")
+        raise unknown("command", word, COMMANDS, ["eval", *args[word.isidentifier() and len(args) > 1 :]])
 
-    def where_known(self, ctx: click.Context, option: str) -> str:
-        """Advice on an option that belongs to a command, not to the group; empty if it belongs to none."""
+    def where_known(self, ctx: click.Context, option: str) -> list[str]:
+        """The words in which an option that belongs to a command, not to the group, follows it."""
         commands = [command for name in COMMANDS if (command := self.get_command(ctx, name)) is not None]
         known = [command.name for command in commands if option in options(command, ctx)]
         if not known:
-            return ""
-        return f"it follows a command: agrad {'repl' if 'repl' in known else known[0]} {option}"
+            return []
+        words = sys.argv[1:]
+        first = next((word for word in words if word in known), "repl" if "repl" in known else str(known[0]))
+        return [first, *(word for word in words if word != first)]
 
 
 # Names in other programs.
@@ -413,28 +460,6 @@ def root(context: click.Context) -> int | None:
         return repl.invoke(inner)
 
 
-def _show(problem: click.ClickException) -> None:
-    """Show wrong usage on stderr, or as JSON on stdout if the words contain that option, even if others are wrong."""
-    words = " ".join(sys.argv[1:]).partition(" -- ")[0]
-    if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
-        _visible(problem).show()
-        return
-
-    click.echo(agrad.cli.output.structured.usage_line(problem))
-
-
-def _visible(problem: click.ClickException) -> click.ClickException:
-    """The same without control characters in its message, which is folded at a terminal."""
-    text, head = problem.format_message(), "Error: "
-    shown = agrad.engine.text.printable(text)
-    if sys.stderr.isatty():
-        shown = agrad.engine.text.fit(f"{head}{shown}", rare.shutil.get_terminal_size().columns).removeprefix(head)
-    if shown == text:
-        return problem
-    context = problem.ctx if isinstance(problem, click.UsageError) else None
-    return click.UsageError(shown, context)
-
-
 def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
     # To read or to write a stream that was closed fails, as with any file; and no file gets its number.
@@ -460,5 +485,6 @@ def _run() -> int:
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as problem:
-        _show(problem)
-        return problem.exit_code
+        words = " ".join(sys.argv[1:]).partition(" -- ")[0]
+        as_json = re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words)  # even if other words are wrong
+        return complain(misused(problem), as_json is not None)

@@ -16,7 +16,7 @@ ALLOWED = {
     "cli.__main__": "main terminal",
     "cli.arguments": "data main output settings terminal",
     "cli.commands": "arguments limits main data integrations lesson output repl settings terminal",
-    "cli.data": "__main__ arguments output terminal",
+    "cli.data": "__main__ arguments main output terminal",
     "cli.integrations": "main output settings terminal",
     "cli.lesson": "main output repl settings terminal",
     "cli.limits": "output terminal",

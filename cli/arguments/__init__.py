@@ -1,23 +1,27 @@
 """What is typed behind a command: a class of Options declares its arguments and options, each in one place.
 
-Below are the options of most commands. `expression` has the words after a command, and the advice in errors about them;
-`options` says how a table is read, and where to compute. Used by `commands/`; click's options and texts only, no
-computing.
+Below are the words as they were typed, and the options of most commands. `expression` has what the words mean, and the
+advice in errors about them, `slips` what is meant by a word too many; `options` says how a table is read, and where to
+compute. Used by `commands/`; click's options and texts only, no computing.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 
 import agrad
-from agrad.cli.main import FOREVER
+from agrad.cli.main import FOREVER, typed
 from agrad.cli.settings import digits, find
 from agrad.cli.terminal import TIMED_OUT
+from agrad.engine.struct import Struct
+from agrad.lazy import lazy
 
+__getattr__ = lazy(__name__)
 Given = TypeVar("Given", bound="Options")
 
 
@@ -87,6 +91,60 @@ def declared(
         return kind(name, callback=lambda **given: run(options(given)), params=parameters, help=run.__doc__)
 
     return declare
+
+
+# The words behind a command.
+
+NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
+_BINDING = rf"(?s)\s*({NAME})\s*=(?!=)(.*)"
+TYPED = "agrad.typed"  # the words behind a command, in its context
+PLACES = "agrad.places"  # the places among them of those that are no options, nor values of options
+
+
+class Line(Struct, eq=False):
+    """A command line as it was typed: its words, and the places of those that are no options, nor values of options."""
+
+    command: str
+    words: list[str]
+    places: list[int]
+
+    @classmethod
+    def typed(cls) -> Line:
+        """That of the command that runs."""
+        context = click.get_current_context()
+        return cls(str(context.info_name), context.meta[TYPED], context.meta[PLACES])
+
+    def has(self, *options: str) -> bool:
+        """Whether it has one of these options."""
+        return any(word.partition("=")[0] in options for word in self.words)
+
+    def place(self, word: str) -> int:
+        """The place of an expression, be it that of -e."""
+        known = enumerate(self.words)
+        return next((at for at, one in known if one == word and (at in self.places or self.words[at - 1] == "-e")), -1)
+
+    def changed(self, instead: Mapping[int, Sequence[str]], more: str = "") -> str:
+        """The line with other words in some places, and one `more`: an option, or behind the last that is none."""
+        words = [[*instead.get(place, (word,))] for place, word in enumerate(self.words)]
+        end = self.words.index("--") if "--" in self.words else len(words)
+        if more:
+            words.insert(end if more.startswith("-") or not self.places else self.places[-1] + 1, [more])
+        return typed(self.command, *(part for parts in words for part in parts))
+
+    def joined(self, places: Sequence[int], text: str) -> str:
+        """The line with one word in place of several, where the first of these was."""
+        return self.changed(dict.fromkeys(places, ()) | {places[0]: (text,)})
+
+
+def binding(word: str) -> tuple[str, str]:
+    """The two sides of NAME=TEXT; an empty name for any other word."""
+    found = re.fullmatch(_BINDING, word)
+    return (named(found[1]), found[2]) if found else ("", word)
+
+
+def named(name: str) -> str:
+    """The name as in expressions, which read π as pi, and names that look alike as one."""
+    return "pi" if name == "π" else agrad.engine.text.as_name(name)
 
 
 # The options of most commands.

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, product
 from typing import Any
 
 import click
 
 import agrad
-from agrad.cli.arguments import argument, many
-from agrad.cli.main import Command, read_text
+from agrad.cli.arguments import NAME, PLACES, TYPED, Line, argument, binding, many, named
+from agrad.cli.main import Command, Wrong, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.struct import Struct
-from agrad.engine.text import as_name
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
-from agrad.lazy import rare
-
-_NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
-_BRACKETS = r"(?s)[(\[].*[)\]]"
-_NEXT = rf",\s*({_NAME})\s*=(?!=)"
-_BINDING = rf"(?s)\s*({_NAME})\s*=(?!=)(.*)"
 
 
 class FormulaCommand(Command):
@@ -34,15 +28,19 @@ class FormulaCommand(Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move expressions that begin with a minus after a `--`, where click does not look for options."""
         args = list(map(_as_typed, args))
+        ctx.meta[TYPED], ctx.meta[PLACES] = args, (places := [])
         names = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
         formulas: list[str] = []
         others: list[str] = []
         awaited = False  # whether the word is the value of the option before it
-        for word in args[:end]:
+        for place, word in enumerate(args[:end]):
             formula = not awaited and re.match("-[^-]", word) and word not in names
             (formulas if formula else others).append(word)
+            if formula or not (awaited or word.startswith("--") or word in names):
+                places.append(place)
             awaited = not awaited and word in names and not getattr(names[word], "is_flag", True)
+        places.extend(range(end + 1, len(args)))
         if awaited:  # its value is missing: click reports it, or ignores it while a shell completes the line
             formulas = [] if not ctx.resilient_parsing else [*others[:-1], "--", *formulas]
             return super().parse_args(ctx, formulas or others)
@@ -65,14 +63,13 @@ def _as_typed(word: str) -> str:
 class Formula(Struct, eq=False):
     """The words after a command: its expression, and the text of each value by its name.
 
-    `words` are those of the expression, or of what replaces it (-e and -f); with the `options` they are repeated, as
-    they were typed, in advice. `remarks`: on what the derivatives mean, once the names are bound.
+    `words` are those of the expression, or of what replaces it (-e and -f). `remarks`: on what the derivatives mean,
+    once the names are bound.
     """
 
-    command: str
+    line: Line
     words: list[str]
     given: dict[str, str]
-    options: Sequence[str]
     remarks: list[str]
 
     def text(self) -> str:
@@ -89,7 +86,8 @@ class Formula(Struct, eq=False):
         for name, text in self.given.items():
             with noted(f"{name}={text}"):
                 require_free(name)
-                value = _from_file(session, text[1:]) if text.startswith("@") else session.evaluate(text, emit=_told)
+                file = text[1:] if text.startswith("@") else ""
+                value = _from_file(session, file) if file else session.evaluate(text, _told, is_given=True)
                 if remark := bind(session.names, name, value, wrt):
                     self.remarks.append(remark)
         if wrt is None:
@@ -117,18 +115,16 @@ class Formula(Struct, eq=False):
 
     def _no_leaf(self, name: str, by: str) -> AgradError:
         """The error for a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
-        option = "--jvp" if "--jvp" in self.options else "--wrt"
+        option = "--jvp" if self.line.has("--jvp") else "--wrt"
         if not by:
+            texts = [*self.words, *self.given.values()]
+            if len(self.words) == 1 and "-" not in texts and not any(name in open_names(text) for text in texts):
+                return AgradError("name", f"{name}, which {option} asks for, is not in {self.words[0]}")
             return AgradError("name", f"{name}, which {option} asks for, has no value", facts=UnknownName(name))
-        leaf = [f"var {word.strip()}" if binding(word)[0] == name else word for word in self.words]
-        advice = f"var {name} = …   where it is set"
-        if leaf != self.words:
-            advice = f"make it one: {self.typed([*leaf, *self._bound(), *self.options])}"
+        places = {self.line.place(word): word for word in self.words if binding(word)[0] == name}
+        leaf = {place: [f"var {word.strip()}"] for place, word in places.items()}
+        advice = f"make it one: {self.line.changed(leaf)}" if leaf else f"var {name} = …   where it is set"
         return AgradError("leaf", f"{name}, which {option} asks for, is set by {by}, and not as a leaf", fixes=[advice])
-
-    def _bound(self) -> list[str]:
-        """The words that give names their values."""
-        return [f"{name}={text}" for name, text in self.given.items()]
 
     @contextmanager
     def advised(self) -> Iterator[None]:
@@ -142,43 +138,32 @@ class Formula(Struct, eq=False):
                 if name in self.given:
                     problem.fixes = [Hint(f"put {name}={self.given[name]} before what needs it")]
                     raise
-                words = [*self.words, *self._bound(), f"{name}=1", *self.options]
-                problem.fixes = [Hint(f"give it one: {self.typed(words)}")]
-            elif facts == SyntaxMistake("not an expression") and self.command == "eval":
-                again = self.typed(["-e", self.words[-1]])
+                problem.fixes = [Hint(f"give it one: {self.line.changed({}, f'{name}=1')}")]
+            elif facts == SyntaxMistake("not an expression") and self.line.command == "eval":
+                again = self.line.changed({self.line.place(self.words[-1]): ["-e", self.words[-1]]})
                 problem.fixes = [f"{again}   for statements; the last must be an expression"]
             elif isinstance(facts, NotOneNumber):
                 *before, last = self.words
-                problem.fixes = [Hint(f"add its entries up: {self.typed([*before, f'sum({last})'])} …")]
-                if "-f" in before:
-                    problem.fixes = [Hint("add its entries up: sum(…)")]
-                if self.command == "eval" and self.options[::2] == ["--wrt"]:
-                    words = [*self.words, *self._bound(), *self.options, "--jacobian"]
-                    problem.fixes.append(Hint(f"or take the derivatives of each: {self.typed(words)}"))
+                again = "sum(…)" if "-f" in before else self.line.changed({self.line.place(last): [f"sum({last})"]})
+                problem.fixes = [Hint(f"add its entries up: {again}")]
+                if self.line.command == "eval" and not self.line.has("--order", "--vjp", "--hessian"):
+                    again = self.line.changed({}, "--jacobian")
+                    problem.fixes.append(Hint(f"or take the derivatives of each: {again}"))
             raise
 
-    def typed(self, words: Iterable[str]) -> str:
-        """A command line with these words."""
-        return typed(self.command, words)
 
-
-def typed(command: str, words: Iterable[str]) -> str:
-    """A command line."""
-    return " ".join(["agrad", command, *map(_quoted, words)])
-
-
-def formula(command: str, words: Sequence[str], options: Sequence[str], instead: Sequence[str] = ()) -> Formula:
+def formula(words: Sequence[str], instead: Sequence[str] = ()) -> Formula:
     """Separate the expression from the values; with -e or -f, which are given `instead`, there is none.
 
     Raises click.UsageError.
     """
     given: dict[str, str] = {}
     expressions: list[str] = []
-    _require_joined(command, words)
-    for word in words:
+    line = Line.typed()
+    _require_joined(line)
+    for word in chain.from_iterable(map(_bindings, words)):
         name, text = binding(word)
         if not name:
-            _require_no_value(word, expressions)
             expressions.append(word)
         elif name in given:
             raise click.UsageError(f"{name} is given twice")
@@ -188,33 +173,24 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
     if instead:
         if expressions:
             raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is not one")
-        return Formula(command, list(instead), given, options, [])
+        return Formula(line, list(instead), given, [])
     if not expressions:
         why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
-        raise click.UsageError(f"the expression is missing{why}")
-    found = Formula(command, expressions[:1], given, options, [])
-    if len(expressions) > 1 and (letter := next((one for one in expressions if re.fullmatch("-[a-z]", one)), "")):
-        likely = [f"--{name}" for name in ("wrt", "order", "json", "jvp", "precision") if name.startswith(letter[1])]
-        meant = f": did you mean {' or '.join(likely)}?" if likely else ""
-        raise click.UsageError(f"no such option {letter}{meant}")
-    if "-D" in expressions[1:]:
-        again = found.typed(word for word in words if word != "-D")
-        raise click.UsageError(f"no such option -D: values follow as they are: {again}")
+        fixes = [line.changed({place: ["-e", line.words[place]]}) for place in line.places if ";" in line.words[place]]
+        raise Wrong(f"the expression is missing{why}", *fixes[: line.command == "eval"])
     if len(expressions) > 1:
-        advice = found.typed([" ".join(expressions)])
-        raise click.UsageError(f"one expression at a time; if this is one, quote it: {advice}")
+        raise agrad.cli.arguments.slips.slip(line)
+    return Formula(line, expressions, given, [])
+
+
+def _bindings(word: str) -> list[str]:
+    """The bindings in `a=3,b=2`, which are two; a comma inside of brackets divides none."""
+    first, *others = re.split(rf",\s*(?={NAME}\s*=(?!=))", word) if binding(word)[0] else [word]
+    found = [first]
+    for part in others:
+        is_open = sum(map(found[-1].count, "([")) > sum(map(found[-1].count, ")]"))
+        found[-1:] = [f"{found[-1]}, {part}"] if is_open else [found[-1], part]
     return found
-
-
-def binding(word: str) -> tuple[str, str]:
-    """The two sides of NAME=TEXT; an empty name for any other word."""
-    found = re.fullmatch(_BINDING, word)
-    return (_named(found[1]), found[2]) if found else ("", word)
-
-
-def _named(name: str) -> str:
-    """The name as in expressions, which read π as pi, and names that look alike as one."""
-    return "pi" if name == "π" else as_name(name)
 
 
 def texts_by_name(option: str, words: Sequence[str], form: str = "NAME=VALUE", wrong: str = "") -> dict[str, str]:
@@ -223,8 +199,7 @@ def texts_by_name(option: str, words: Sequence[str], form: str = "NAME=VALUE", w
     `form`: how that is called in the help; `wrong`: the message for any other word, with {} for the word.
     """
     texts: dict[str, str] = {}
-    for word in words:
-        require_one(option, word)
+    for word in chain.from_iterable(map(_bindings, words)):
         name, text = binding(word)
         if not name:
             raise click.UsageError((wrong or f"{option} takes {form}, and {{}} is not one").format(word))
@@ -234,19 +209,13 @@ def texts_by_name(option: str, words: Sequence[str], form: str = "NAME=VALUE", w
     return texts
 
 
-def _require_joined(command: str, words: Sequence[str]) -> None:
-    """Refuse `x = 3` in three words. Raises click.UsageError with the corrected command line."""
-    for place in range(1, len(words) - 1):
-        if words[place] == "=" and words[place - 1].isidentifier():
-            joined = [*words[: place - 1], "".join(words[place - 1 : place + 2]), *words[place + 2 :]]
-            raise click.UsageError(f"write a value without spaces around its =: {typed(command, joined)}")
-
-
-def _require_no_value(word: str, expressions: Sequence[str]) -> None:
-    """Refuse a second expression that was meant as a value, as in 2x=3. Raises click.UsageError."""
-    left, equals, _ = word.partition("=")
-    if expressions and equals and not re.search(r"==|[!<>~(]", word):
-        raise click.UsageError(f"{word} is not NAME=VALUE: {left.strip() or 'nothing'} is not a name")
+def _require_joined(line: Line) -> None:
+    """Refuse `x = 3`, `x= 3` and `x =3` in several words. Raises click.UsageError with the corrected command line."""
+    for place, count in product(line.places, (2, 3)):
+        words, places = line.words[place : place + count], range(place, place + count)
+        spaced = re.match(rf"{NAME}( = ?|= )(?!=)\S", " ".join(words)) and not binding(words[-1])[0]
+        if spaced and set(places) <= set(line.places):
+            raise Wrong("write a value without spaces around its =", line.joined(places, "".join(words)))
 
 
 def _require_file(name: str, text: str) -> None:
@@ -260,18 +229,9 @@ def _require_file(name: str, text: str) -> None:
     raise click.UsageError(f"{name}={text} does not name a {what}: write {name}=@{one}, or {name}=@{other}")
 
 
-def require_one(option: str, word: str) -> None:
-    """Refuse `x=1,y=2`, which is two values for an option that takes one. Raises click.UsageError."""
-    bare = re.sub(_BRACKETS, "", word)
-    if re.search(_NEXT, bare):
-        again = " ".join(f"{option} {part}" for part in re.split(rf",\s*(?={_NAME}\s*=(?!=))", bare))
-        advice = f": {again}" if bare == word else ""
-        raise click.UsageError(f"{option} takes one name and its value; repeat it for the next{advice}")
-
-
 def listed(options: Sequence[str]) -> list[str]:
     """The names in options such as --wrt x,y, each once. Raises click.UsageError for anything else."""
-    names = [_named(name) for option in options for name in re.split(r"[,\s]+", option) if name]
+    names = [named(name) for option in options for name in re.split(r"[,\s]+", option) if name]
     if options and not names:
         raise click.UsageError("--wrt takes names, separated by commas, and there are none")
     for name in names:
@@ -330,13 +290,3 @@ def _from_file(session: Session, word: str) -> Tensor:
         raise AgradError("file", f"@{word}: file access is switched off")
 
     return agrad.cli.data.at_file.from_file(word)
-
-
-def _quoted(word: str) -> str:
-    """A word quoted for a shell: in double quotes if they suffice."""
-    if re.fullmatch(r"[\w.,=+:/-]+", word):
-        return word
-    if not re.search(r'["$`\\!]', word):
-        return f'"{word}"'
-
-    return rare.shlex.quote(word)

@@ -10,10 +10,10 @@ import click
 import agrad
 from agrad.cli.arguments import Options, count, many, option
 from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
+from agrad.cli.main import Wrong, again
 from agrad.engine.errors import AgradError
 from agrad.lazy import pattern
 
-TYPED = "agrad.typed"  # the words of a command line, in the context
 _GLUED = pattern(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
 
@@ -21,8 +21,7 @@ class TableCommand(FormulaCommand):
     """An expression and a table. It may begin with a minus, and a constant stand behind `-D` without a space."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the typed words, for advice."""
-        ctx.meta[TYPED] = list(args)
+        """Part `-Dk=3` in two words."""
         parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
         return super().parse_args(ctx, parted)
 
@@ -128,7 +127,7 @@ def where(on: str | None, workers: int | None) -> On | None:
     """The cluster that the options ask for; None for this process. Raises click.UsageError."""
     if on is None:
         if workers is not None:
-            raise click.UsageError("--workers is for a Dask cluster on this machine: --on dask")
+            raise Wrong("--workers is for a Dask cluster on this machine", again("--on", "dask"))
         return None
     name, equals, address = on.partition("=")
     if name != "dask" or bool(equals) != bool(address):

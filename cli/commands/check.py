@@ -43,11 +43,7 @@ def command(asked: Asked) -> None:
     """
     asserted = expression.texts_by_name("--claim", asked.claims, wrong=_WRONG)
     names = expression.listed(asked.wrt)
-    options = [
-        *(["--wrt", ",".join(names)] if names else []),
-        *(part for claim in asked.claims for part in ("--claim", claim)),
-    ]
-    wanted = expression.formula("check", asked.words, options)
+    wanted = expression.formula(asked.words)
     if not wanted.given:
         raise click.UsageError("a NAME=VALUE to differentiate by is missing")
     session = limited(Session, asked.limits, asked.as_json)

@@ -12,7 +12,7 @@ import click
 import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, expression, file_option, flag, group, many, option
-from agrad.cli.main import limited, read_text, shown_name
+from agrad.cli.main import Wrong, again, limited, read_text, shown_name
 from agrad.cli.output import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
@@ -47,19 +47,11 @@ class Derivatives(Options):
         if self.directions and names:
             raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
         if asked and not names and not self.directions:
-            raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
+            given = [name for word in arguments.Line.typed().words if (name := arguments.binding(word)[0])]
+            fixes = [again("--wrt", ",".join(given))] if given else []
+            raise Wrong(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y", *fixes)
         self.kind = asked[0].removeprefix("--") if asked and self.order != 1 else "grad" if names else ""
         self.names = names or list(self.directions)
-
-    def words(self) -> list[str]:
-        """The options as they would be typed again."""
-        by = ["--wrt", ",".join(self.names)] if self.names and self.kind != "jvp" else []
-        own: dict[str, list[str]] = {
-            "order": ["--order", str(self.order)],
-            "jvp": [word for name, text in self.directions.items() for word in ("--jvp", f"{name}={text}")],
-            "vjp": ["--vjp", self.vjp or ""],
-        }
-        return by + own.get(self.kind, [f"--{self.kind}"] if self.kind in ("jacobian", "hessian") else [])
 
     def request(self, session: Session) -> Request:
         """The same with the values of its texts. Raises AgradError."""
@@ -114,7 +106,7 @@ def command(asked: Asked) -> None:
     form, bare = _form(asked), asked.bare
     request = asked.derivatives
     request.settle()
-    what = expression.formula("eval", asked.words, request.words(), _instead(asked.expressions, asked.file))
+    what = expression.formula(asked.words, _instead(asked.expressions, asked.file))
     drawing = _drawing(asked.drawn, asked.files)
     session = limited(Calculation, asked.limits, form == "json")
     session.files = asked.files

@@ -42,7 +42,7 @@ def command(context: click.Context, names: tuple[str, ...], every: bool, folder:
         return
     for name in names:
         if name not in listed and name.removesuffix(".ag") not in listed:
-            raise unknown("example", name, listed, context, "agrad examples lists them")
+            raise unknown("example", name, listed, ["examples"])
     wanted = list(listed.values()) if every else [listed[name.removesuffix(".ag")] for name in names]
     _copy(wanted, Path(folder))
 

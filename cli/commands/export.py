@@ -58,7 +58,7 @@ def command(asked: Asked) -> None:
     agrad export "[r*cos(t), r*sin(t)]" --to c
     """
     names, path = listed(asked.wrt), asked.path
-    what = formula("export", asked.words, ["--wrt", ",".join(names)] if names else [])
+    what = formula(asked.words)
     found = asked.language or splitext(path)[1][1:].lower()
     if found not in _LANGUAGES:
         raise click.UsageError("the language is missing: --to c, js, py, ag or tex")

@@ -10,10 +10,10 @@ import click
 
 import agrad
 from agrad.cli import arguments
-from agrad.cli.arguments import Limits, Options, argument, declared, group, option
-from agrad.cli.arguments.expression import constants_option, texts_by_name, typed
-from agrad.cli.arguments.options import TYPED, Cluster, On, Reading, TableCommand, require_readable, split, where
-from agrad.cli.main import end_in, limit_memory
+from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, option
+from agrad.cli.arguments.expression import constants_option, texts_by_name
+from agrad.cli.arguments.options import Cluster, On, Reading, TableCommand, require_readable, split, where
+from agrad.cli.main import end_in, limit_memory, typed
 from agrad.cli.output import note, printer
 from agrad.grammar.results import Estimated
 
@@ -54,7 +54,7 @@ def command(asked: Asked) -> int:
     agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask
     """
     if len(asked.words) != 2:
-        raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')
+        raise click.UsageError("a model and a file are needed")
     model, path = asked.words
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
@@ -70,7 +70,7 @@ def command(asked: Asked) -> int:
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
     )
-    with agrad.cli.data.request.advised(click.get_current_context().meta[TYPED], partial(typed, "fit")):
+    with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
         work = agrad.cli.data.work.FitWork(ask, vars(asked.reading), path, files, texts)
         bench = agrad.cli.data.work.FitBench(work, os.cpu_count() or 1, ends)

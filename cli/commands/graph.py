@@ -13,7 +13,7 @@ import click
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Options, count, declared, file_option, group, option
 from agrad.cli.arguments.expression import FormulaCommand, formula, words_argument
-from agrad.cli.main import limited
+from agrad.cli.main import Wrong, again, limited
 from agrad.cli.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
@@ -51,13 +51,13 @@ def command(asked: Asked) -> None:
     agrad graph "sin(x)*y" x=2 y=3 -o graph.png
     agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
-    wanted, form, file = formula("graph", asked.words, []), asked.form, asked.file
+    wanted, form, file = formula(asked.words), asked.form, asked.file
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := graphs.told_otherwise(form, file)):
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
     elif file is None and form in graphs.PICTURES:
-        raise click.UsageError(f"a graph as {form} is written to a file: -o graph.{form}")
+        raise Wrong(f"a graph as {form} is written to a file", again("-o", f"graph.{form}"))
     session = limited(Session, asked.limits)
     with wanted.advised():
         text = wanted.text()

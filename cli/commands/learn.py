@@ -11,7 +11,7 @@ import click
 import agrad
 from agrad.cli.arguments import Options, argument, completions, declared, flag, keys_option
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
-from agrad.cli.main import Command, limit_memory
+from agrad.cli.main import Command, Wrong, limit_memory
 from agrad.cli.repl.plain import Opening
 from agrad.cli.terminal import folded
 from agrad.engine.text import align
@@ -61,7 +61,7 @@ def command(asked: Asked) -> int:
     """
     found, chapter = agrad.cli.lesson.chapters.chapters(), asked.chapter
     if chapter is not None and chapter not in {str(one.number) for one in found}:
-        raise click.UsageError(f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}")
+        raise Wrong(f"there is no chapter {chapter}", "agrad learn --list")
     number = int(chapter) if chapter is not None else None
     if asked.printing:
         click.echo(agrad.cli.lesson.pages.text(found if number is None else [found[number - 1]]))

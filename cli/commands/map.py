@@ -16,10 +16,23 @@ import click
 
 import agrad
 from agrad.cli import arguments
-from agrad.cli.arguments import Limits, Options, argument, count, declared, file_option, flag, group, many, option
-from agrad.cli.arguments.expression import binding, constants_option, listed, texts_by_name, typed, wrt_option
-from agrad.cli.arguments.options import TYPED, Cluster, Reading, TableCommand, opened, require_readable, split, where
-from agrad.cli.main import end_in, limit_memory, shown_name
+from agrad.cli.arguments import (
+    Limits,
+    Line,
+    Options,
+    argument,
+    binding,
+    count,
+    declared,
+    file_option,
+    flag,
+    group,
+    many,
+    option,
+)
+from agrad.cli.arguments.expression import constants_option, listed, texts_by_name, wrt_option
+from agrad.cli.arguments.options import Cluster, Reading, TableCommand, opened, require_readable, split, where
+from agrad.cli.main import Wrong, again, end_in, limit_memory, shown_name, typed
 from agrad.cli.output import note
 from agrad.cli.terminal import shown
 from agrad.cli.terminal.progress import on_terminal
@@ -124,7 +137,7 @@ def command(asked: Asked) -> None:
     )
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
     form = vars(asked.reading)
-    line = [*click.get_current_context().meta[TYPED]]
+    line = Line.typed().words
     with agrad.cli.data.request.advised(line, _typed, data):
         if _is_folder(asked.out):
             on = where(asked.cluster.on, asked.cluster.workers)
@@ -203,7 +216,8 @@ def _require_no_folder(asked: Asked) -> None:
     chosen["--part-size"] = not arguments.is_usual("most")
     for name, value in chosen.items():
         if value:
-            raise click.UsageError(f"{name} is for a folder of results: -o out/")
+            fixes = [again("-o", "out/")] if asked.out is None else []
+            raise Wrong(f"{name} is for a folder of results, such as -o out/", *fixes)
 
 
 def _is_folder(out: str | None) -> bool:
@@ -234,16 +248,21 @@ def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
         return "", words[0]
     if not words:
         raise click.UsageError("the expression and the file are missing")
+    line = Line.typed()
     if len(words) == 1:
-        raise click.UsageError(f"the file with the data is missing; - is standard input: {_typed([words[0], '-'])}")
-    for word in words[1:]:
-        if binding(word)[0]:
-            raise click.UsageError(f"a name gets its value from -D: -D {word}")
+        raise Wrong("the file with the data is missing; - is standard input", line.changed({}, "-"))
+    values = [place for place in line.places if binding(line.words[place])[0]]
+    if values and values != line.places[:1]:
+        fix = line.changed({place: ["-D", line.words[place]] for place in values if place != line.places[0]})
+        raise Wrong("a name gets its value from -D", fix)
+    files = [place for place in line.places if line.words[place] == "-" or os.path.exists(line.words[place])]
+    data = (files or line.places)[-1]
     if len(words) > 2:
-        advice = _typed([" ".join(words[:-1]), words[-1]])
-        raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")
-    first, last = words
-    return (last, first) if last.startswith("-") and last != "-" else (first, last)  # an expression with a minus
+        raise agrad.cli.arguments.slips.slip(line, data)
+    if data != line.places[0]:
+        return line.words[line.places[0]], line.words[line.places[1]]
+    note(f"the expression comes before the file: {line.words[data]} is read")
+    return line.words[line.places[1]], line.words[data]
 
 
 _typed = partial(typed, "map")

@@ -125,7 +125,7 @@ def _to_restore(resume: str | None, file: str | None) -> bool | int:
     if file is not None or not (resume.isdecimal() or not resume):
         raise click.UsageError("--resume also restores what a FILE did: leave FILE out")
     if resume and not int(resume):
-        raise click.UsageError("sessions are counted from 1: agrad sessions lists them")
+        raise main.Wrong("sessions are counted from 1", "agrad sessions")
     return int(resume) if resume else True
 
 

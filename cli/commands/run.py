@@ -90,7 +90,10 @@ def command(asked: Asked) -> int:
     for name, text in names.items():
         if text.startswith("@"):
             file = text[1:].partition(":")[0]
-            raise click.UsageError(f"-D takes an expression, not a file: -D {name}='load_csv(\"{file}\")'")
+            fix = {f"{name}={text}": f'{name}=load_csv("{file}")'}
+            raise main.Wrong(
+                "-D takes an expression, not a file", main.typed(*(fix.get(one, one) for one in sys.argv[1:]))
+            )
     if asked.is_transcript:
         _check_echo(asked)
     elif asked.theme is not None:
@@ -198,7 +201,7 @@ def _give(session: Session, names: dict[str, str]) -> None:
     for name, text in names.items():
         with noted(f"-D {name}={text}"):
             require_free(name)
-            session.machine.bind(session.names, name, session.evaluate(text))
+            session.machine.bind(session.names, name, session.evaluate(text, is_given=True))
 
 
 def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:

@@ -57,13 +57,13 @@ class Folder:
     on: On | None
     ends: Callable[[Any], None]
     words: list[str]
-    typed: Callable[[Sequence[str]], str]
+    typed: Callable[..., str]
     path: str = ""
     threads: int = 1
 
     def again(self) -> str:
         """The command that continues the run."""
-        return self.typed(self.words if "--resume" in self.words else [*self.words, "--resume"])
+        return self.typed(*self.words, *["--resume"] * ("--resume" not in self.words))
 
 
 def into_folder(ask: Asked, data: str, to: Output, reading: Mapping[str, Any], folder: Folder) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import noted, typed
+from agrad.cli.arguments.expression import noted
 from agrad.cli.data.writers import BINARY
+from agrad.cli.main import typed
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.data.tables import NAMES, Aggregates, Piece, Wanted, pyarrow
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
@@ -330,9 +331,7 @@ def aggregates(
 
 
 @contextmanager
-def advised(
-    typed: Sequence[str], command_line: Callable[[Sequence[str]], str], data: str | None = None
-) -> Iterator[None]:
+def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | None = None) -> Iterator[None]:
     """Add fixes to an error inside: options for a command, whose arguments are the words in `typed`.
 
     `data`: the file whose rows are mapped, or - for standard input; None for a fit.
@@ -344,7 +343,7 @@ def advised(
         if fixes := _of_form(facts, typed, command_line):
             problem.fixes = fixes
         elif data is not None and problem.row and "--on-error" not in typed:
-            again = command_line([*typed, "--on-error", "null"])
+            again = command_line(*typed, "--on-error", "null")
             missing = _of_missing(facts, typed, command_line)
             problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, UnknownColumn):
@@ -359,22 +358,22 @@ def advised(
             problem.fixes = _whole_column(facts.text, data)
             name = facts.text.partition("(")[0]
             if name in NAMES and data != "-" and "--whole" not in typed:
-                problem.fixes.insert(0, command_line([*typed, "--whole", name]))
+                problem.fixes.insert(0, command_line(*typed, "--whole", name))
         raise
 
 
-def _of_form(facts: object, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+def _of_form(facts: object, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
     """The options that say how the rows of a file are divided, where an error is about that."""
     if isinstance(facts, OtherForm):
-        return [command_line([*typed, f"--{facts.option}", str(one)]) for one in facts.values]
+        return [command_line(*typed, f"--{facts.option}", str(one)) for one in facts.values]
     if isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
-        return [command_line([*typed, "--decimal", facts.decimal])]
+        return [command_line(*typed, "--decimal", facts.decimal)]
     if isinstance(facts, BadEntry) and facts.damaged and "--encoding" not in typed:
-        return [command_line([*typed, "--encoding", "cp1252"])]
+        return [command_line(*typed, "--encoding", "cp1252")]
     return []
 
 
-def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
     """The option that says which entries are missing, where an error is about one that may be."""
     if not isinstance(facts, BadEntry) or facts.missing is None or "--resume" in typed:  # which goes on as it began
         return []
@@ -382,7 +381,7 @@ def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[[Seq
     if "--na" in typed:
         words, place = [*typed], typed.index("--na") + 1
         words[place] += f",{facts.missing}"
-    return [f"{command_line(words)}   reads it as nan"]
+    return [f"{command_line(*words)}   reads it as nan"]
 
 
 def _whole_column(text: str, data: str) -> list[str]:
@@ -390,14 +389,14 @@ def _whole_column(text: str, data: str) -> list[str]:
     names = open_names(text)
     if len(names) != 1 or os.path.splitext(data)[1] in (".npy", ".npz", ".parquet", ".pq") or data == "-":
         return ["-D m=…   for a number that is the same in every row"]
-    column = typed("eval", [text, f"{names[0]}=@{data}:{names[0]}"])
+    column = typed("eval", text, f"{names[0]}=@{data}:{names[0]}")
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
 
 
-def _named(facts: UnknownColumn, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+def _named(facts: UnknownColumn, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
     """The option that gives a column a name without its unit: `-c 't=t [min]'`."""
     columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
-    return [command_line([*typed, "-c", f"{facts.name}={one}"]) for one in columns]
+    return [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]
 
 
 def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeAlias
 import click
 
 import agrad
+from agrad.cli.main import Wrong, again
 from agrad.engine.data.tables import WIDE, Column, as_text, pyarrow, require_pyarrow
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import csv_lines
@@ -66,7 +67,7 @@ def form_for(path: str | None, as_json: bool, to: str | None = None) -> str:
         other = f"{path} has another extension: -o out.jsonl" if to is None else f"--to {to} another format"
         raise click.UsageError(f"--json writes lines of JSON, and {other}")
     if path is None and form in BINARY and form != "arrow":
-        raise click.UsageError(f"--to {to} needs a file: -o out.{to}")
+        raise Wrong(f"--to {to} needs a file", again("-o", f"out.{to}"))
     if form in ("parquet", "arrow"):
         require_pyarrow(f"writing {form.capitalize()}")
     return form

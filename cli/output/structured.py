@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.text import csv_lines, latex_name
@@ -67,20 +65,9 @@ def _block(found: Answer, x: str, y: str) -> Any:
 def error_line(problem: AgradError) -> str:
     """An error as one object, with its places."""
     labels = [_label(label) for label in problem.labels]
-    return _error(problem.kind, problem.message, labels, problem.notes, problem.fixes)
-
-
-def usage_line(problem: click.ClickException) -> str:
-    """Wrong usage of the command line as one object."""
-    context = getattr(problem, "ctx", None)
-    fixes = [f"{context.command_path} --help"] if context is not None else []
-    return _error("usage", problem.format_message(), [], [], fixes)
-
-
-def _error(kind: str, message: str, labels: list[dict[str, Any]], notes: list[str], fixes: list[str]) -> str:
-    said = {"kind": kind, "message": message, "labels": labels, "notes": notes}
-    hints = [fix for fix in fixes if isinstance(fix, Hint)]
-    return _line({"error": {**said, "fixes": [fix for fix in fixes if fix not in hints], "hints": hints}})
+    said = {"kind": problem.kind, "message": problem.message, "labels": labels, "notes": problem.notes}
+    hints = [fix for fix in problem.fixes if isinstance(fix, Hint)]
+    return _line({"error": {**said, "fixes": [fix for fix in problem.fixes if fix not in hints], "hints": hints}})
 
 
 def _label(label: Label) -> dict[str, Any]:

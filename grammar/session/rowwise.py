@@ -155,7 +155,7 @@ class Rowwise(Session):
     def give(self, name: str, text: str) -> None:
         """Give a name the value of an expression, the same for every row. Raises AgradError."""
         require_free(name)
-        self.names[name] = value = self.evaluate(text)
+        self.names[name] = value = self.evaluate(text, is_given=True)
         if isinstance(value, float):
             self.numbers[name] = value
 

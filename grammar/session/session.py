@@ -31,7 +31,7 @@ from agrad.grammar.runtime.notes import note_on_nan, noted
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
-from agrad.grammar.values.lists import settled
+from agrad.grammar.values.lists import List, settled
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:
@@ -46,12 +46,17 @@ def _on_invalid(kind: str, flag: int) -> None:
     agrad.engine.inspect.undefined.on_invalid(kind, flag)
 
 
-def _is_nan(value: Any) -> bool:
-    """Whether a result is nan, or an array with one, if that is soon known. Of a large array, numpy says so itself."""
+def _is_special(value: Any) -> bool:
+    """Whether a result is nan or infinite, or an array with such an entry, if it is not large."""
     number = value.value if type(value) is Tensor else value
     if type(number) is float:
-        return number != number
-    return type(value) is Tensor and value.size <= _FEW and bool(np.isnan(number).any())
+        return number - number != 0.0
+    return type(value) is Tensor and value.size <= _FEW and not np.isfinite(number).all()
+
+
+def _is_infinite(value: Any) -> bool:
+    """Whether a result is infinite, or an array with such an entry, if it is not large."""
+    return _is_special(value) and bool(np.isinf(value.value if type(value) is Tensor else value).any())
 
 
 _COMPARED = pattern(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
@@ -227,15 +232,20 @@ class Session:
         made.files, made.compiles, made.record.on, made.restoring = self.files, False, True, True
         return made
 
-    def evaluate(self, text: str, source: str = "expression", emit: Callable[[Result], None] = unheard) -> Any:
+    def evaluate(self, text: str, emit: Callable[[Result], None] = unheard, is_given: bool = False) -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
 
-        Raises AgradError.
+        `is_given`: it is that of a name on the command line, where `3, 4` is an array. Raises AgradError.
         """
-        expression = self._read(parse_expression, Source(source, text))
+        expression = self._read(parse_expression, Source("expression", text))
         _note_sign(text, emit)
         code = self.machine.expression(expression)
-        value = self.all_at_once(lambda: settled(self.machine.run(code)), expression.span, emit)
+
+        def run() -> Any:
+            value = self.machine.run(code)
+            return settled(List(value) if is_given and type(value) is tuple else value)
+
+        value = self.all_at_once(run, expression.span, emit)
         note_second_order(value, expression.span, emit)
         return value
 
@@ -463,13 +473,18 @@ class Session:
             raise
 
     def _tell_undefined(self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None) -> None:
-        """Note where the result of a statement became nan."""
+        """Note where the result of a statement became nan, and that it became infinite."""
         context, names = current(), id(self.names)
         bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
         given = [result, held.shown]
-        if held.noted or (not context.undefined and not any(map(_is_nan, [*given, *bound]))):
+        if held.noted or (not context.undefined and not any(map(_is_special, [*given, *bound]))):
             return
         note = note_on_nan(given, context.undefined or [], log, span, self.names, held.printed_nan)
+        if note is None and span is not None and any(map(_is_infinite, [*given, *bound])):
+            known = {name: value for name, value in self.names.items() if (names, name) not in log.undos}
+            read = [*log.held, *(known.get(word) for word in re.findall(r"\w+", span.text))]
+            if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, read)):
+                note = Note("the result is infinite", labels=[Label(span)])
         if note is not None and context.listener is not None:
             context.listener(note)
 

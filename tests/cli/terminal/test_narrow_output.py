@@ -19,7 +19,7 @@ SHOWN = [
     (["check", "sin(x^2)", "x=2"], ["rel  verdict"]),
     (["run", "script.ag"], ["= -0.7568024953", "%4  y = sin(u)*u  Mul   ()"]),
     (["learn", "--list"], ["9  Training a line"]),
-    (["repl", "--resumee"], ["Error: no such option --resumee: did you", "mean --resume?"]),
+    (["repl", "--resumee"], ["error[usage]: no such option --resumee", "fix: agrad repl --resume"]),
 ]
 
 

@@ -33,7 +33,7 @@ def test_the_options_name_a_cluster():
 @each(
     "on, workers, message",
     [
-        (None, 2, "--workers is for a Dask cluster on this machine: --on dask"),
+        (None, 2, "--workers is for a Dask cluster on this machine"),
         ("dask=tcp://h:1", 2, "--workers is for a Dask cluster on this machine, and tcp://h:1 has its own workers"),
         ("dask=", None, "--on takes dask, or dask= and the address of a scheduler, and dask= is neither"),
         ("spark", None, "--on takes dask, or dask= and the address of a scheduler, and spark is neither"),

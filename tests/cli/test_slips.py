@@ -1,0 +1,85 @@
+"""One slip in a command line: the fix, typed as it stands, gives the answer that was meant, with every other word."""
+
+import json
+import random
+import re
+import shlex
+from itertools import product
+
+from command_lines import alone
+from corpus import called
+
+FORMULAS = [
+    ("a*b", {"a": "3", "b": "2"}),
+    ("a**2 *2", {"a": "-1.5"}),
+    ("sin(x) * y", {"x": "0.5", "y": "2e3"}),
+    ("-x + y*z", {"x": "1", "y": "2", "z": "3"}),
+    ("sum(w**2)*x", {"w": "[1, 2]", "x": "4"}),
+]
+OPTIONS = ([], ["--json"], ["--precision", "4"], ["--precision", "3", "--json"])
+OPTION = {
+    "--wrt": "wrt -wrt --wrtt -w —wrt --wtr",
+    "--precision": "precision -precision --precison",
+    "--json": "-json json --jsno",
+}
+FILES = {"notes.txt": "", "data.csv": "x,y,z\n1,2,3\n4,5,6\n"}
+
+
+def with_slips(command, text, given, options):
+    """The words of a command line, and those of the same with a slip."""
+    names, data = list(given), ["data.csv"] * (command == "map")
+    constants = [] if data else [f"{name}={value}" for name, value in given.items()]
+    by = ["--wrt", ",".join(names)]
+    right = [command, text, *data, *constants, *by, *options]
+    yield right, [command, *text.split(), *data, *constants, *by, *options]
+    if "*" in text.split():
+        globbed = [one for word in text.split() for one in (FILES if word == "*" else [word])]
+        yield right, [command, *globbed, *data, *constants, *by, *options]
+    if len(names) > 1:
+        yield right, [command, text, *data, *constants, "--wrt", *names, *options]
+        yield right, [command, text, *data, *constants, "--wrt", *", ".join(names).split(), *options]
+    for place, word in enumerate(right):
+        for wrong in OPTION.get(word, "").split():
+            yield right, [*right[:place], wrong, *right[place + 1 :]]
+    if data:
+        yield right, [command, *data, text, *by, *options]
+        for wrong in (["k=2"], ["k:2"], ["k==2"], ["k2"]):
+            line = [command, f"({text})*k", *data]
+            yield [*line, "-D", "k=2", *by, *options], [*line, *wrong, *by, *options]
+        return
+    for wrong in ("evla", "calc", "eavl") if command == "eval" else ():
+        yield right, [wrong, *right[1:]]
+    yield right, [command, text, ",".join(constants), *by, *options] if "[" not in "".join(constants) else right
+    for place, (name, value) in enumerate(given.items(), 2):
+        for wrong in ("{}{}", "{}:{}", "{}=={}", "{}:={}", "{} = {}", "{}= {}", "{} ={}", "-D {}={}", "-D{}={}"):
+            if wrong == "{}{}" and value[0] in "-[":
+                continue
+            yield right, [*right[:place], *shlex.split(wrong.format(name, shlex.quote(value))), *right[place + 1 :]]
+
+
+def fix_of(out, err):
+    """The words behind `agrad` of the first command line that is to be typed; none where that is a help."""
+    fixes = json.loads(out)["error"]["fixes"] if out else re.findall("^  fix: (agrad .*)", err, re.MULTILINE)
+    return shlex.split(fixes[0])[1:] if fixes and "--help" not in fixes[0] else []
+
+
+def test_a_fix_of_a_slip_gives_the_answer_that_was_meant():
+    lines = [
+        line
+        for command, (text, given), options in product(["eval", "check", "map"], FORMULAS, OPTIONS)
+        if command != "map" or ({*given} <= {*"xyz"} and "--json" not in options)
+        if command != "check" or "--json" not in options
+        for line in with_slips(command, text, given, options)
+    ]
+    failed = []
+    with alone():
+        for name, text in FILES.items():
+            with open(name, "w") as file:
+                file.write(text)
+        for right, wrong in random.Random(1).sample(lines, 300):
+            meant, typed, answer = called(right, ""), wrong, called(wrong, "")
+            while answer[2] == 2 and (fix := fix_of(*answer[:2])) not in ([], typed):  # or the next true message
+                typed, answer = fix, called(fix, "")
+            if (answer[0], answer[2]) != (meant[0], meant[2]):
+                failed.append(f"{shlex.join(wrong)}   {shlex.join(typed)}   {answer}")
+    assert not failed, "\n".join(failed)
