@@ -52,8 +52,8 @@ ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved
 """
 OPERATORS = (
-    "equal == 0 eq, not_equal != 0 ne, less < 0 lt, less_equal <= 0 le, greater > 0 gt, greater_equal >= 0 ge, "
     "add + 1 add, sub - 1 sub, mul * 2 mul, div / 2 truediv, neg - 3 neg, floor_divide // 2 floordiv, remainder % "
-    "2 mod, pow ** 4 pow right, matmul @ 2 matmul "
+    "2 mod, pow ** 4 pow right, equal == 0 eq, not_equal != 0 ne, less < 0 lt, less_equal <= 0 le, greater > 0 "
+    "gt, greater_equal >= 0 ge, matmul @ 2 matmul "
 )
 OPERANDS = "a b c d g hi i k lo n q v x xs y z"  # their names, of all operations
