@@ -41,6 +41,10 @@ class File(Script):
         made.tables, made.known = {}, {}
         return made
 
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Sent to another process, it is the name alone."""
+        return str, (str(self),)
+
     def span(self, code: CodeType, instruction: int) -> Span:
         """The place of an instruction."""
         table = self.tables.get(id(code))
