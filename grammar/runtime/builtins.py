@@ -243,6 +243,10 @@ def _text(found: Any) -> str:
 
 def _iterator(found: Any) -> Iterator[Any]:
     try:
+        if is_object(found) and not hasattr(
+            type(found), "__next__"
+        ):  # whose own `__iter__` may return itself, endlessly
+            raise TypeError
         return iter(found)
     except TypeError:
         raise AgradError("type", f"__iter__ must return what can be iterated over, not {describe(found)}") from None
