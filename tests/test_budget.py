@@ -41,7 +41,7 @@ MOST = {
     "lines of grammar/session": 1_843,
     "lines of grammar/syntax": 2_920,
     "lines of grammar/values": 674,
-    "lines of tests": 32_318,
+    "lines of tests": 32_320,
     "files of Python": 313,
     "imports inside functions": 53,
     "modules in circles, with those of types": 0,
