@@ -36,7 +36,7 @@ MOST = {
     "lines of grammar/loops": 829,
     "lines of grammar/prompt": 640,
     "lines of grammar/pytorch": 646,
-    "lines of grammar/run": 2_343,
+    "lines of grammar/run": 2_400,
     "lines of grammar/runtime": 2_177,
     "lines of grammar/session": 1_843,
     "lines of grammar/syntax": 2_920,

@@ -97,6 +97,7 @@ FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"})
 
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
+_MOST_FROM_PYTHON = 100  # calls of functions of the user by the engine, each within the one before
 _MANY_CALLS = 500  # frames in a row, of which the limit is meant by an error of Python's
 _SAME_EACH_TIME = ("syntax", "name", "arity")  # errors of what is written, whichever iteration finds them
 _QUOTED = re.compile(r"'([^']+)'")
@@ -222,6 +223,8 @@ class Machine:
 
     def outside(self, run: Callable[[], Any]) -> Any:
         """Run what calls functions of the user."""
+        if self.calling >= _MOST_FROM_PYTHON:  # each takes some kB of the stack of C
+            raise AgradError("limit", "this nests too deeply")
         self.calling += 1
         try:
             return self._located(run)
