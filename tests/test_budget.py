@@ -9,7 +9,7 @@ from size import code_lines, figures
 # Of each figure, as `size.figures` says what it counts.
 MOST = {
     "lines of cli": 682,
-    "lines of cli, grammar and engine": 51_732,
+    "lines of cli, grammar and engine": 51_735,
     "lines of cli/arguments": 479,
     "lines of cli/commands": 1_311,
     "lines of cli/data": 1_701,
@@ -36,7 +36,7 @@ MOST = {
     "lines of grammar/loops": 829,
     "lines of grammar/prompt": 640,
     "lines of grammar/pytorch": 646,
-    "lines of grammar/run": 2_400,
+    "lines of grammar/run": 2_346,
     "lines of grammar/runtime": 2_177,
     "lines of grammar/session": 1_843,
     "lines of grammar/syntax": 2_920,
