@@ -70,7 +70,8 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: str = "normal")
         u = np.broadcast_to(u, made.shape).copy() if made.shape else float(u)
     made.node.extra = known = Uncertainty()
     known.u, known.dof, known.distribution, known.linked = u, dof, distribution, _UNLINKED
-    Uncertainty.exists = True
+    if not Uncertainty.exists:  # a class that is written to loses what the interpreter knows of its fields
+        Uncertainty.exists = True
     return made
 
 

@@ -553,13 +553,16 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(entry)
 
 
+_UNRECORDED = {"recording": False}
+
+
 class _NoGrad(scope, ContextDecorator):
     """What `no_grad()` gives. It may stay open while other tasks of the same thread run."""
 
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(recording=False)
+        self.changes = _UNRECORDED  # for every step of a training: `super().__init__` would take time
 
     def _recreate_cm(self) -> _NoGrad:
         return self  # nothing of it changes
