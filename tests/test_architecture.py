@@ -86,7 +86,7 @@ def test_a_change_does_what_the_page_says(changed, example):
         [
             ("An operation", "y = haver", "haversin"),
             ("A command", "leav", "leaves"),
-            ("A command", "leaves d v", "values"),
+            ("A command", "leaves d v", "value"),
         ],
         3,
     ),

@@ -34,10 +34,13 @@ SAVED = os.path.join(_FOLDER, "agrad.pickle")
 
 def save() -> None:
     """Work it out and save it."""
-    from agrad.grammar.syntax.table import worked_out  # here and below, since it is not needed once this was done
+    from ast import literal_eval  # here and below, since it is not needed once this was done
+
+    from agrad.grammar.syntax.table import worked_out
 
     grammar = read_grammar()
-    content = pickle.dumps(worked_out(grammar), pickle.HIGHEST_PROTOCOL)
+    plain = literal_eval(repr(worked_out(grammar)))  # pickle writes which strings are one object: here always the same
+    content = pickle.dumps(plain, pickle.HIGHEST_PROTOCOL)
     with open(SAVED, "wb") as file:
         file.write(_checksum(grammar, content) + content)
 

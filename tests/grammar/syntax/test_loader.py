@@ -65,6 +65,14 @@ def test_what_is_saved_is_that_of_the_grammar(installation: Path, built: list[st
     assert saved == table.worked_out(GRAMMAR)
 
 
+def test_the_same_grammar_is_saved_as_the_same_bytes(installation: Path) -> None:
+    first = []
+    for _ in range(3):
+        keywords.save()
+        first.append(Path(keywords.SAVED).read_bytes())
+    assert first[0] == first[1] == first[2]
+
+
 def test_parsing_goes_through_the_parser_of_lark(monkeypatch: pytest.MonkeyPatch) -> None:
     fed = []
     feed = ParserState.feed_token
