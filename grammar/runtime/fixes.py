@@ -28,7 +28,7 @@ from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
 from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised
-from agrad.grammar.syntax.keywords import COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
+from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read, parse
 from agrad.lazy import pattern
 
@@ -508,7 +508,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     if called and name in SHAPES:  # `budget(y)`: a command is written without brackets, and has no value
         given = arguments(span)
         plain = " ".join([name, *given])
-        fixes = [plain if len(given) < 2 and can_be_read(plain) else Hint(SHAPES[name])]
+        is_whole = can_be_read(plain) if len(given) == 1 else not given and name in ALONE
+        fixes = [plain if is_whole else Hint(SHAPES[name])]
         message = f"{name} is a command, which is written without brackets"
         return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
     if name in names.PREFIXES and not called:
@@ -659,16 +660,16 @@ def _call(span: Span) -> str:
     """The arguments after a name with their brackets, as typed on one line; empty if there are none."""
     behind = _rest(Span(span.source, span.end, span.end))
     depth = 0
-    for place, sign in enumerate(behind if behind.startswith("(") else ""):
+    for place, sign in enumerate(behind if behind.lstrip().startswith("(") else ""):
         depth += (sign in "([") - (sign in ")]")
-        if not depth:
+        if not depth and sign == ")":
             return behind[: place + 1]
     return ""
 
 
 def arguments(span: Span) -> list[str]:
     """The arguments of a call of the name at a place, as typed."""
-    return [argument.strip() for argument in divided(_call(span)[1:-1]) if argument.strip()]
+    return [argument.strip() for argument in divided(_call(span).strip()[1:-1]) if argument.strip()]
 
 
 def _over_a_range(span: Span, name: str) -> list[str]:
