@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from thinned import thinned
+from torch_writes import SEEN, START, TARGETS, cases, changed, seen
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
-from tests.support.torch_writes import SEEN, START, TARGETS, cases, changed, seen
 
 TABLE = dict(line.rsplit(" | ", 1) for line in (Path(__file__).parent / "writes.txt").read_text("utf-8").splitlines())
 PROGRAMS = dict(cases())
