@@ -1,6 +1,5 @@
 """What an editor does with the language server, by the client of pytest-lsp."""
 
-import asyncio
 import os
 import sys
 
@@ -8,8 +7,6 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
-
-_PATIENCE = 60  # seconds until a test fails, which no server takes
 
 
 def _client():
@@ -42,7 +39,7 @@ class Editor:
     async def until(self, method, holds):
         """Wait until a condition holds, which a kind of message from the server may bring about."""
         while not holds():
-            await asyncio.wait_for(self.client.wait_for_notification(method), _PATIENCE)
+            await self.client.wait_for_notification(method)
 
     async def errors(self, name, version=1):
         """The diagnostics of a version of a script."""

@@ -1,5 +1,6 @@
 """What is too large is refused before it is made; what takes too long is stopped, and leaves no trace."""
 
+import math
 import signal
 import threading
 import time
@@ -121,12 +122,13 @@ def test_a_statement_that_takes_too_long_is_stopped_and_leaves_no_trace(before, 
     session.run(f"var x = 1\na = [1, 2, 3]\ny = 2\n{before}")
     session.watch.time = 0.3
     names = dict(session.names)
-    began = time.monotonic()
+    began = time.process_time()
     problem = error(session, text)
-    assert time.monotonic() - began < 60  # a second or two where nothing else runs; it would take hours
+    assert time.process_time() - began < 60  # a second or two; it would take hours
     assert problem.kind == "limit"
     assert problem.message == "this took longer than 0.3 s, the limit"
     assert problem.facts == TimeLimit()
+    session.watch.time = math.inf
     assert said(session, "a\ny\nx\nx.grad is None") == ["[1, 2, 3]", "2", "1", "True"]
     assert session.names == names
 
