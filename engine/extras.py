@@ -34,6 +34,8 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
             raise AgradError("extra", f"{what} needs {library}, which is not installed", fixes=fixes) from None
         reason = f"{type(problem).__name__}: {next(iter(str(problem).splitlines()), '')}".rstrip(": ")
         fixes[0] = Hint(f'pip install --force-reinstall "agrad[{group}]"')
+        if isinstance(problem, UnicodeDecodeError) and library == "matplotlib":  # it looks for one here, too
+            fixes[0] = Hint("write the matplotlibrc that matplotlib reads in UTF-8, or give it another name")
         message = f"{what} needs {library}, which is installed but does not load"
         raise AgradError("extra", message, notes=[reason], fixes=fixes) from None
 

@@ -89,6 +89,12 @@ def test_an_extra_that_does_not_load_is_named_with_what_to_install(without, libr
         assert problem.notes == [f"{FAULTS[fault].__name__}: it was built for something else"]
 
 
+def test_settings_of_matplotlib_that_are_no_text_are_what_is_to_be_changed(without):
+    without("matplotlib", lambda _: UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))
+    (fix,) = refuses(USES["matplotlib"][1]).fixes
+    assert "matplotlibrc" in fix
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_does_without_them_goes_on(without, tmp_path, fault):
     for library in USES:
