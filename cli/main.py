@@ -10,8 +10,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from os.path import isfile
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -272,10 +272,17 @@ def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`. Raises AgradError of kind `file`."""
     if path != "-":
         return agrad.grammar.files.read_text(path)
-    try:
+    with reading_input():
         return agrad.grammar.files.decoded(sys.stdin.buffer.read(), shown_name(path))
+
+
+@contextmanager
+def reading_input() -> Iterator[None]:
+    """Let what the system says of standard input inside, such as that it is closed, be an error of kind `file`."""
+    try:
+        yield
     except OSError as problem:
-        raise agrad.engine.errors.AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
+        raise agrad.engine.errors.AgradError("file", f"cannot read <stdin>: {problem.strerror}") from None
 
 
 def write_text(path: str, text: str) -> None:

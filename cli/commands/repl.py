@@ -143,10 +143,8 @@ def piped(message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
     if message:
         click.echo(message, err=True)
-    try:
+    with main.reading_input():
         yield from statements(sys.stdin.buffer)
-    except OSError as problem:
-        raise AgradError("file", f"cannot read <stdin>: {problem.strerror}") from None
 
 
 def _initialise(session: Session) -> None:

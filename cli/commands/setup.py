@@ -11,7 +11,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import agrad
-from agrad.cli.main import FAILED, Command
+from agrad.cli.main import FAILED, Command, reading_input
 from agrad.cli.settings import SETTINGS, find, folder
 from agrad.cli.terminal import folded, option
 from agrad.cli.terminal.pager import PAGER
@@ -186,5 +186,6 @@ def lsp(stdio: bool) -> None:
     agrad lsp < /dev/null     what an editor starts
     """
     agrad.engine.extras.extra("pygls.lsp.server", "agrad lsp", "pygls", "lsp")
-
+    with reading_input():
+        os.read(sys.stdin.fileno(), 0)  # nothing, which fails where it is closed
     agrad.cli.integrations.lsp.server.serve()

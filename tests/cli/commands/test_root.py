@@ -45,6 +45,7 @@ def test_a_script_can_be_a_program(environment, tmp_path, script):
             ("agrad eval 1+ 2>&-", ("", 2)),
             ("agrad eval 1 --timeout 9 <&- 2>&-", ("1\n", 0)),
             ("agrad <&- >&- 2>&-", ("", 1)),
+            ("agrad lsp <&-", ("", 1)),
         ],
         3,
     ),
@@ -57,6 +58,8 @@ def test_what_a_closed_stream_loses_is_an_error(environment, tmp_path, line, exp
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=env, check=False)
     assert (done.stdout, done.returncode) == expected
     assert "Traceback" not in done.stderr
+    if line.endswith("<&-") and done.returncode:
+        assert "cannot read <stdin>" in done.stderr
 
 
 def test_what_escapes_is_told_without_a_traceback(capsys, monkeypatch):
