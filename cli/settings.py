@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 import agrad
+from agrad.engine.struct import Struct
 
 # The table: what each setting is, its default, and how its value is read from config.toml or the environment.
 
@@ -22,31 +23,19 @@ _Said = tuple[Any, str]  # a value, and the variable that it comes from
 _MOST = 1e15  # the largest number: beyond any machine, and within the integers of the system
 
 
-class Setting:
+class Setting(Struct, eq=False):
     """One setting.
 
     `default`: None if grammar or engine has its own. `takes`: the possible values, in words. `read`: converts a value
     of the file; raises ValueError. `example`: a value in the file, and `text`: a description.
     """
 
-    # Not a dataclass: creating one would take longer, at every start, than the rest of this file.
-    __slots__ = ("default", "environment", "example", "read", "takes", "text")
-
-    def __init__(
-        self,
-        default: Any,
-        takes: str,
-        read: Callable[[Any], Any],
-        example: str,
-        text: str,
-        environment: Callable[[Mapping[str, str]], _Said | None] | None = None,
-    ) -> None:
-        self.default = default
-        self.takes = takes
-        self.read = read
-        self.example = example
-        self.text = text
-        self.environment = environment
+    default: Any
+    takes: str
+    read: Callable[[Any], Any]
+    example: str
+    text: str
+    environment: Callable[[Mapping[str, str]], _Said | None] | None = None
 
 
 def digits(value: Any) -> int | None:

@@ -133,7 +133,6 @@ def _require_unlike(parts: Sequence[Part]) -> None:
 # names that begin with `_`. A process that writes to the folder holds a lock on the record.
 
 RECORD, STAGING = "_agrad.jsonl", "_agrad"
-_VERSION = 1
 
 
 class Record:
@@ -178,7 +177,7 @@ class Record:
         """Write the first line of a new run."""
         os.makedirs(self.staging, exist_ok=True)
         if self.head is None:
-            self.head = {"version": _VERSION, **head}
+            self.head = dict(head)
             self._append(self.head)
             sync_folder(self.folder)
 

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,23 +25,6 @@ from agrad.cli.terminal.progress import on_terminal
 from agrad.engine.compile.registry import NATIVE
 from agrad.engine.data.tables import unreadable
 from agrad.engine.errors import AgradError, Hint, Note
-
-# What is recorded of the request, by its field, in words for a message.
-_WORDS = {
-    "formulas": "the expression",
-    "constants": "-D",
-    "wrt": "--wrt",
-    "uncertain": "--u",
-    "order": "--order",
-    "full": "--hessian",
-    "where": "--where",
-    "whole": "--whole",
-    "kept": "--keep",
-    "form": "the form of the output",
-    "precision": "--precision",
-    "backend": "--backend",
-    "part_size": "--part-size",
-}
 
 
 @dataclass(slots=True)
@@ -177,23 +160,33 @@ def _require_outside(data: str, out: str) -> None:
 
 
 def _head(work: MapWork, folder: Folder, parts: Sequence[Part]) -> dict[str, Any]:
-    """What the record says of the request, as JSON values."""
-    ask = asdict(work.ask)
-    request = {name: ask[name] for name in ask if name != "named"}
-    request |= {name: getattr(work, name) for name in ("kept", "form", "precision", "backend")}
-    inputs = []
+    """What the record says of the request, in the words of a message, as it is read back from JSON."""
+    ask, inputs = work.ask, {}
     for file in work.files:
         try:
             stat = os.stat(file)
         except OSError as problem:
             raise unreadable(file, problem) from None
-        inputs.append([os.path.abspath(file), stat.st_size, stat.st_mtime_ns])
-    return {
-        "agrad": __version__,
-        "request": request | {"reading": dict(work.reading), "part_size": folder.most},
-        "inputs": inputs,
-        "parts": [part.name for part in parts],
+        inputs[os.path.abspath(file)] = stat.st_size, stat.st_mtime_ns
+    request = {
+        "the expression": ask.formulas,
+        "-D": ask.constants,
+        "--wrt": ask.wrt,
+        "--u": ask.uncertain,
+        "--order": ask.order,
+        "--hessian": ask.full,
+        "--where": ask.where,
+        "--whole": ask.whole,
+        "--jacobian": ask.jacobian,
+        "--keep": work.kept,
+        "the form of the output": work.form,
+        "--precision": work.precision,
+        "--backend": work.backend,
+        "--part-size": folder.most,
     }
+    head = {"version": 2, "agrad": __version__, "request": request, "reading": dict(work.reading), "inputs": inputs}
+    found: dict[str, Any] = json.loads(json.dumps(head | {"parts": [part.name for part in parts]}))
+    return found
 
 
 def _found(work: MapWork) -> dict[str, Any]:
@@ -214,15 +207,14 @@ def _restore(work: MapWork, head: dict[str, Any]) -> None:
 
 def _changed(before: dict[str, Any], now: dict[str, Any]) -> str:
     """What differs between two requests, in words; empty if nothing does."""
-    if before.get("version") != 1 or before.get("agrad") != now["agrad"]:
+    if any(before.get(name) != now[name] for name in ("version", "agrad")):
         return f"agrad was {before.get('agrad')}, and is {now['agrad']}"
-    old, new = before["request"], now["request"]
-    for name, word in _WORDS.items():
-        if _plain(old.get(name)) != _plain(new[name]):
-            return f"{word} was {_shown(old.get(name))}, and is {_shown(new[name])}"
-    if _plain(old.get("reading")) != _plain(new["reading"]):
+    for word, new in now["request"].items():
+        if (old := before["request"][word]) != new:
+            return f"{word} was {_shown(old)}, and is {_shown(new)}"
+    if before["reading"] != now["reading"]:
         return "an option that says how the files are read"
-    files, others = ({path: rest for path, *rest in head["inputs"]} for head in (before, now))
+    files, others = before["inputs"], now["inputs"]
     for path in sorted({*files, *others}):
         if path not in others:
             return f"{path} was read, and is not there any more"
@@ -233,15 +225,10 @@ def _changed(before: dict[str, Any], now: dict[str, Any]) -> str:
     return "" if before["parts"] == now["parts"] else "the parts have other names"
 
 
-def _plain(value: Any) -> Any:
-    """A value as it is after it was written as JSON."""
-    return json.loads(json.dumps(value))
-
-
 def _shown(value: Any) -> str:
     """A value in a message."""
     if isinstance(value, dict):
         return ", ".join(f"{name}={one}" if name != "value" else str(one) for name, one in value.items()) or "not given"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return ",".join(map(str, value)) or "not given"
     return "not given" if value is None else str(value)

@@ -122,15 +122,7 @@ def _plain(name: str) -> codecs.CodecInfo | None:
     known = codecs.lookup("ascii")
     if name != _PLAIN:
         return None
-    return codecs.CodecInfo(
-        known.encode,
-        known.decode,
-        known.streamreader,
-        known.streamwriter,
-        known.incrementalencoder,
-        known.incrementaldecoder,
-        _PLAIN,
-    )
+    return codecs.CodecInfo(*known, known.incrementalencoder, known.incrementaldecoder, _PLAIN)
 
 
 codecs.register_error("agrad", _stand_in)

@@ -160,7 +160,7 @@ def interrupted(agrad, data):
     lines = record.read_text().splitlines()
     head = json.loads(lines[0])
     now = (data / "p2.parquet").stat()
-    head["inputs"][2][1:] = [now.st_size, now.st_mtime_ns]  # as if it had been so from the beginning
+    head["inputs"][[*head["inputs"]][2]] = [now.st_size, now.st_mtime_ns]  # as if it had been so from the beginning
     assert stat.st_mtime_ns != now.st_mtime_ns
     record.write_text("\n".join([json.dumps(head), *lines[1:]]) + "\n")
     return words
