@@ -1,9 +1,8 @@
 """What 1,000,000,000 rows take on a Dask cluster: the tasks that agrad submits, and a simulation of their schedule.
 
     python bench/cluster_plan.py            the tables of docs/clusters.md
-    python bench/cluster_plan.py --check    beside the prediction, a step of fit over 40 parts on two local workers
 
-There is one file of 500,000 rows, and 2,000 links to it. The commands make their plans for these, with a client that
+There is one file of 500,000 rows, and 2,000 links to it. The command makes its plan for these, with a client that
 notes what is submitted; then a scheduler without workers gets the same tasks, and one process computes some of them.
 Times are seconds of the processor, so that what else runs here matters little. Linux.
 """
@@ -30,11 +29,8 @@ from typing import Any
 
 FILES, ROWS = 2_000, 500_000
 WORKERS = (2, 10, 50, 100, 200)
-STEPS = 10  # of a search, as of the fit here
 SAMPLE = 9  # parts that are computed; the first compiles
-MODEL = "a*exp(-b*x) + c*sin(y) + d*z"
 MAP = ["map", "exp(-x**2)*sin(y) + z", "data", "--wrt", "x,y", "-o", "out/", "--on", "dask"]
-FIT = ["fit", MODEL, "data", "--y", "m", "--over", "a=2,b=0.5,c=1,d=1", "--on", "dask"]
 
 
 class Planned(BaseException):
@@ -49,11 +45,6 @@ class Noted:
 
     def __reduce__(self) -> Any:
         return str, (self.key,)
-
-    @property
-    def status(self) -> str:
-        """Who waits for it has submitted everything."""
-        raise Planned
 
 
 class Recorder:
@@ -107,8 +98,12 @@ def make(folder: Path, files: int) -> None:
 
     chance = np.random.default_rng(1)
     x, y, z = chance.uniform(0, 3, ROWS), chance.uniform(0, 3, ROWS), chance.uniform(0, 3, ROWS)
-    m = 3 * np.exp(-0.7 * x) + 2 * np.sin(y) - z + chance.normal(size=ROWS)
-    pq.write_table(pa.table({"x": x, "y": y, "z": z, "m": m}), folder / "one.parquet", row_group_size=ROWS // 4)
+    m = chance.normal(size=ROWS)
+    pq.write_table(
+        pa.table({"x": x, "y": y, "z": z, "m": m}),
+        folder / "one.parquet",
+        row_group_size=ROWS // 4,
+    )
     (folder / "data").mkdir()
     for number in range(files):
         (folder / "data" / f"{number:05}.parquet").symlink_to(folder / "one.parquet")
@@ -119,7 +114,7 @@ def make(folder: Path, files: int) -> None:
 
 @dataclass
 class Measured:
-    """Of one kind of tasks: how many, bytes of each as it is sent, of what all share, and of a result; the tree above.
+    """Of the tasks: how many, bytes of each as it is sent, of what all share, and of a result.
 
     `begin`, `parts`: seconds that a worker takes to begin, and for each part; `memory`: bytes of the process at most.
     """
@@ -128,11 +123,9 @@ class Measured:
     sent: float
     shared: int
     result: int
-    levels: list[int]
     begin: float
     parts: list[float]
     memory: int
-    join: float = 0.0
 
 
 def measured(recorder: Recorder) -> Measured:
@@ -140,44 +133,26 @@ def measured(recorder: Recorder) -> Measured:
     tasks = [*recorder.tasks.items()]
     run, (_, (work,)) = tasks[0]
     parts = [(function, given) for key, (function, given) in tasks if given[0] == Noted(run)]
-    joins = [len(given[0]) for _, (_, given) in tasks if isinstance(given[0], list)]
-    levels, below = [], len(parts)
-    while joins:
-        level, covered = 0, 0
-        while covered < below:
-            covered += joins.pop(0)
-            level += 1
-        levels.append(level)
-        below = level
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        begin, seconds, memory, result, join = pool.apply(computed, (work, parts[:SAMPLE]))
+        begin, seconds, memory, result = pool.apply(computed, (work, parts[:SAMPLE]))
     sizes = [len(pickle.dumps(one)) for one in parts]
-    return Measured(
-        len(tasks), statistics.fmean(sizes), len(pickle.dumps(work)), result, levels, begin, seconds, memory, join
-    )
+    return Measured(len(tasks), statistics.fmean(sizes), len(pickle.dumps(work)), result, begin, seconds, memory)
 
 
-def computed(work: Any, parts: Sequence[Any]) -> tuple[float, list[float], int, int, float]:
-    """The seconds to begin and of each part, the memory, the bytes of a result, and the seconds of joining two."""
+def computed(work: Any, parts: Sequence[Any]) -> tuple[float, list[float], int, int]:
+    """The seconds to begin and of each part, the memory, and the bytes of a result."""
     from agrad.cli.data.parts import RECORD
 
     seconds, results = [], []
     for function, (_, *given) in parts:
-        if len(given) > 3:  # of map, which asks for the record of the run
-            os.makedirs(given[1], exist_ok=True)
-            Path(given[1], RECORD).touch()
+        os.makedirs(given[1], exist_ok=True)
+        Path(given[1], RECORD).touch()  # for which a worker looks
         began = time.process_time()
         results.append(function(work, *given))
         seconds.append(time.process_time() - began)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    join = 0.0
-    if hasattr(results[0], "joined"):
-        began = time.process_time()
-        for _ in range(100):
-            results[0].joined(results[1])
-        join = (time.process_time() - began) / 100
     usual = statistics.median(seconds[1:])
-    return seconds[0] - usual, seconds[1:], memory, len(pickle.dumps(results[0])), join
+    return seconds[0] - usual, seconds[1:], memory, len(pickle.dumps(results[0]))
 
 
 def of_scheduler(recorder: Recorder) -> float:
@@ -199,8 +174,7 @@ def of_scheduler(recorder: Recorder) -> float:
                 before = watched.memory_info().rss
                 futures: dict[str, Any] = {}
                 for key, (function, given) in recorder.tasks.items():
-                    ready = [[futures[x.key] for x in one] if isinstance(one, list) else one for one in given]
-                    ready = [futures[one.key] if isinstance(one, Noted) else one for one in ready]
+                    ready = [futures[one.key] if isinstance(one, Noted) else one for one in given]
                     futures[key] = client.submit(function, *ready, key=key)
                 while client.run_on_scheduler(known) < len(futures):
                     time.sleep(0.1)
@@ -236,12 +210,12 @@ def seconds_of(dask_scheduler: Any) -> float:
 # The simulation
 
 
-def makespan(workers: int, one: Measured, each: float, count: int, lost: bool = False, begin: bool = True) -> float:
-    """The seconds until all parts are done, and then joined.
+def makespan(workers: int, one: Measured, each: float, count: int, lost: bool = False) -> float:
+    """The seconds until all parts are done.
 
     List scheduling: the parts in their order, each to the worker that is free first, by a scheduler that needs some
     time for `each`. `lost`: one worker ends when half of the parts are done; another one does its part, and it does not
-    come back. The nodes of the tree are computed when what is below is done; a level waits for its slowest node.
+    come back.
     """
     free = [(0.0, number) for number in range(workers)]
     started, dispatcher, ends = set(), 0.0, 0.0
@@ -250,7 +224,7 @@ def makespan(workers: int, one: Measured, each: float, count: int, lost: bool = 
         part = waiting.pop(0)
         at, number = heapq.heappop(free)
         dispatcher = max(dispatcher, at) + each
-        end = dispatcher + one.parts[part % len(one.parts)] + (one.begin if begin and number not in started else 0.0)
+        end = dispatcher + one.parts[part % len(one.parts)] + (one.begin if number not in started else 0.0)
         started.add(number)
         place += 1
         if lost and place == count // 2 and workers > 1:
@@ -258,82 +232,41 @@ def makespan(workers: int, one: Measured, each: float, count: int, lost: bool = 
             continue
         ends = max(ends, end)
         heapq.heappush(free, (end, number))
-    for level in one.levels:
-        ends += 15 * one.join * -(-level // workers) + each * level
     return ends
 
 
-def table_of_counts(map_: Measured, fit: Measured, memory: float, rows: int) -> list[str]:
+def table_of_counts(map_: Measured, memory: float) -> list[str]:
     """How many tasks there are, and how large."""
     size = os.path.getsize("one.parquet")
-    lines = ["| | `agrad map` | `agrad fit`, a step |", "| --- | --- | --- |"]
-
-    def row(what: str, of: Callable[[Measured], str]) -> None:
-        lines.append(f"| {what} | {of(map_)} | {of(fit)} |")
-
-    row("parts, of 500,000 rows and " + f"{size / 1e6:.0f} MB", lambda x: f"{x.count - 1 - sum(x.levels):,}")
-    row("tasks that join sums, level by level", lambda x: " + ".join(map(str, x.levels)) or "none")
-    row("tasks in all", lambda x: f"{x.count:,}")
-    row("bytes of a task, as it is sent", lambda x: f"{x.sent:,.0f}")
-    row("bytes of what all share, sent once to a worker", lambda x: f"{x.shared:,}")
-    row("bytes of a result", lambda x: f"{x.result:,}")
-    row("memory of the scheduler, MB", lambda x: f"{x.count * memory / 1e6:.0f}")
-    row("memory of a worker, MB", lambda x: f"{x.memory / 1e6:.0f}")
-    row("seconds of a worker to begin", lambda x: f"{x.begin:.2f}")
-    row("seconds of a part", lambda x: f"{statistics.median(x.parts):.3f}")
-    return lines
+    rows = {
+        f"parts, of 500,000 rows and {size / 1e6:.0f} MB": f"{map_.count - 1:,}",
+        "tasks in all": f"{map_.count:,}",
+        "bytes of a task, as it is sent": f"{map_.sent:,.0f}",
+        "bytes of what all share, sent once to a worker": f"{map_.shared:,}",
+        "bytes of a result": f"{map_.result:,}",
+        "memory of the scheduler, MB": f"{map_.count * memory / 1e6:.0f}",
+        "memory of a worker, MB": f"{map_.memory / 1e6:.0f}",
+        "seconds of a worker to begin": f"{map_.begin:.2f}",
+        "seconds of a part": f"{statistics.median(map_.parts):.3f}",
+    }
+    return ["| | `agrad map` |", "| --- | --- |", *(f"| {what} | {found} |" for what, found in rows.items())]
 
 
-def table_of_times(map_: Measured, fit: Measured, each: float) -> list[str]:
+def table_of_times(map_: Measured, each: float) -> list[str]:
     """The seconds by the number of workers."""
-    head = "| workers | map, s | efficiency | a worker lost, s | fit, 10 steps, s | efficiency | read, GB/s |"
-    lines = [head, "| ---: " * 7 + "|"]
-    size, count = os.path.getsize("one.parquet"), map_.count - 1
-    works = [sum(one.parts[part % len(one.parts)] for part in range(count)) for one in (map_, fit)]
+    lines = ["| workers | map, s | efficiency | a worker lost, s |", "| ---: " * 4 + "|"]
+    count = map_.count - 1
+    work = sum(map_.parts[part % len(map_.parts)] for part in range(count))
     for workers in WORKERS:
-        whole = makespan(workers, map_, each, count)
-        lost = makespan(workers, map_, each, count, lost=True)
-        steps = makespan(workers, fit, each, count) + (STEPS - 1) * makespan(workers, fit, each, count, begin=False)
-        good = works[0] / workers / whole, works[1] * STEPS / workers / steps
-        rate = size * count * STEPS / steps / 1e9
-        cells = [
-            workers,
-            f"{whole:.1f}",
-            f"{good[0]:.2f}",
-            f"{lost:.1f}",
-            f"{steps:.0f}",
-            f"{good[1]:.2f}",
-            f"{rate:.2f}",
-        ]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        whole, lost = (makespan(workers, map_, each, count, lost) for lost in (False, True))
+        lines.append(f"| {workers} | {whole:.1f} | {work / workers / whole:.2f} | {lost:.1f} |")
     return lines
-
-
-def check(fit: Recorder, one: Measured, each: float, count: int = 40) -> str:
-    """A step over some parts on two local workers, beside its simulation; the least of three."""
-    from agrad.cli.data.cluster import Cluster, connect
-
-    tasks = [*fit.tasks.values()]
-    work, (run, ask) = tasks[0][1][0], (tasks[1][1][1], tasks[1][1][3])
-    parts = [given[2] for _, given in tasks[1 : count + 1]]
-    with connect("", 2) as client:
-        shared = client.submit(pickle.loads, pickle.dumps(work))
-        total = Cluster(client, shared, run, parts, None)
-        seconds = []
-        for _ in range(4):
-            began = time.perf_counter()
-            total(ask)
-            seconds.append(time.perf_counter() - began)
-    levels = [-(-count // 16), 1]
-    simulated = makespan(2, Measured(**{**vars(one), "levels": levels}), each, count, begin=False)
-    return f"{count} parts on 2 workers: {min(seconds[1:]):.2f} s, simulated {simulated:.2f} s"
 
 
 def main() -> None:
     """Plan, measure, simulate, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=FILES)
-    parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
     from agrad.cli.data import cluster
 
@@ -342,15 +275,12 @@ def main() -> None:
     try:
         os.chdir(folder)
         make(folder, asked.files)
-        recorded = planned(MAP, cluster), planned(FIT, cluster)
-        map_, fit = map(measured, recorded)
-        memory = of_scheduler(recorded[1])
+        recorded = planned(MAP, cluster)
+        map_, memory = measured(recorded), of_scheduler(recorded)
         each = overhead()
-        print("\n".join(table_of_counts(map_, fit, memory, asked.files * ROWS)), end="\n\n")
+        print("\n".join(table_of_counts(map_, memory)), end="\n\n")
         print(f"A task takes {memory / 1e3:.1f} kB and {each * 1e3:.2f} ms of the scheduler.", end="\n\n")
-        print("\n".join(table_of_times(map_, fit, each)))
-        if asked.check:
-            print(f"\n{check(recorded[1], fit, each)}")
+        print("\n".join(table_of_times(map_, each)))
     finally:
         os.chdir(before)
         shutil.rmtree(folder)

@@ -219,11 +219,13 @@ def timeout_option(what: str) -> Any:
     return option("--timeout", "SECONDS", text, type=float, callback=_seconds)
 
 
-def part_size_option(what: str) -> Any:
-    """The option --part-size, the size from which on Parquet files are divided."""
-    return option("--part-size", "SIZE", what, default="128MB", callback=_size)
-
-
+part_size_option = option(
+    "--part-size",
+    "SIZE",
+    "Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
+    default="128MB",
+    callback=_size,
+)
 memory_option = option(
     "--max-memory",
     "SIZE",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
 
 import click
 
@@ -12,9 +11,9 @@ import agrad
 from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
-from agrad.cli.arguments.options import Cluster, On, Reading, TableCommand, require_readable, split, where
+from agrad.cli.arguments.options import Reading, TableCommand, require_readable, split
 from agrad.cli.main import end_in, limit_memory, typed
-from agrad.cli.output import note, printer
+from agrad.cli.output import printer
 from agrad.grammar.results import Estimated
 
 
@@ -31,10 +30,6 @@ class Asked(Options):
     )
     given: tuple[str, ...] = constants_option
     reading: Reading = group(Reading)
-    most: float = arguments.part_size_option(
-        "Sum larger Parquet files in parts of about this size, between row groups."
-    )
-    cluster: Cluster = group(Cluster)
     as_json: bool = arguments.json_option
     limits: Limits = group(Limits)
 
@@ -45,13 +40,12 @@ def command(asked: Asked) -> int:
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
     standard uncertainties and correlations. DATA is read once for each step, so that it may be larger than memory: a
-    file, a folder of files, or 'data/*.parquet'. --on dask sums them on several processes, and --on dask=tcp://host:8786
-    on several machines, with the same results bit for bit. The exit code is 1 where the search does not converge.
+    file, a folder of files, or 'data/*.parquet'. The exit code is 1 where the search does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
-    agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask
+    agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1
     """
     if len(asked.words) != 2:
         raise click.UsageError("a model and a file are needed")
@@ -62,7 +56,6 @@ def command(asked: Asked) -> int:
     texts = texts_by_name("--over", start)
     constants = texts_by_name("-D", asked.given)
     require_readable(asked.reading)
-    on = where(asked.cluster.on, asked.cluster.workers)
     limit_memory(asked.limits.memory, statements=False)
 
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
@@ -72,29 +65,12 @@ def command(asked: Asked) -> int:
     )
     with agrad.cli.data.request.advised(Line.typed().words, partial(typed, "fit")):
         files = agrad.cli.data.parts.inputs(path)
-        work = agrad.cli.data.work.FitWork(ask, vars(asked.reading), path, files, texts)
-        bench = agrad.cli.data.work.FitBench(work, os.cpu_count() or 1, ends)
-        found = _found(bench, asked.most, on)
+        work = agrad.cli.data.work.Work(ask, vars(asked.reading), path, files)
+        bench = agrad.cli.data.work.FitBench(work, texts, os.cpu_count() or 1, ends)
+        bench.run(bench.prepare)
+        bench.run(bench.find_example)
+        found = bench.run(bench.fit)
     if found.problem and not asked.as_json:
         raise found.failure("--over with other values starts elsewhere")
     printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))
     return 1 if found.problem else 0
-
-
-def _found(bench: Any, most: float, on: On | None) -> Any:
-    """The fit, in this process or on a cluster. Raises AgradError."""
-    bench.run(bench.prepare)
-    parts = bench.run(
-        lambda: [part for of_file in agrad.cli.data.parts.in_files(bench.work.files, most) for part in of_file]
-    )
-    bench.run(lambda: bench.find_example(parts))
-    if on is None:
-        total = lambda ask: agrad.engine.ops.solvers.fitting.joined(bench.sums(part, ask) for part in parts)  # noqa: E731
-        return bench.run(lambda: agrad.engine.ops.solvers.fitting.fit(total, bench.names, bench.start))
-
-    try:
-        with agrad.cli.data.cluster.fit_on_cluster(bench.work, parts, on) as total:
-            return bench.run(lambda: agrad.engine.ops.solvers.fitting.fit(total, bench.names, bench.start))
-    except KeyboardInterrupt:
-        note("stopped: nothing was found")
-        raise

@@ -14,24 +14,22 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module, metadata
 from multiprocessing import resource_tracker
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 from agrad.cli import __version__
 from agrad.cli.__main__ import load_all
 from agrad.cli.arguments.options import On
 from agrad.cli.data.job import Reading, Tally
 from agrad.cli.data.parts import RECORD, Part, Record
-from agrad.cli.data.work import FitBench, FitWork, MapBench, MapWork, Work
-from agrad.cli.terminal.progress import AFTER, Progress, duration, on_terminal
+from agrad.cli.data.work import MapBench, MapWork
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.fitting import GROUP, Ask, Sums, joined
 
 # A connection to a Dask cluster: one that is started here, or one with an address.
 #
@@ -258,8 +256,7 @@ def _pipes_ignored() -> Iterator[None]:
 # it gets its first part. It writes the file of a part itself, whole or not at all, so that a worker that ends in the
 # middle leaves nothing under that name, and Dask has another one do the part again.
 
-_Work = TypeVar("_Work", bound=Work)
-_LOOK_AT_PARTS = 0.05  # seconds between two looks at what is done
+_LOOK = 0.05  # seconds between two looks at what is done
 _COUNT = 1.0  # seconds between two questions to the scheduler, how many workers it has
 _SHARED = [Hint("let all workers see the files under the same names, on a disk that they share")]
 _BENCHES = threading.local()  # in a worker: a bench for each of its threads, for the last run
@@ -267,80 +264,56 @@ _BENCHES = threading.local()  # in a worker: a bench for each of its threads, fo
 
 def map_on_cluster(work: MapWork, record: Record, todo: Sequence[Part], on: On, line: Reading | None) -> None:
     """Compute parts on a cluster, and note those that are done. Raises AgradError: of the first part that fails."""
-    work, todo = _anywhere(work, todo, on)
+    if on.address:  # workers on other machines have other current folders
+        work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
+        todo = [replace(part, file=os.path.abspath(part.file)) for part in todo]
     with connect(*on) as client:
         by_client(client, work, record, todo, line)
-
-
-def _anywhere(work: _Work, parts: Sequence[Part], on: On) -> tuple[_Work, Sequence[Part]]:
-    """The same for workers on other machines, which have other current folders."""
-    if not on.address:
-        return work, parts
-    work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
-    return work, [replace(part, file=os.path.abspath(part.file)) for part in parts]
-
-
-@contextmanager
-def _shared(client: Any, work: _Work, run: str, line: Progress | None) -> Iterator[Any]:
-    """What is to be done, sent once; at the end it is cancelled, and the line removed.
-
-    A task and not a scattered object: if all workers that have it end, the scheduler makes it again.
-    """
-    shared = client.submit(_same, work, key=run)
-    try:
-        yield shared
-    finally:
-        if line is not None:
-            line.clear()
-        client.cancel([shared])
 
 
 def by_client(client: Any, work: MapWork, record: Record, todo: Sequence[Part], line: Reading | None) -> None:
     """The same by a client of Dask's."""
     run = f"agrad-part-{secrets.token_hex(8)}"
     folder = os.path.abspath(record.folder)
-    # By its key the work is of another group than the tasks for the parts, so that these go to all workers, and not to
-    # the one that has it.
-    with _shared(client, work, f"agrad-work-{run}", line) as shared:
-        tasks = [
-            client.submit(compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=(run, place))
-            for place, part in enumerate(todo)
-        ]
-        try:
-            _collect(client, tasks, todo, record, line)
-        finally:
-            client.cancel(tasks)
+    # The work is a task and not a scattered object: if all workers that have it end, the scheduler makes it again. By
+    # its key it is of another group than the tasks for the parts, so that these go to all workers, and not to the one
+    # that has it.
+    shared = client.submit(_same, work, key=f"agrad-work-{run}")
+    tasks = [
+        client.submit(compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=(run, place))
+        for place, part in enumerate(todo)
+    ]
+    try:
+        _collect(client, tasks, todo, record, line)
+    finally:
+        if line is not None:
+            line.clear()
+        client.cancel([shared, *tasks])
 
 
-def _same(work: _Work) -> _Work:
+def _same(work: MapWork) -> MapWork:
     """What is to be done, as a task."""
     return work
 
 
 def compute(work: MapWork, run: str, folder: str, part: Part, path: str) -> Tally:
-    """Write the results of a part to a file, in a worker; what there is to tell. Raises AgradError."""
-    require_here(work.version, os.path.join(folder, RECORD), part.file)
-    bench: MapBench = bench_of(run, lambda: MapBench(work, 1))
-    return bench.run(lambda: bench.compute(part, path))
+    """Write the results of a part to a file, in a worker; what there is to tell.
 
-
-def require_here(version: str, *files: str) -> None:
-    """Refuse a worker that has another agrad, or does not see the files. Raises AgradError."""
-    if version != __version__:
-        fixes = [Hint(f"in the environment of the worker: pip install agrad=={version}")]
-        raise AgradError("extra", f"a Dask worker has agrad {__version__}, and not {version}", fixes=fixes)
-    for seen in files:
+    The bench of a thread is made and prepared for the first part of a run that it gets. Raises AgradError where the
+    worker has another agrad, or does not see the files, too.
+    """
+    if work.version != __version__:
+        fixes = [Hint(f"in the environment of the worker: pip install agrad=={work.version}")]
+        raise AgradError("extra", f"a Dask worker has agrad {__version__}, and not {work.version}", fixes=fixes)
+    for seen in (os.path.join(folder, RECORD), part.file):
         if not os.path.exists(seen):
             raise AgradError("file", f"a Dask worker finds no file {seen}", fixes=_SHARED)
-
-
-def bench_of(run: str, make: Callable[[], Any]) -> Any:
-    """The bench of this thread for a run, which is made and prepared for the first part that it gets."""
     if getattr(_BENCHES, "run", None) != run:
-        bench = make()
-        bench.run(bench.prepare)
-        _BENCHES.run, _BENCHES.bench = run, bench
-    return _BENCHES.bench
+        new = MapBench(work, 1)
+        new.run(new.prepare)
+        _BENCHES.run, _BENCHES.bench = run, new
+    bench: MapBench = _BENCHES.bench
+    return bench.run(lambda: bench.compute(part, path))
 
 
 def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Record, line: Reading | None) -> None:
@@ -367,7 +340,7 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
                 client.cancel(tasks[place + 1 : failed])
                 failed, error = place, failure(problem, todo[place].file)
         if not done.is_empty():
-            time.sleep(_LOOK_AT_PARTS)
+            time.sleep(_LOOK)
     if error is not None:
         raise error
 
@@ -382,104 +355,3 @@ def _looks(client: Any, line: Reading | None) -> Iterator[None]:
         if line is not None:
             line.at(f"on {count} {'worker' if count == 1 else 'workers'}", 0, None, 0)
         yield
-
-
-# The sums of `agrad fit` on a Dask cluster.
-#
-# For each step of the search, a task for each part computes its sums, and tasks for groups of these join them, up to
-# one: the same tree as in one process. What is to be done is sent once, as one object that all tasks share; a worker
-# reads and compiles the expressions when it gets its first part.
-
-_LOOK_AT_SUMS = 0.02  # seconds between two looks at what is done
-
-
-@contextmanager
-def fit_on_cluster(work: FitWork, parts: Sequence[Part], on: On) -> Iterator[Callable[[Ask], Sums]]:
-    """A function that computes the sums over all parts on a cluster. Raises AgradError: of the first part with one."""
-    run = f"agrad-{secrets.token_hex(8)}"
-    work, parts = _anywhere(work, parts, on)
-    line = on_terminal(Passes)
-    with connect(*on) as client, _shared(client, work, run, line) as shared:
-        yield Cluster(client, shared, run, parts, line)
-
-
-def groups(count: int) -> Iterator[list[range]]:
-    """For each level of the tree above so many parts, which nodes of the level below are joined."""
-    while count > 1:
-        level = [range(begin, min(begin + GROUP, count)) for begin in range(0, count, GROUP)]
-        yield level
-        count = len(level)
-
-
-class Cluster:
-    """The sums of all parts, for one set of parameters after another."""
-
-    def __init__(self, client: Any, shared: Any, run: str, parts: Sequence[Part], line: Passes | None) -> None:
-        self.client, self.shared, self.run, self.parts, self.line = client, shared, run, parts, line
-        self.passes = 0
-
-    def __call__(self, ask: Ask) -> Sums:
-        """The sums for some parameters. Raises AgradError."""
-        self.passes += 1
-        leaves, nodes = self.submitted(ask)
-        try:
-            self._wait(leaves, nodes[-1])
-            found: Sums = nodes[-1].result()
-        except Exception as problem:  # whatever a task, or Dask, raises
-            for part, leaf in zip(self.parts, leaves, strict=True):  # that of the first part, if several have one
-                try:
-                    leaf.result()
-                except Exception as first:
-                    raise failure(first, part.file) from None
-            raise failure(problem, "a step of the search") from None
-        return found
-
-    def submitted(self, ask: Ask) -> tuple[list[Any], list[Any]]:
-        """The tasks of the parts, and all tasks, the last of which has the sums of all parts."""
-        run, submit = f"{self.run}-{self.passes}", self.client.submit
-        leaves = [
-            submit(sums_of, self.shared, self.run, part, ask, key=f"{run}-0-{place}")
-            for place, part in enumerate(self.parts)
-        ]
-        tasks, below = [*leaves], leaves
-        for level, ranges in enumerate(groups(len(leaves)), 1):
-            below = [
-                submit(joined, [below[place] for place in some], key=f"{run}-{level}-{number}")
-                for number, some in enumerate(ranges)
-            ]
-            tasks += below
-        return leaves, tasks
-
-    def _wait(self, leaves: Sequence[Any], root: Any) -> None:
-        """Wait for the sums of all parts, and show how many parts are done."""
-        while root.status == "pending":
-            time.sleep(_LOOK_AT_SUMS)
-            if self.line is not None:
-                self.line.at(self.passes, sum(leaf.status == "finished" for leaf in leaves), len(leaves))
-
-
-def sums_of(work: FitWork, run: str, part: Part, ask: Ask) -> Sums:
-    """The sums of a part, in a worker. Raises AgradError."""
-    require_here(work.version, part.file)
-    bench: FitBench = bench_of(run, lambda: FitBench(work, 1))
-    return bench.run(lambda: bench.sums(part, ask))
-
-
-class Passes(Progress):
-    """The progress of a search: `step 7, 12 of 40 parts: 2 min 5 s`."""
-
-    text = ""
-    since: float | None = None
-
-    def at(self, number: int, done: int, total: int) -> None:
-        """Show it, if it is time."""
-        now = self.clock()
-        self.since = now if self.since is None else self.since
-        elapsed = now - self.since
-        if elapsed >= AFTER:
-            self.text = f"step {number}, {done} of {total} parts: {duration(elapsed)}"
-            self._show(now)
-
-    def line(self, now: float) -> str:
-        """See Progress."""
-        return self.text

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from glob import has_magic
 from typing import Any, BinaryIO
 
@@ -39,8 +39,8 @@ class Part:
     """A file of the input, or some row groups of it (from, up to), and the file for its results, below the folder."""
 
     file: str
-    groups: tuple[int, int] | None
-    size: int  # bytes of the input
+    groups: tuple[int, int] | None = None
+    size: int = 0  # bytes of the input
     name: str = ""
 
 
@@ -63,26 +63,22 @@ def inputs(path: str) -> list[str]:
     return files
 
 
-def in_files(files: Sequence[str], most: float) -> Iterator[list[Part]]:
-    """The parts of each file, without names: Parquet files of more than `most` bytes are divided at row groups."""
-    for file in files:
-        size = _size(file) or 0  # where there is none, opening it says why
-        groups = list(_groups(file, most)) if size > most else []
-        yield [Part(file, *one) for one in groups] if len(groups) > 1 else [Part(file, None, size)]
-
-
 def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
-    """The parts in the order of the rows, with the names of their results: see `in_files`.
+    """The parts in the order of the rows: Parquet files of more than `most` bytes are divided at row groups.
 
     Raises AgradError of kind `file` where two would be written to one file.
     """
     root = _root(path)
     found: list[Part] = []
-    for parts in in_files(files, most):
-        stem, width = _stem(os.path.relpath(parts[0].file, root)), len(str(len(parts) - 1))
-        for place, part in enumerate(parts):
-            number = f"-{place:0{width}}" if len(parts) > 1 else ""
-            found.append(replace(part, name=f"{stem}{number}{ENDINGS[form]}"))
+    for file in files:
+        stem, size = _stem(os.path.relpath(file, root)), _size(file) or 0  # where there is none, opening it says why
+        groups = list(_groups(file, most)) if size > most else []
+        if len(groups) < 2:
+            found.append(Part(file, None, size, f"{stem}{ENDINGS[form]}"))
+            continue
+        width = len(str(len(groups) - 1))
+        for place, one in enumerate(groups):
+            found.append(Part(file, *one, f"{stem}-{place:0{width}}{ENDINGS[form]}"))
     _require_unlike(found)
     return found
 

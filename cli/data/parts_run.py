@@ -59,7 +59,7 @@ def into_folder(ask: Asked, data: str, to: Output, reading: Mapping[str, Any], f
     form = form_for(to.path, to.as_json, to.to) if to.to else "json" if to.as_json else form_of_input(files)
     to.require_text(form)
     written = to.kept, form, to.precision, to.backend == NATIVE, to.tolerant
-    run(MapWork(ask, reading, data, files, *written, secrets.randbits(64), backend=to.backend), folder)
+    run(MapWork(ask, reading, data, files, *written, seed=secrets.randbits(64), backend=to.backend), folder)
 
 
 def run(work: MapWork, folder: Folder) -> None:
@@ -94,7 +94,7 @@ def _computed(
     bench.run(bench.prepare)
     if record.head is None:
         work.whole = bench.sessions.whole
-        bench.run(lambda: bench.find_example(parts))
+        bench.run(bench.find_example)
     record.begin(head | _found(work))
     record.sweep()
     line = on_terminal(partial(Parts, parts, record))

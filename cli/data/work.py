@@ -1,4 +1,4 @@
-"""What is to be done for each part: a plain object, which is sent to other processes as it is; and where it is done."""
+"""What is to be done for each part, which is sent to other processes as it is; and where it is done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agrad.cli.data.parts import Part
 from agrad.cli.data.request import Asked, RowFormula, Sessions
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
 from agrad.engine.data.tables import Wanted
-from agrad.engine.ops.solvers.fitting import Ask, Sums, summed
+from agrad.engine.ops.solvers.fitting import Ask, Sums, fit, joined, summed
 from agrad.engine.values import np
 from agrad.grammar.files import replacing
 from agrad.grammar.session.rowwise import backend_missing
@@ -28,7 +28,8 @@ class Work:
     """Formulas, how the input is read, and what is found out once for all parts.
 
     The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
-    the rows are divided. `example`: a row, for which the expressions are compiled.
+    the rows are divided. `example`: a row, for which the expressions are compiled; `seed`: with which random numbers
+    begin.
     """
 
     ask: Asked
@@ -37,7 +38,7 @@ class Work:
     files: Sequence[str]
     backend: str = field(default=AUTO, kw_only=True)
     example: dict[str, float] = field(default_factory=dict, kw_only=True)
-    version: str = field(default=__version__, kw_only=True)
+    seed: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.backend == AUTO:  # machine code, if there is much to compute
@@ -53,7 +54,7 @@ class Work:
 class MapWork(Work):
     """How the output of `agrad map` is written, too.
 
-    `whole`: the values of functions of whole columns; `seed`: with which random numbers begin.
+    `whole`: the values of functions of whole columns.
     """
 
     kept: Sequence[str]
@@ -61,20 +62,8 @@ class MapWork(Work):
     precision: int | None
     tells: bool  # whether to tell where there is no machine code
     tolerant: bool
-    seed: int
     whole: dict[str, float] = field(default_factory=dict, kw_only=True)
-
-
-def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
-    """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
-    for part in parts:
-        inside = table.part(part.file, part.groups)
-        for some in inside.parts(wanted):
-            piece = inside.piece(some, wanted)
-            if piece.rows:
-                numbers = {name: piece.columns[name] for name in wanted.numbers}
-                return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
-    return {}
+    version: str = field(default=__version__, kw_only=True)
 
 
 class Bench:
@@ -87,11 +76,9 @@ class Bench:
     formulas: Sequence[Any]
     wanted: Wanted
 
-    def __init__(
-        self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None, seed: int | None = None
-    ) -> None:
+    def __init__(self, work: Any, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
         self.work, self.threads = work, threads
-        self.sessions = Sessions(work.ask, ends, seed)
+        self.sessions = Sessions(work.ask, ends, work.seed)
 
     def run(self, action: Callable[[], _T]) -> _T:
         """Run an action within the limits of the first session, as one statement."""
@@ -105,16 +92,23 @@ class Bench:
             for formula in self.formulas:
                 formula.prepare(self.work.example)
 
-    def find_example(self, parts: Sequence[Part]) -> None:
-        """Take the first row of all as the example, and compile the expressions for it."""
-        self.work.example = first_row(self.table, parts, self.wanted)
+    def find_example(self) -> None:
+        """Take the first row of all as the example, if it can be read, and compile the expressions for it."""
+        pieces = (piece for file in self.work.files for piece in self.pieces(Part(file)) if piece.rows)
+        first = next(pieces, None)
+        if first is not None and first.bad is None:
+            self.work.example = {name: float(first.columns[name][0]) for name in self.wanted.numbers}
         self.compile()
 
-    def part(self, part: Part) -> Any:
-        """The table of a part, whose results do not depend on the parts before."""
+    def pieces(self, part: Part) -> Iterator[Any]:
+        """The rows of a part."""
+        table = self.table.part(part.file, part.groups)
+        return (table.piece(some, self.wanted) for some in table.parts(self.wanted))
+
+    def restart(self) -> None:
+        """Let the results of a part not depend on the parts before."""
         for formula in self.formulas:
             formula.restart()
-        return self.table.part(part.file, part.groups)
 
 
 class MapBench(Bench):
@@ -122,9 +116,6 @@ class MapBench(Bench):
 
     work: MapWork
     job: Job
-
-    def __init__(self, work: MapWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
-        super().__init__(work, threads, ends, work.seed)
 
     def prepare(self) -> None:
         """Open the input, and compile the expressions if there is an example. Raises AgradError."""
@@ -141,38 +132,31 @@ class MapBench(Bench):
 
     def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
         """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
-        table = self.part(part)
+        self.restart()
+        table = self.table.part(part.file, part.groups)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with replacing(path, durable=True) as stream:
             return self.job.write(stream, table, line)
 
 
-@dataclass(slots=True)
-class FitWork(Work):
-    """The formulas are the model, what was measured, and its uncertainty if that is known; `ask.wrt` the parameters.
+class FitBench(Bench):
+    """A place where the sums of parts are computed.
 
-    `start`: the texts of their first values.
+    The formulas are the model, what was measured, and its uncertainty if that is known; `ask.wrt` the parameters,
+    `start` the texts of their first values.
     """
 
-    start: Mapping[str, str]
-
-
-class FitBench(Bench):
-    """A place where the sums of parts are computed."""
-
-    work: FitWork
-
-    def __init__(self, work: FitWork, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+    def __init__(self, work: Work, start: Mapping[str, str], threads: int, ends: Callable[[Any], None]) -> None:
         super().__init__(work, threads, ends)
         model = self.sessions.first
-        for name, value in work.start.items():
+        for name, value in start.items():
             with noted(f"{name}={value}"):
                 model.give(name, value)
         self.names = work.ask.wrt
         self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
 
     def prepare(self) -> None:
-        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
+        """Open the input. Raises AgradError."""
         self.table = self.work.open()
         sessions = self.sessions.values.values()
         for session in sessions:
@@ -182,19 +166,18 @@ class FitBench(Bench):
         self.wanted = Wanted(list(dict.fromkeys(column for formula in self.formulas for column in formula.columns)))
         for formula in self.formulas:
             formula.begin(lambda: self.work.backend, self.threads, False)
-        self.compile()
 
-    def sums(self, part: Part, ask: Ask) -> Sums:
-        """The sums over the rows of a part. Raises AgradError."""
-        table = self.part(part)
+    def fit(self) -> Any:
+        """The fit. Raises AgradError."""
+        return fit(lambda ask: joined(self._sums(ask, Part(file)) for file in self.work.files), self.names, self.start)
+
+    def _sums(self, ask: Ask, part: Part) -> Sums:
+        self.restart()
         self.formulas[0].evaluation.constants = dict(zip(self.names, ask.p.tolist(), strict=True))
-        return summed(ask, self._pieces(table))
+        return summed(ask, (self._rows(piece) for piece in self.pieces(part) if piece.rows))
 
-    def _pieces(self, table: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """The rows of a part: see `sums`."""
-        for some in table.parts(self.wanted):
-            piece = table.piece(some, self.wanted)
-            if piece.rows:
-                (value, *slopes), *others = [list(formula.of(piece)[0].values()) for formula in self.formulas]
-                rows = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
-                yield rows, others[0][0], others[1][0] if len(others) > 1 else None
+    def _rows(self, piece: Any) -> tuple[Any, Any, Any]:
+        """Some rows: see `Sums.take`."""
+        (value, *slopes), *others = [list(formula.of(piece)[0].values()) for formula in self.formulas]
+        rows = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
+        return rows, others[0][0], others[1][0] if len(others) > 1 else None

@@ -1,7 +1,7 @@
 """Nonlinear least squares: a model fitted to points, by sums over parts of the data.
 
-The sums of parts are joined two by two in a binary tree, whose leaves are the parts in their order. So the result has
-the same bits whoever computes which part, and in which groups they are joined, as long as each is a node of the tree.
+The sums of parts are joined two by two in a binary tree, whose leaves are the parts in their order: so errors of
+rounding stay small, however many there are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from agrad.engine.values import Array, format_number, format_shape, format_uncer
 # that, if they are known. The rows of the table are the derivatives of the model, and its values.
 Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
 
-GROUP = 16  # parts whose sums may be joined by themselves: a power of 2, so that they are a node of the tree
 _CONDITION = 1e3  # of J, its columns scaled to length 1, up to which R follows from sums of products
 _TINY = 1e-140  # length of a column, from which on its products are above the smallest numbers
 _PRODUCTS = 200_000  # of entries of two matrices, for the same
@@ -148,7 +147,7 @@ def _from_products(gram: Array) -> Array | None:
 
 
 def joined(several: Iterable[Sums]) -> Sums:
-    """The sums of parts that follow each other: of all, or of a group as `GROUP` says. There must be one.
+    """The sums of all parts, in their order. There must be one.
 
     They are joined as they come: few are kept, one for each level of the tree.
     """

@@ -72,11 +72,13 @@ def work(tmp_path):
         files = sorted(map(str, (tmp_path / "data").iterdir()))
         ask = Asked({"value": expression}, False, {}, ["x", "y"], {}, 1, False, None, ())
         reading = dict.fromkeys(TABLE_OPTIONS) | {"renamed": ()}
-        made = MapWork(ask, reading, str(tmp_path / "data"), files, [], form, None, False, False, 1, backend=backend)
+        made = MapWork(
+            ask, reading, str(tmp_path / "data"), files, [], form, None, False, False, seed=1, backend=backend
+        )
         parts = planned(made.path, files, form, 1e9)
         bench = MapBench(made, 1)
         bench.run(bench.prepare)
-        bench.run(lambda: bench.find_example(parts))
+        bench.run(bench.find_example)
         return made, parts
 
     return made

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rows import each
 
-from agrad.engine.ops.solvers.fitting import GROUP, Ask, Sums, joined, summed
+from agrad.engine.ops.solvers.fitting import Ask, Sums, joined, summed
 
 
 def parts(count, size=3, seed=0):
@@ -22,23 +22,6 @@ def parts(count, size=3, seed=0):
 def sums_of(part, by_pieces):
     table, y, sigma = part
     return summed(Ask(np.zeros(len(table) - 1), by_pieces), [(table.copy(), y, sigma)])
-
-
-def bits(sums):
-    return sums.table.tobytes(), sums.rss, sums.count, sums.mean, sums.spread
-
-
-@each("by_pieces", [False, True])
-@each("count", [1, 2, 3, 16, 17, 37, 300])
-def test_groups_of_parts_may_be_joined_by_themselves(by_pieces, count):
-    each = [sums_of(part, by_pieces) for part in parts(count)]
-    before = [bits(one) for one in each]
-    whole = joined(each)
-    level = each
-    while len(level) > 1:
-        level = [joined(level[begin : begin + GROUP]) for begin in range(0, len(level), GROUP)]
-    assert bits(level[0]) == bits(whole)
-    assert [bits(one) for one in each] == before  # another attempt may read them again
 
 
 def test_a_tree_keeps_few_sums_at_a_time():
