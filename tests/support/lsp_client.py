@@ -80,13 +80,3 @@ class Editor:
 
     def definition(self, name, line, column):
         return self.client.text_document_definition_async(types.DefinitionParams(*self.at(name, line, column)))
-
-    async def actions(self, name):
-        document, start = self.at(name, 0, 0)
-        asked = types.CodeActionParams(document, types.Range(start, start), types.CodeActionContext([]))
-        return await self.client.text_document_code_action_async(asked)
-
-    def run(self, name):
-        """Run a script. It goes on when this has been answered."""
-        asked = types.ExecuteCommandParams("agrad.run", [self.uri(name)])
-        return self.client.workspace_execute_command_async(asked)

@@ -154,37 +154,25 @@ def _units(text: str, encoding: str) -> int:
     return len(text.encode(codec, "surrogatepass")) // size
 
 
-# What a name in a script is: its help, its value, and the place that defines it.
+# What a name in a script is: its help, and the place that defines it.
 
 _MOST_FILES = 20  # that are searched for a definition
 
 
-def hover(document: Document, offset: int, values: Mapping[str, str]) -> tuple[str, tuple[int, int]] | None:
-    """What to show about the word at a place, in Markdown, and where the word is; None where there is nothing.
-
-    `values`: of names, after the last run.
-    """
+def hover(document: Document, offset: int) -> tuple[str, tuple[int, int]] | None:
+    """What to show about the word at a place, in Markdown, and where the word is; None where there is nothing."""
     tokens = document.tokens_at(offset)
     if not tokens:
         return None
     word = tokens[-1]
     place = document.span_at(offset, word)
     path = path_of(tokens)
-    if len(path) == 1 and word.type == "NAME" and (word in values or _binding(document, str(word), offset) is not None):
-        return "\n\n".join(_of_name(document, str(word), offset, values)), place
+    if len(path) == 1 and word.type == "NAME" and (bound := _binding(document, str(word), offset)) is not None:
+        return _block("agrad", document.source.line_at(bound).strip()), place
     try:
         return _block("text", help_on(".".join(path) if len(path) > 1 else str(word), COMMANDS)), place
     except AgradError:
         return None
-
-
-def _of_name(document: Document, name: str, offset: int, values: Mapping[str, str]) -> list[str]:
-    """The line that binds a name of the script, and its value."""
-    bound = _binding(document, name, offset)
-    parts = [_block("agrad", document.source.line_at(bound).strip())] if bound is not None else []
-    if name in values:
-        parts += ["after the last run:", _block("text", values[name])]
-    return parts
 
 
 def _block(language: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the processes beside the server do: check a script, and run one."""
+"""What the process beside the server does: it checks scripts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,11 @@ from functools import lru_cache
 from threading import RLock, Thread
 from typing import Any
 
-from agrad.cli.integrations.lookup import info
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
-from agrad.grammar.diagnostics import Source, Span, main_place, render
-from agrad.grammar.help.completion import described
+from agrad.grammar.diagnostics import Source, Span, main_place
 from agrad.grammar.lint.lint import EditedScript
-from agrad.grammar.results import Quit
-from agrad.grammar.session.session import Session
 
-_LONGEST = 2000  # characters of a value that are shown
 _MOST_SCRIPTS = 20  # of which what was read is kept for the next version
 
 
@@ -42,16 +37,6 @@ class Checked(Struct):
     uri: str
     version: int | None
     found: tuple[Found, ...]
-
-
-class Ran(Struct):
-    """The names after a run, each in a few words and in full, and what was printed, with the error at its end."""
-
-    uri: str
-    short: dict[str, str]
-    full: dict[str, str]
-    output: str
-    error: Found | None
 
 
 def check(uri: str, version: int | None, path: str, text: str) -> Checked:
@@ -86,30 +71,6 @@ def _in_script(span: Span, source: Source) -> tuple[int, int]:
     """A place in a script, where it may have been read line by line."""
     start, end = (source.offset(*span.source.position(place)) for place in (span.start, span.end))
     return start, end
-
-
-def run(uri: str, path: str, text: str) -> Ran:
-    """Run a script, as `agrad run` does, and describe the names that it leaves."""
-    session = Session()
-    session.names["args"] = ()
-    printed: list[str] = []
-    error = None
-    try:
-        session.run(text, lambda result: printed.append(result.text(session.settings)), path, is_file=True)
-    except Quit:
-        pass
-    except AgradError as problem:
-        error = _found(problem, Source(path, text, 1, True))
-        printed.append(render(problem))
-    names = {name: value for name, value in session.names.items() if name != "args"}
-    short = {name: described(value, session) for name, value in names.items()}
-    return Ran(uri, short, {name: _about(name, session) for name in names}, "\n".join(printed), error)
-
-
-def _about(name: str, session: Session) -> str:
-    """What `info` tells of a name, if that is not too long."""
-    text = info(name, session)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 # A process beside the server, which works while the server answers.

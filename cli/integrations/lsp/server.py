@@ -13,11 +13,10 @@ from pygls.protocol import LanguageServerProtocol
 
 from agrad.cli import __version__
 from agrad.cli.integrations.lsp.document import Document, definition, hover, loads
-from agrad.cli.integrations.lsp.jobs import Checked, Found, Ran, Worker, check, run
+from agrad.cli.integrations.lsp.jobs import Checked, Found, Worker, check
 from agrad.grammar.help.completion import Candidate, completions
 from agrad.grammar.session.session import Session
 
-RUN = "agrad.run"  # the command of the protocol, with the URI of a script
 _OF_TEXT = "of this script"
 _MOST_ITEMS = 100  # the best completions, which an editor is sent; it asks again with the next letter
 
@@ -52,9 +51,7 @@ class Server(LanguageServer):
         )
         self.session = Session()  # in which completion finds no names but those of the language
         self.documents: dict[str, Document] = {}
-        self.ran: dict[str, Ran] = {}
-        self.checker = Worker(check, lambda found: self._soon(self._checked, found))
-        self.runner = Worker(run, lambda found: self._soon(self._ran, found))
+        self.checker = Worker(check, self._soon)
         self.loop: asyncio.AbstractEventLoop | None = None
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -65,10 +62,10 @@ class Server(LanguageServer):
             is_read = not isinstance(error, ValueError | RecursionError)
             self.protocol.refuse(JsonRpcInvalidRequest() if is_read else JsonRpcParseError())
 
-    def _soon(self, take: Any, found: Any) -> None:
-        """Take what a worker has found, in the loop of the server, if it still runs."""
+    def _soon(self, found: Checked) -> None:
+        """Take what the worker has found, in the loop of the server, if it still runs."""
         if self.loop is not None and not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(take, found)
+            self.loop.call_soon_threadsafe(self._checked, found)
 
     def changed(self, uri: str, text: str, version: int | None) -> None:
         """Take a new version of a script, and have it checked."""
@@ -82,28 +79,13 @@ class Server(LanguageServer):
     def closed(self, uri: str) -> None:
         """Forget a script."""
         self.documents.pop(uri, None)
-        self.ran.pop(uri, None)
         self._show(uri, None, [])
-
-    def run(self, uri: str) -> None:
-        """Run a script as it is in the editor, in the place of a run that goes on."""
-        if (document := self.documents.get(uri)) is not None:
-            self.runner.stop()
-            self.runner.ask(uri, document.source.name, document.text)
 
     def _checked(self, found: Checked) -> None:
         """Show the errors of a script, unless it has changed since: then others follow."""
         document = self.documents.get(found.uri)
         if document is not None and document.version == found.version:
             self._show(found.uri, found.version, [_diagnostic(document, found.uri, one) for one in found.found])
-
-    def _ran(self, found: Ran) -> None:
-        """Keep the values of a run; its output goes to the log, its error to the person."""
-        self.ran[found.uri] = found
-        self.window_log_message(types.LogMessageParams(types.MessageType.Info, found.output))
-        if found.error is not None:
-            message = f"error[{found.error.kind}]: {found.error.message}"
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
     def _show(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -114,7 +96,6 @@ def build() -> Server:
     server = Server()
     _follow(server)
     _answer(server)
-    _act(server)
     return server
 
 
@@ -146,8 +127,7 @@ def _answer(server: Server) -> None:
         document, offset = _place(server, params)
         if document is None:
             return None
-        ran = server.ran.get(params.text_document.uri)
-        names = dict.fromkeys(document.names, _OF_TEXT) | (ran.short if ran is not None else {})
+        names = dict.fromkeys(document.names, _OF_TEXT)
         word, candidates = completions(document.before(offset), server.session, names)
         where = _range(document, offset - len(word), offset)
         others = [one for one in candidates if one.text != word][:_MOST_ITEMS]
@@ -157,8 +137,7 @@ def _answer(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hovered(params: types.HoverParams) -> types.Hover | None:
         document, offset = _place(server, params)
-        ran = server.ran.get(params.text_document.uri)
-        found = hover(document, offset, ran.full if ran is not None else {}) if document is not None else None
+        found = hover(document, offset) if document is not None else None
         if document is None or found is None:
             return None
         text, (start, end) = found
@@ -173,20 +152,6 @@ def _answer(server: Server) -> None:
         other, place = found
         uri = params.text_document.uri if other is document else uris.from_fs_path(other.source.name) or ""
         return types.Location(uri, _range(other, place, place))
-
-
-def _act(server: Server) -> None:
-    """Running a script."""
-
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.Source]))
-    def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        title = "Run the script with agrad"
-        command = types.Command(title=title, command=RUN, arguments=[params.text_document.uri])
-        return [types.CodeAction(title, types.CodeActionKind.Source, command=command)]
-
-    @server.command(RUN)
-    def ran(uri: str) -> None:
-        server.run(uri)
 
 
 def _place(server: Server, params: Any) -> tuple[Document | None, int]:
@@ -239,4 +204,3 @@ def serve() -> None:
         server.start_io()
     finally:
         server.checker.stop()
-        server.runner.stop()

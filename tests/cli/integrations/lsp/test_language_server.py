@@ -73,14 +73,6 @@ def editor(client, tmp_path_factory):
     return Editor(client, tmp_path_factory.mktemp("scripts"))
 
 
-async def ran(editor, name):
-    """What a script prints that is run."""
-    editor.client.log_messages.clear()
-    await editor.run(name)
-    await editor.until(types.WINDOW_LOG_MESSAGE, lambda: editor.client.log_messages)
-    return editor.client.log_messages[0].message
-
-
 def places(found):
     return [(one.range.start.line, one.range.start.character, one.range.end.character, str(one.code)) for one in found]
 
@@ -158,31 +150,9 @@ async def test_hover_has_the_help_of_a_word(editor):
     assert await editor.hover("help.ag", 3, 6) is None
 
 
-async def test_hover_has_the_value_of_a_name_after_a_run(editor):
+async def test_hover_has_the_line_that_gives_a_name_its_value(editor):
     editor.open("values.ag", SCRIPT)
-    told = "```agrad\ny = loss(w) + sin(1)\n```"
-    assert (await editor.hover("values.ag", 4, 0)).contents.value == told
-    (action,) = await editor.actions("values.ag")
-    assert action.title == "Run the script with agrad"
-    assert editor.client.server.execute_command_provider.commands == ("agrad.run",)
-    assert await ran(editor, "values.ag") == "[-2, 0]"
-    value = (await editor.hover("values.ag", 4, 0)).contents.value
-    assert value.startswith(f"{told}\n\nafter the last run:\n\n```text\ny        computed by Add at line 5")
-    assert "freed at line 6: backward y" in value
-    meanings = {item.label: item.documentation for item in await editor.completions("values.ag", 4, 4)}
-    assert meanings["w"] == "leaf (2)"
-
-
-async def test_a_run_that_fails_says_so_and_one_that_does_not_end_is_replaced(editor):
-    editor.open("endless.ag", "x = 0\nwhile 1: x += 1\n")
-    await editor.run("endless.ag")
-    editor.open("fails.ag", "print 1\nprint 1/[1, 2][3]\n")
-    editor.client.messages.clear()
-    output = await ran(editor, "fails.ag")
-    assert output.startswith("1\n")
-    assert "^" in output
-    await editor.until(types.WINDOW_SHOW_MESSAGE, lambda: editor.client.messages)
-    assert editor.client.messages[0].message.startswith("error[shape]: index 3 is out of range")
+    assert (await editor.hover("values.ag", 4, 0)).contents.value == "```agrad\ny = loss(w) + sin(1)\n```"
 
 
 async def test_definitions(editor):
@@ -248,7 +218,7 @@ MALFORMED = [
     (READ | {"id": [1]}, [1], -32600),
     *((one, None, -32600) for one in ({"id": 1, "method": "textDocument/hover"}, [READ], 42, None, "a", {})),
     *((one, None, -32700) for one in (b"{bad", b'"\xff"', b"[" * 100_000)),
-    ({"jsonrpc": "2.0", "id": 1, "method": "textDocument/codeAction", "params": ACTIONS}, 1, None),
+    ({"jsonrpc": "2.0", "id": 1, "method": "textDocument/codeAction", "params": ACTIONS}, 1, -32601),
     ({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": NO_CHANGE}, "still there", None),
 ]
 
