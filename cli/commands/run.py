@@ -48,9 +48,8 @@ class Asked(Options):
     keep_going: bool = flag("-k --keep-going", "After an error, continue; after a syntax error, report the others.")
     quiet: bool = flag("-q --quiet", "Print no notes, and no progress of loops.")
     echoing: bool = flag("--echo", "Print a transcript: each statement behind a prompt, and its answers.")
-    page: str | None = file_option("--html", "Write the transcript as an HTML page.")
     picture: str | None = file_option("--svg", "Write the transcript as a picture.")
-    theme: str | None = option("--theme", THEMES, "The colours of --html and --svg; auto: those of the system.")
+    theme: str | None = option("--theme", THEMES, "The colours of --svg; auto: those of the system.")
     as_json: bool = arguments.json_option
     precision: int | None = arguments.precision_option()
     files: bool = arguments.files_option
@@ -60,7 +59,7 @@ class Asked(Options):
     @property
     def is_transcript(self) -> bool:
         """Whether all that is typed and shown is written."""
-        return self.echoing or self.page is not None or self.picture is not None
+        return self.echoing or self.picture is not None
 
 
 @declared("run", Script, Asked)
@@ -70,8 +69,8 @@ def command(asked: Asked) -> int:
     Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
     exit code is 1. With --keep-going the script continues after an error, and the exit code is that of the first one.
 
-    --echo prints a transcript, in which the script continues after each error, as at a prompt. --html and --svg write
-    it into a file, with the colours of a terminal; an error in it is then no failure, unless --echo prints it too.
+    --echo prints a transcript, in which the script continues after each error, as at a prompt. --svg writes it into a
+    file, with the colours of a terminal; an error in it is then no failure, unless --echo prints it too.
 
     Nothing of a script with a syntax error is run; the exit code is 2. With --keep-going all of its syntax errors are
     reported.
@@ -97,7 +96,7 @@ def command(asked: Asked) -> int:
     if asked.is_transcript:
         _check_echo(asked)
     elif asked.theme is not None:
-        raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
+        raise click.UsageError("--theme gives the colours of --svg: use it with that")
     main.limit_memory(asked.memory)
     refuse_data(asked.file, "agrad run")
     if asked.checking:
@@ -110,8 +109,8 @@ def command(asked: Asked) -> int:
     _give(session, names)
     text, name = main.read_text(asked.file), main.shown_name(asked.file)
     if asked.is_transcript:
-        theme, echo = asked.theme or "auto", agrad.cli.repl.printer.echo
-        return echo(session, text, name, asked.echoing, asked.page, asked.picture, theme)
+        echo = agrad.cli.repl.printer.echo
+        return echo(session, text, name, asked.echoing, asked.picture, asked.theme or "auto")
     return _run(session, asked, names, Source(name, text, 1, True))
 
 
@@ -192,8 +191,8 @@ def _check_echo(asked: Asked) -> None:
     for name, given in (("check", asked.checking), ("quiet", asked.quiet), ("json", asked.as_json)):
         if given:
             raise click.UsageError(f"a transcript shows all answers as text: leave --{name} out")
-    if (asked.page or asked.picture) is not None and not asked.files:
-        raise click.UsageError("--html and --svg write a file, which --no-files does not allow")
+    if asked.picture is not None and not asked.files:
+        raise click.UsageError("--svg writes a file, which --no-files does not allow")
 
 
 def _give(session: Session, names: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""A transcript as a picture: an SVG file or an HTML page, with the colours that a terminal gives it.
+"""A transcript as a picture: an SVG file, with the colours that a terminal gives it.
 
 What comes in is text with a terminal's escape codes for colours. Only these are read; whatever else would change a
 terminal, or has a meaning in XML, becomes plain text.
@@ -87,7 +87,7 @@ def svg(text: str, title: str, theme: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}">',
         f"<title>{escape(printable(title))}</title>",
-        f"<style>\n{_style(theme, lines, 'fill')}\n</style>",
+        f"<style>\n{_style(theme, lines)}\n</style>",
         f'<rect class="page" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>',
         f'<g font-family="{_FONT}" font-size="{_SIZE}">',
     ]
@@ -115,55 +115,22 @@ def _texts(line: Sequence[Piece], y: int) -> Iterator[str]:
         column += display_width(part)
 
 
-def html(text: str, title: str, theme: str) -> str:
-    """A text with escape codes as a page for a browser, which loads nothing else."""
-    lines = [*map(_trimmed, pieces(text))]
-    body = "\n".join(
-        "".join(f"<span{_class(look)}>{escape(part)}</span>" if look != _PLAIN else escape(part) for part, look in line)
-        for line in lines
-    )
-    style = "\n".join(
-        [
-            _style(theme, lines, "color"),
-            "body { margin: 0 }",
-            f"pre {{ font: {_SIZE}px/{_HEIGHT}px {_FONT}; margin: 0; padding: {_MARGIN}px; overflow-x: auto }}",
-            *([":root { color-scheme: light dark }"] if theme == "auto" else [f":root {{ color-scheme: {theme} }}"]),
-        ]
-    )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width">',
-            f"<title>{escape(printable(title))}</title>",
-            f"<style>\n{style}\n</style>",
-            f'<pre class="page">{body}</pre>',
-            "</html>",
-            "",
-        ]
-    )
-
-
 def _class(look: Look) -> str:
     words = [look.colour] * (look.colour != "default") + ["bold"] * look.bold
     return f' class="{" ".join(words)}"' if words else ""
 
 
-def _style(theme: str, lines: Iterable[Sequence[Piece]], paint: str) -> str:
+def _style(theme: str, lines: Iterable[Sequence[Piece]]) -> str:
     """The rules for a theme; `auto` is light, and dark where the system is."""
     used = sorted({look.colour for line in lines for _, look in line} - {"default"})
     if theme != "auto":
-        return "\n".join([*_rules(_PALETTES[theme], used, paint), ".bold { font-weight: bold }"])
-    dark = "\n".join(f"  {rule}" for rule in _rules(_PALETTES["dark"], used, paint))
+        return "\n".join([*_rules(_PALETTES[theme], used), ".bold { font-weight: bold }"])
+    dark = "\n".join(f"  {rule}" for rule in _rules(_PALETTES["dark"], used))
     media = f"@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
-    return "\n".join([*_rules(_PALETTES["light"], used, paint), ".bold { font-weight: bold }", media])
+    return "\n".join([*_rules(_PALETTES["light"], used), ".bold { font-weight: bold }", media])
 
 
-def _rules(palette: dict[str, str], used: Sequence[str], paint: str) -> Iterator[str]:
-    if paint == "fill":
-        yield f".page {{ fill: {palette['background']}; stroke: {palette['border']} }}"
-        yield f"text {{ fill: {palette['default']} }}"
-    else:
-        yield f"body, .page {{ background: {palette['background']}; color: {palette['default']} }}"
-    yield from (f".{name} {{ {paint}: {palette[name]} }}" for name in used)
+def _rules(palette: dict[str, str], used: Sequence[str]) -> Iterator[str]:
+    yield f".page {{ fill: {palette['background']}; stroke: {palette['border']} }}"
+    yield f"text {{ fill: {palette['default']} }}"
+    yield from (f".{name} {{ fill: {palette[name]} }}" for name in used)

@@ -124,18 +124,15 @@ _FIRST, _MORE = "agrad> ", "  ...> "
 _COLUMNS = 84  # of a picture
 
 
-def echo(
-    session: Session, text: str, title: str, printing: bool, page: str | None, picture: str | None, theme: str
-) -> int:
-    """Print the transcript of a text, and write it into a page of HTML and an SVG picture; the exit code.
+def echo(session: Session, text: str, title: str, printing: bool, picture: str | None, theme: str) -> int:
+    """Print the transcript of a text, and write it into an SVG picture; the exit code.
 
     After an error the session continues, as at the prompt. The code is that of the first error; it is 0 where nothing
     is printed, since the errors belong to the picture. Raises AgradError of kind `file`.
     """
     lines: list[str] = []
-    drawing = page is not None or picture is not None
     in_colour = coloured(sys.stdout)
-    if drawing:
+    if picture is not None:
         in_colour = find("color", option("color"))[0] != "never"
         session.settings.width = _COLUMNS
     elif sys.stdout.isatty():
@@ -147,12 +144,8 @@ def echo(
             click.echo(line, color=coloured(sys.stdout))
 
     code = transcript(session, text, write, in_colour)
-    if not drawing:
-        return code
-
-    for path, draw in ((page, agrad.cli.output.pictures.html), (picture, agrad.cli.output.pictures.svg)):
-        if path is not None:
-            write_text(path, draw("\n".join(lines), title, theme))
+    if picture is not None:
+        write_text(picture, agrad.cli.output.pictures.svg("\n".join(lines), title, theme))
     return code if printing else 0
 
 

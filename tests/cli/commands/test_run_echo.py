@@ -1,4 +1,4 @@
-"""`agrad run --echo`, `--html` and `--svg`: a script as a session shows it."""
+"""`agrad run --echo` and `--svg`: a script as a session shows it."""
 
 import re
 import xml.etree.ElementTree as Xml
@@ -52,15 +52,12 @@ def texts(svg):
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
 def test_the_pictures_show_the_transcript(inside, tmp_path, script, theme):
     shown = inside("run", "--echo", script)[0]
-    assert inside("run", "--svg", "s.svg", "--html", "s.html", "--theme", theme, script) == ("", "", 0)
-    svg, html = ((tmp_path / name).read_text("utf-8") for name in ("s.svg", "s.html"))
+    assert inside("run", "--svg", "s.svg", "--theme", theme, script) == ("", "", 0)
+    svg = (tmp_path / "s.svg").read_text("utf-8")
     Xml.fromstring(svg)
-    body = html[html.index('<pre class="page">') + 18 : html.index("</pre>")]
-    assert unescape(re.sub(r"<[^>]*>", "", body)).split("\n") == [line.rstrip() for line in shown.split("\n")[:-1]]
     assert texts(svg) == [line.rstrip() for line in shown.split("\n")[:-1]]
-    assert ("prefers-color-scheme" in svg) is ("prefers-color-scheme" in html) is (theme == "auto")
+    assert ("prefers-color-scheme" in svg) is (theme == "auto")
     for word in ("http:", "https:", "<script", "<link", "url("):
-        assert word not in html
         assert word not in svg.replace("http://www.w3.org/2000/svg", "")
 
 

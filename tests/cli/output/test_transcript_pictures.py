@@ -2,7 +2,7 @@
 
 from rows import each
 
-from agrad.cli.output.pictures import Look, html, pieces, svg
+from agrad.cli.output.pictures import Look, pieces, svg
 
 PLAIN = Look()
 
@@ -27,12 +27,11 @@ def test_the_pieces_of_a_text(text, lines):
     assert pieces(text) == lines
 
 
-@each("draw", [svg, html])
-def test_titles_and_texts_are_escaped(draw):
-    made = draw("<&>\n\x1b[31m</pre>\x1b[0m", '<t>"&\x07', "light")
+def test_titles_and_texts_are_escaped():
+    made = svg("<&>\n\x1b[31m</text>\x1b[0m", '<t>"&\x07', "light")
     assert "<title>&lt;t&gt;&quot;&amp;\ufffd</title>" in made
     assert "&lt;&amp;&gt;" in made
-    assert made.count("</pre>") == (draw is html)
+    assert "&lt;/text&gt;" in made
 
 
 def test_wide_characters_take_two_columns():
@@ -43,4 +42,3 @@ def test_wide_characters_take_two_columns():
 
 def test_an_empty_text():
     assert "<g " in svg("", "t", "auto")
-    assert '<pre class="page"></pre>' in html("", "t", "auto")
