@@ -122,8 +122,6 @@ site: $(TESTS)/.site
 
 docs: $(TESTS)/.test
 	$(TESTS)/bin/python docs/make_pages.py
-	$(TESTS)/bin/agrad --no-init man --markdown > docs/cli.md
-	$(TESTS)/bin/agrad --no-init man > docs/agrad.1
 	$(TESTS)/bin/agrad completion bash > docs/completions/agrad
 	$(TESTS)/bin/agrad completion zsh > docs/completions/_agrad
 	$(TESTS)/bin/agrad completion fish > docs/completions/agrad.fish

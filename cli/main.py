@@ -54,7 +54,6 @@ completion setup    Print the script that lets SHELL complete commands, options,
                     expression.
 sessions   setup    List the last sessions: when each ended, its statements in effect, how it ended, and the last of
                     them.
-man        man      Print the manual page, which has the help of every command.
 """
 COMMANDS = {
     name: (module, " ".join(told.split()))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import manual
+
 import agrad.engine as ag
 from agrad.cli.integrations import textmate
 from agrad.engine.autodiff.gradcheck import Report
@@ -96,7 +98,9 @@ def _described(documented: object) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "cli/package/README.md": package_page,
+    "docs/agrad.1": lambda: "\n".join([*manual.page(), ""]),
     "docs/api.md": api_page,
+    "docs/cli.md": lambda: "\n".join([*manual.markdown(), ""]),
     "docs/errors.md": documents.errors_page,
     "docs/functions.md": documents.functions_page,
     "docs/language.md": documents.language_page,

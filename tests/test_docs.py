@@ -51,12 +51,6 @@ def test_what_differs_from_pytorch_is_so(lines):
     session.run(last if last.startswith("fails") else f"assert {last}")
 
 
-@each("name, option", [("cli.md", ["--markdown"]), ("agrad.1", [])])
-def test_a_document_of_the_command_line_is_fresh(name, option):
-    made = subprocess.run([*launch.agrad(), "--no-init", "man", *option], capture_output=True, check=True).stdout
-    assert (DOCS / name).read_bytes() == made, "make docs writes it anew"
-
-
 @pytest.mark.skipif(
     tuple(map(int, version("click").split(".")[:2])) < (8, 2), reason="older versions of click write other scripts"
 )
@@ -97,7 +91,6 @@ RUN_BY = {
 } | dict.fromkeys([f"docs/{page.name}" for page in (TOUR, *PAGES_OF_TOUR)], "test_tour.py")
 NOT_RUN = {
     "CONTRIBUTING.md": "running tests",
-    "docs/cli.md": "texts of help, whose examples are run",
     "docs/editors.md": "settings of editors",
 }
 

@@ -10,6 +10,27 @@ from agrad.cli.main import COMMANDS, Command, root
 from agrad.cli.settings import SETTINGS
 from agrad.cli.terminal.pager import explain
 
+# What there is beside the commands, with what it is about.
+
+ENVIRONMENT = {
+    "NO_COLOR": "If set and not empty, output is not coloured.",
+    "FORCE_COLOR": "If set to anything but 0, output is coloured even if it does not go to a terminal.",
+    "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
+    "AGRAD_ECHO": "Whether a session says in a line what a statement has changed: 1 or 0.",
+    "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
+    "LESS": "Options of less; the default leaves the text on the screen, and says how to go on.",
+    "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
+    "XDG_STATE_HOME": "On Linux, the folder that contains agrad's history and logs; the default is ~/.local/state.",
+}
+FILES = {
+    "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
+    "init.ag": "A script that is run when a session starts on a terminal.",
+    "history": "The lines typed at the prompt; on Linux in the folder of XDG_STATE_HOME.",
+    "lesson.json": "How far `agrad learn` has come.",
+    "sessions": "The logs of sessions, for `agrad repl --resume`; in the folder of the history.",
+    "ended": "The logs of the last sessions that have ended, for `agrad sessions`; in the same folder.",
+}
+
 
 def _words() -> dict[str, str]:
     """Every word that there is help on, in order, with a description."""
@@ -35,9 +56,7 @@ def command(context: click.Context, word: str | None) -> None:
     own = _own(context, word)
     parts = [own] if own else []
     try:
-        # `man` is a command of this program, and no other's.
-        if not (own and word in agrad.grammar.syntax.keywords.COMMANDS_ELSEWHERE):
-            parts.insert(0, agrad.grammar.help.help.help_on(word, agrad.grammar.commands.COMMANDS))
+        parts.insert(0, agrad.grammar.help.help.help_on(word, agrad.grammar.commands.COMMANDS))
     except agrad.engine.errors.AgradError as problem:
         if not own:
             likely = [f"help {name}" for name in agrad.grammar.diagnostics.suggest(word, COMMANDS)]
@@ -52,8 +71,11 @@ def _own(context: click.Context, word: str) -> str | None:
     if found is not None:
         with click.Context(found, info_name=word, parent=context.parent) as inner:
             return found.get_help(inner)
-    told = {**agrad.cli.commands.man.ENVIRONMENT, **agrad.cli.commands.man.FILES}
-    told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
+    told = (
+        ENVIRONMENT
+        | FILES
+        | {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
+    )
     return f"{word}\n  {told[word]}" if word in told else None
 
 
@@ -61,18 +83,10 @@ def _own(context: click.Context, word: str) -> str | None:
 
 
 @click.command("functions", cls=Command)
-@click.option("--markdown", is_flag=True, help="Print all help texts in Markdown, as in docs/functions.md.")
-@click.option("--pytorch", is_flag=True, help="Print how PyTorch's names are understood, as in docs/pytorch.md.")
-def functions(markdown: bool, pytorch: bool) -> None:
+def functions() -> None:
     """List the functions of the language, one per line, by family.
 
     \b
     agrad functions
-    agrad functions --markdown > functions.md
-    agrad functions --pytorch > pytorch.md
     """
-    if pytorch or markdown:
-        documents = agrad.grammar.help.documents
-        click.echo(documents.pytorch_page() if pytorch else documents.functions_page(), nl=False)
-    else:
-        explain(agrad.grammar.help.help.functions())
+    explain(agrad.grammar.help.help.functions())

@@ -129,7 +129,7 @@ def test_a_locale_without_unicode_needs_no_option(bytes_of):
     assert bytes_of(*GRAPH, PYTHONIOENCODING="latin-1") == (ASCII.encode(), b"")
 
 
-@each("command", [["help"], ["help", "for"], ["functions"], ["eval", "--help"], ["man"]])
+@each("command", [["help"], ["help", "for"], ["functions"], ["eval", "--help"]])
 def test_help_without_unicode(bytes_of, command):
     out, err = bytes_of("--ascii", *command)
     assert (out.isascii(), err) == (True, b"")

@@ -1,6 +1,4 @@
-"""`agrad man`: the manual, made from the help of each command, and written to docs/agrad.1 and docs/cli.md."""
-
-from __future__ import annotations
+"""The manual page and its form in Markdown, made from the help of each command: for make_pages.py."""
 
 import inspect
 import re
@@ -9,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import click
 
 from agrad.cli import __version__
-from agrad.cli.main import COMMANDS, Command, root
-from agrad.cli.settings import SETTINGS
+from agrad.cli.commands.help import ENVIRONMENT, FILES
+from agrad.cli.main import COMMANDS, root
 
 _WIDTH = 100  # of the help texts in the Markdown form
 
@@ -22,41 +20,11 @@ EXIT = {
     "137": "The same, in a function of a library that had to be killed.",
     "130": "Interrupted by Ctrl-C.",
 }
-ENVIRONMENT = {
-    "NO_COLOR": "If set and not empty, output is not coloured.",
-    "FORCE_COLOR": "If set to anything but 0, output is coloured even if it does not go to a terminal.",
-    "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
-    "AGRAD_ECHO": "Whether a session says in a line what a statement has changed: 1 or 0.",
-    "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
-    "LESS": "Options of less; the default leaves the text on the screen, and says how to go on.",
-    "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
-    "XDG_STATE_HOME": "On Linux, the folder that contains agrad's history and logs; the default is ~/.local/state.",
-}
-FILES = {
-    "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
-    "init.ag": "A script that is run when a session starts on a terminal.",
-    "history": "The lines typed at the prompt; on Linux in the folder of XDG_STATE_HOME.",
-    "lesson.json": "How far `agrad learn` has come.",
-    "sessions": "The logs of sessions, for `agrad repl --resume`; in the folder of the history.",
-    "ended": "The logs of the last sessions that have ended, for `agrad sessions`; in the same folder.",
-}
 _SECTIONS = (
     ("Exit codes", "EXIT STATUS", EXIT),
     ("Environment", "ENVIRONMENT", ENVIRONMENT),
     ("Files, in the folder that `agrad config --path` prints", "FILES", FILES),
 )
-
-
-@click.command("man", cls=Command)
-@click.option("--markdown", is_flag=True, help="Print it in Markdown, as in docs/cli.md.")
-def command(markdown: bool) -> None:
-    """Print the manual page, which has the help of every command.
-
-    \b
-    agrad man > agrad.1
-    agrad man --markdown
-    """
-    click.echo("\n".join(_markdown() if markdown else _page()))
 
 
 def _contexts() -> Iterator[click.Context]:
@@ -71,7 +39,8 @@ def _contexts() -> Iterator[click.Context]:
 # Markdown
 
 
-def _markdown() -> Iterator[str]:
+def markdown() -> Iterator[str]:
+    """The lines of docs/cli.md."""
     yield "# The command line"
     yield "\nThe help of every command. `make docs` generates this page."
     for context in _contexts():
@@ -85,7 +54,8 @@ def _markdown() -> Iterator[str]:
 # The manual page, in the language of man(7)
 
 
-def _page() -> Iterator[str]:
+def page() -> Iterator[str]:
+    """The lines of docs/agrad.1."""
     first, *others = _contexts()
     summary, *description = _paragraphs(first.command)
     yield f'.TH AGRAD 1 "" "agrad {__version__}" "User Commands"'
