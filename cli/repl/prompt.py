@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 import sys
@@ -37,7 +36,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
 from agrad.cli.output import COLOURS, DRAWN
-from agrad.cli.repl import plain, typeahead
+from agrad.cli.repl import plain
 from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.editor import Highlighter, Words, history, search_quickly
 from agrad.cli.repl.plain import Opening, answered, prompts
@@ -77,8 +76,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
     steps = Steps(session)
-    ahead = False
-    prompt = _prompt(session, toolbar, vi, opening, steps, lambda: ahead)
+    prompt = _prompt(session, toolbar, vi, opening, steps)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
@@ -112,12 +110,9 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
-            ahead = typeahead.waits(prompt.input)
 
 
-def _prompt(
-    session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps, ahead: Callable[[], bool]
-) -> PromptSession[str]:
+def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps) -> PromptSession[str]:
     """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
@@ -128,7 +123,7 @@ def _prompt(
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare, toolbar.live, steps, opening, ahead),
+        key_bindings=keys(prepare, toolbar.live, steps, opening),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,
@@ -167,13 +162,10 @@ _LEAVES = pattern(r"\s*(return|break|continue|pass)\b")  # nothing of a block fo
 _COMMENT = pattern(r"\s*(#[^'\"]*)?$")
 
 
-def keys(
-    prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening, ahead: Callable[[], bool]
-) -> KeyBindings:
+def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening) -> KeyBindings:
     """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
 
-    `prepare` makes a statement of a text; `opening` says what Enter waits for, `ahead` whether what is read was typed
-    while a statement ran.
+    `prepare` makes a statement of a text; `opening` says what Enter waits for.
     """
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
@@ -184,20 +176,13 @@ def keys(
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None  # an entry of the menu was chosen: nothing else to do
             return
-        rest = "" if ahead() else typeahead.behind(event)
-        if rest and not re.search(r"[\r\n]", rest) and not opening.waits(prepare(opening.taken(buffer.text))):
-            typeahead.put_back(event, rest)  # the beginning of the next line
-            rest = ""
-        if rest:
-            buffer.document = Document(plain.pasted_statements(f"{buffer.text}\r{rest}"))
         if (taken := opening.taken(buffer.text)) != buffer.text:
             buffer.document = Document(taken)
         if opening.waits(prepare(buffer.text)):
             if vi_navigation_mode():  # where the cursor is on a character, not after it
                 buffer.cursor_position = len(buffer.text)
-            if not rest:
-                new_line(buffer)
-        elif not rest or buffer.text.endswith("\n"):
+            new_line(buffer)
+        else:
             buffer.document = Document(buffer.text.rstrip("\n "))
             buffer.validate_and_handle()
 

@@ -43,15 +43,13 @@ def agrad(environment, tmp_path):
 def typed(tmp_path, monkeypatch, capsys):
     """Type keys at the prompt, in this process: (stdout, stderr) without the banner.
 
-    A person types one key after the other; `at_once`, as a paste comes from a terminal that does not mark it. Of a list,
-    each part comes when the one before it has been taken.
+    Of a list, each part comes when the one before it has been taken.
     """
     from prompt_toolkit.application import Application, create_app_session
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
     from agrad.cli.commands.repl import loop
-    from agrad.cli.repl import typeahead
     from agrad.cli.repl.plain import greeting
     from agrad.cli.repl.prompt import prompted
     from agrad.grammar.session.session import Session
@@ -60,8 +58,6 @@ def typed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "xterm")
-    behind = typeahead.behind
-
     redraw = Application._redraw
 
     def give_at_each_redraw(keyboard, parts):
@@ -72,8 +68,7 @@ def typed(tmp_path, monkeypatch, capsys):
 
         monkeypatch.setattr(Application, "_redraw", drawn)
 
-    def type_keys(keys, at_once=False, vi=False):
-        monkeypatch.setattr(typeahead, "behind", behind if at_once else lambda event: "")
+    def type_keys(keys, vi=False):
         session = Session()
         with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
             if isinstance(keys, str):

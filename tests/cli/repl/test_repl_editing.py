@@ -71,24 +71,8 @@ def test_a_pasted_line_waits_for_enter(typed):
     assert typed(pasted("6*7\n") + "+1\r" + CTRL_D) == ("43\n", "")
 
 
-@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
-def test_a_block_from_a_terminal_that_does_not_mark_it(typed, end):
-    assert typed(PROGRAM.replace("\n", end) + CTRL_D, at_once=True) == ("1\n0\n", "")
-
-
-@pytest.mark.long
-def test_a_long_block_comes_in_parts(typed):
-    lines = "".join(f"    y = y + {i}\r" for i in range(2000))
-    assert typed(f"def f(y):\r{lines}    return y\rf(0)\r{CTRL_D}", at_once=True) == ("1999000\n", "")
-
-
-def test_a_mistake_in_a_block_from_such_a_terminal_runs_nothing(typed):
-    out, err = typed("1\r2 +* 3\r4\r" + CTRL_C + "5\r" + CTRL_D, at_once=True)
-    assert (out, err) == ("5\n", "")
-
-
 def test_the_rest_of_a_line_that_is_cut_short_can_be_typed(typed):
-    assert typed("x = 3\rx*" + CTRL_C + "7\r" + CTRL_D, at_once=True) == ("7\n", "")
+    assert typed("x = 3\rx*" + CTRL_C + "7\r" + CTRL_D) == ("7\n", "")
 
 
 def test_an_error_in_a_pasted_block_has_its_line(typed):
@@ -114,11 +98,9 @@ def test_prompts_are_left_out_with_the_answers_between_them(text, left):
     assert statements(text) == left
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_a_transcript_can_be_pasted(typed, at_once):
+def test_a_transcript_can_be_pasted(typed):
     text = "agrad> x = 2\nagrad> def f(y):\n  ...>     return x*y\n  ...>\nagrad> f(4)\n8\nagrad> f(5)\n"
-    keys = text.replace("\n", "\r") if at_once else pasted(text) + "\r"
-    assert typed(keys + CTRL_D, at_once) == ("8\n10\n", "")
+    assert typed(pasted(text) + "\r" + CTRL_D) == ("8\n10\n", "")
 
 
 def test_a_torch_snippet_can_be_pasted(typed):

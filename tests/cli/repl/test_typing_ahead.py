@@ -20,7 +20,7 @@ CTRL_D = "\x04"
 )
 def test_enter_and_what_follows_in_one_packet(typed, keys, out):
     keys += "2\r" if keys.endswith("*") else "\r"
-    assert typed(keys + CTRL_D) == typed(keys + CTRL_D, at_once=True) == (out, "")
+    assert typed(keys + CTRL_D) == (out, "")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_enter_and_what_follows_in_one_packet(typed, keys, out):
 @pytest.mark.parametrize("vi", [False, True])
 def test_tab_and_what_follows_in_one_packet(typed, keys, out, vi):
     packets = [*keys.split("|"), CTRL_D]
-    assert typed(packets, at_once=True, vi=vi) == typed([*"".join(packets)], vi=vi) == (out, "")
+    assert typed(packets, vi=vi) == typed([*"".join(packets)], vi=vi) == (out, "")
 
 
 def stop_while_it_runs(one):
