@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -97,38 +96,9 @@ def _quoted(word: str) -> str:
 # A command: how its help is written, how it is parsed, and what becomes of its errors.
 
 
-class Formatter(click.HelpFormatter):
-    """Help in the width of the terminal, also where that is less than the 50 columns that click needs."""
-
-    _LEAST = 50
-
-    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
-        columns = shutil.get_terminal_size().columns
-        self.columns = columns if width is None and columns < self._LEAST + 2 else None
-        super().__init__(indent_increment, width if self.columns is None else max(columns - 2, 20), max_width)
-
-    def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write terms and what they mean: below them, where it is narrow."""
-        super().write_dl(rows, col_max if self.columns is None else 4, col_spacing)
-
-    def getvalue(self) -> str:
-        """The text, with its examples folded, too."""
-        if self.columns is None:
-            return super().getvalue()
-
-        return agrad.engine.text.fit(super().getvalue(), self.columns)
-
-
-class Context(click.Context):
-    """A context whose help is written by a Formatter."""
-
-    formatter_class = Formatter
-
-
 class Command(click.Command):
     """A command that reports an AgradError on stderr, or as JSON on stdout, and returns its exit code."""
 
-    context_class = Context
     tells_all = False  # whether to report all problems of config.toml; other commands report the first
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -372,8 +342,6 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
 
 # The root.
 
-_WHOLE = 200  # characters of what a command does: all of them
-
 
 class Root(Command, click.Group):
     """The group of COMMANDS."""
@@ -391,9 +359,8 @@ class Root(Command, click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands; where it is narrow, what each does is not cut, but folded."""
-        is_narrow = isinstance(formatter, Formatter) and formatter.columns is not None
-        room = _WHOLE if is_narrow else formatter.width - 6 - max(map(len, COMMANDS))  # as click leaves it
+        """Write the commands, for which none is imported."""
+        room = formatter.width - 6 - max(map(len, COMMANDS))  # as click leaves it
         with formatter.section("Commands"):
             formatter.write_dl(
                 [

@@ -6,7 +6,6 @@ import sys
 
 import click
 import pytest
-from click.testing import CliRunner
 from thinned import thinned
 from workshops import put_command
 
@@ -75,20 +74,6 @@ def test_what_escapes_is_told_without_a_traceback(capsys, monkeypatch):
         "error[internal]: an error in agrad itself: ZeroDivisionError: no such luck\n  note: raised in "
     )
     assert "Traceback" not in err
-
-
-@pytest.mark.parametrize("command", [[], ["repl"], ["map"], ["eval"], ["learn"]])
-def test_help_fits_a_narrow_terminal(monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "40")
-    narrow = CliRunner().invoke(root, [*command, "--help"], prog_name="agrad").output
-    assert [line for line in narrow.splitlines() if len(line) > 40 and len(line.split()) > 1] == []
-    monkeypatch.setenv("COLUMNS", "100")
-    wide = CliRunner().invoke(root, [*command, "--help"], prog_name="agrad").output
-    assert max(map(len, wide.splitlines())) > 60
-    if command:
-        assert "".join(narrow.split()) == "".join(wide.split())  # click breaks at hyphens, too
-    else:  # what each command does is not cut
-        assert "..." not in narrow.replace("[ARGS]...", "")
 
 
 def test_the_list_of_commands_has_what_the_help_of_each_begins_with():
