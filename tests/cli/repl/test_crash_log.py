@@ -152,11 +152,6 @@ def test_random_numbers_that_nobody_seeded_come_again_and_go_on_the_same(environ
     assert resumed(agrad, "r\nrand(2)\n") == first
 
 
-def test_a_pipe_is_not_written_down(agrad, tmp_path):
-    agrad("repl", given="x = 2\n")
-    assert not (tmp_path / "agrad").exists()
-
-
 def test_a_session_that_is_not_over_is_not_taken(environment, tmp_path, agrad):
     with Child(environment, tmp_path) as child:
         child.send("x = 2", "x")
@@ -275,17 +270,6 @@ def test_a_crash_log_is_private_and_readable(environment, tmp_path):
         {"ran": [0, 5]},
         {"ran": [7, 12]},
     ]
-
-
-def test_a_folder_that_cannot_be_written_is_one_note(tmp_path, agrad):
-    (tmp_path / "agrad").mkdir()
-    (tmp_path / "agrad" / "sessions").write_text("a file where the folder should be")
-    out, err, code = resumed(agrad, "x = 2\nx\ny = 3\n")
-    assert (out, code) == ("2\n", 0)
-    first, second = err.splitlines()
-    assert first == "there is no session to restore"
-    path = re.escape(str(tmp_path / "agrad" / "sessions"))
-    assert re.fullmatch(rf"note: this session cannot be restored after a crash: {path}/\S+\.jsonl: File exists", second)
 
 
 def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
