@@ -116,16 +116,6 @@ def test_a_function_is_drawn_with_its_derivative(session: Session) -> None:
     assert slopes.y == pytest.approx([math.cos(x) * x + math.sin(x) for x in slopes.x], rel=1e-12, abs=1e-12)
 
 
-def test_several_functions_are_drawn_without_their_derivatives(session: Session) -> None:
-    plot = plotted("plot sin(t), cos(t), f(t), 1 for t in -w..w", session)
-    assert [(curve.name, curve.style) for curve in plot.curves] == [
-        ("sin(t)", "line"),
-        ("cos(t)", "dots"),
-        ("f(t)", "dashes"),
-        ("1", "line"),
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     ["sin(t)", "t**3", "abs(t)", "exp(5*t)", "cbrt(t)", "sigmoid(500*t)", "max([t, 0])", "7", "1e300*t", "sin(300*t)"],
@@ -234,28 +224,6 @@ def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -
 
 
 # Vectors
-
-
-def test_a_vector_is_drawn_over_its_index(session: Session) -> None:
-    plot = plotted("plot x", session)
-    assert plot.curves == (Curve("x", [0, 1, 2], [3, 1, 2], "line"),)
-    assert plot.axis == "index"
-
-
-def test_points_stand_as_they_are_and_lines_run_from_left_to_right(session: Session) -> None:
-    plot = plotted("plot x, y, w*x + b, 0*x", session)
-    assert plot.curves == (
-        Curve("y", [3, 1, 2], [5, 3, 6], "points"),
-        Curve("w*x + b", [1, 2, 3], [3, 5, 7], "line"),
-        Curve("0*x", [1, 2, 3], [0, 0, 0], "dots"),
-    )
-    assert plot.axis == "x"
-
-
-def test_each_column_of_a_matrix_is_a_curve(session: Session) -> None:
-    names = [curve.name for curve in plotted("plot A", session).curves]
-    assert names == ["A[:, 0]", "A[:, 1]"]
-    assert [curve.style for curve in plotted("plot x, A, A", session).curves] == ["points"] * 2 + ["line", "dots"]
 
 
 @pytest.mark.parametrize(
@@ -446,14 +414,6 @@ def test_what_is_taken_for_each_index_is_no_axis(each: str, before: str) -> None
     assert max(map(abs, plot.below.curves[0].y)) < 0.2
 
 
-def test_a_name_fit_is_drawn_and_no_fit_is_refused() -> None:
-    _, plot = drawn_fit("fit = [1, 4, 9]; plot fit")
-    assert plot.curves[0].y == [1, 4, 9]
-    with pytest.raises(AgradError) as caught:
-        Session().run("plot fit")
-    assert caught.value.message == "plot fit: there is no fit yet"
-
-
 def test_a_fit_is_written_to_a_file(tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     pytest.importorskip("matplotlib")
@@ -461,15 +421,6 @@ def test_a_fit_is_written_to_a_file(tmp_path: Path) -> None:
     session = Session()
     session.run(f'{FIT}plot fit to "{path}"')
     assert path.read_text().count('<g id="axes_') == 2
-
-
-def test_uncertain_points_have_error_bars() -> None:
-    _, plot = drawn_fit("x = [1, 2, 4]; y = [1.5, 2, 4] ± [0.5, 0, 1]; plot x, y, 2*x")
-    points, line = plot.curves
-    assert (points.u, line.u) == ([0.5, 0, 1], ())
-    assert [*points.bars()] == [(1, 1, 2), (4, 3, 5)]
-    assert (min(points.reach()), max(points.reach())) == (1, 5)
-    assert [plot.curves[0].u for plot in (drawn_fit("plot [1, 2], [3, 4]")[1],)] == [()]
 
 
 @each(
@@ -482,11 +433,6 @@ def test_a_fit_is_drawn_with_the_uncertainties_it_was_made_with(y: str, sigma: s
     _, plot = drawn_fit(f"{setup}; fit {y} ~ a*exp(-b*x) over a, b {sigma} from a=1, b=1\nplot fit")
     assert plot.below is not None
     assert plot.curves[0].u == plot.below.curves[0].u == u
-
-
-def test_the_columns_of_a_table_have_their_names() -> None:
-    _, plot = drawn_fit('t = load_csv("examples/points.csv", columns=("x", "y")); plot t')
-    assert [curve.name for curve in plot.curves] == ["x", "y"]
 
 
 def test_a_value_that_was_computed_from_the_variable_is_told(session: Session) -> None:
