@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import chain, islice, pairwise
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import of_statement
+from agrad.grammar.run.code import OF_FUNCTIONS, module_name, of_statement
 from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
@@ -31,6 +31,17 @@ Givers = dict[str, list[Giver]]
 
 
 ANY = "*"  # among names: any other
+
+
+class Use(NamedTuple):
+    """Where an expression reads a name or an attribute, or calls: whether it is certain to do so, and when.
+
+    `bound`: the variables of expressions around it, such as those of a lambda.
+    """
+
+    node: ast.Name | ast.Attribute | ast.Call
+    sure: bool
+    bound: frozenset[str]
 
 
 class Facts:
@@ -67,15 +78,85 @@ class Facts:
             return problem
         return None
 
+    @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """What its expressions read and call, without its blocks."""
+        match self.statement:
+            case ast.If(branches):
+                parts = [_Part(test, place == 0) for place, (test, _) in enumerate(branches)]
+            case ast.Define(_, parameters):
+                parts = [_Part(parameter.default) for parameter in parameters]
+            case ast.Command(word, operands, options):
+                named = COMMANDS[word].sets_leaves
+                leaves = [ast.Name(name, span=value.span) for name, value in options if named and value is not None]
+                parts = [_Part((operands, options, tuple(leaves)))]
+            case statement:
+                fields = [name for name in type(statement).fields if name not in ("name", "body", "span")]
+                binds = isinstance(statement, ast.For | ast.Assign)
+                parts = [_Part(getattr(statement, name), stored=binds and name.startswith("target")) for name in fields]
+        return tuple(_uses(parts))
+
+
+class _Part(NamedTuple):
+    """A part of an expression. `sure`: it is always computed; `stored`: it is a target; `bound`: as in a Use."""
+
+    node: Any
+    sure: bool = True
+    stored: bool = False
+    bound: frozenset[str] = frozenset()
+
+
+def _uses(waiting: list[_Part]) -> Iterator[Use]:
+    """What parts of expressions read and call."""
+    while waiting:
+        node, sure, stored, bound = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += [_Part(inner, sure, stored, bound) for inner in node]
+        elif isinstance(node, ast.Tuple | ast.Starred) and stored:
+            waiting.append(_Part(node.items if isinstance(node, ast.Tuple) else node.value, sure, True, bound))
+        elif isinstance(node, ast.Node) and not (isinstance(node, ast.Name) and stored):
+            if isinstance(node, ast.Name | ast.Attribute | ast.Call):
+                yield Use(node, sure, bound)
+            for part, certain, names in _inside(node):
+                waiting.append(_Part(part, sure and certain, False, bound.union(names) if names else bound))
+
+
+def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
+    """The parts of an expression, whether each is always computed, and the variables that it has there."""
+    match node:
+        case ast.Each(value, target, values, last, conditions):
+            return [((values, last), True, ()), ((value, conditions), True, [*names_in((target,))])]
+        case ast.Lambda(parameters, value):
+            names = [one.name.lstrip("*") for one in parameters]
+            return [(tuple([one.default for one in parameters]), True, ()), (value, False, names)]
+        case ast.Unknowns(names, value):  # without any, the names in it need no value
+            return [(value, True, [name.id for name in names])] if names else []
+        case ast.Logic(_, left, right):
+            return [(left, True, ()), (right, False, ())]
+        case ast.Conditional(test, then, other):
+            return [(test, True, ()), ((then, other), False, ())]
+        case ast.Compare(first, rest):
+            return [((first, rest[0]), True, ()), (rest[1:], False, ())]
+        case ast.Attribute(value):
+            return [] if module_name(node) else [(value, True, ())]
+        case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and not isinstance(
+            first, ast.Name
+        ):
+            return [((tuple(rest), keywords), True, ())]  # it may have an unknown
+        case ast.Call(ast.Attribute(value) as function, arguments, keywords):
+            return [((() if module_name(function) else value, arguments, keywords), True, ())]
+    return [(tuple([getattr(node, name) for name in type(node).fields if name != "span"]), True, ())]
+
 
 class Files:
     """The scripts that are read: the one to check, and those that it loads.
 
-    `facts` has what is known of statements, some of it from an earlier check, by their id.
+    `before`: what an earlier check has found out about statements, by their id.
     """
 
-    def __init__(self, facts: Iterable[Facts] = ()) -> None:
-        self.facts = {id(one.statement): one for one in facts}
+    def __init__(self, before: Mapping[int, Facts] = MappingProxyType({})) -> None:
+        self.before = before
+        self.facts: dict[int, Facts] = {}
         self.problems: list[AgradError] = []
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
@@ -92,7 +173,7 @@ class Files:
         """What a statement says by itself."""
         found = self.facts.get(id(statement))
         if found is None:
-            found = self.facts[id(statement)] = Facts(statement)
+            found = self.facts[id(statement)] = self.before.get(id(statement)) or Facts(statement)
         return found
 
     def read(self, source: Source) -> ast.Body:
@@ -189,21 +270,34 @@ def unreadable(source: Source) -> list[AgradError]:
     return found
 
 
-def pieces(text: str, start: int = 0) -> Iterator[str]:
-    """The statements of a text that may have syntax errors, from a place on where one begins."""
-    margins = (found.start() for found in MARGIN.finditer(text, start) if found.start() > start)
-    near: deque[int] = deque()  # the next unindented lines
+def pieces(text: str) -> Iterator[str]:
+    """The statements of a text that may have syntax errors, each with its block."""
+    bounds = [found.start() for found in MARGIN.finditer(text) if found.start()] + [len(text)]
+    start = at = 0
     while start < len(text):
-        near.extend(islice(margins, PATIENCE - len(near)))
-        limit = near[-1] if len(near) == PATIENCE else len(text)
-        bounds = pairwise(chain([start], (start + bound for bound in starts(text[start:limit]))))
-        ends = (end for begin, end in bounds if text[begin] != "@" and (end in near or end == len(text)))
-        # A bracket that is never closed extends to the next unindented line at most.
-        end = next(ends, near[0] if near else len(text))
-        while near and near[0] <= end:
-            near.popleft()
-        yield text[start:end]
-        start = end
+        near = bounds[at : at + PATIENCE]
+        size = near[0] - start
+        if not _is_whole(text[start : near[0]]):
+            # A bracket that is never closed extends to the next unindented line at most.
+            ends = {bound - start for bound in near}
+            size = next((end for end in _ends(text[start : near[-1]]) if end in ends), size)
+        yield text[start : start + size]
+        start += size
+        at = bisect_right(bounds, start, at)
+
+
+@lru_cache(10_000)
+def _is_whole(text: str) -> bool:
+    """Whether a text that ends before an unindented line is a statement, with its block."""
+    several_lines = '"""' in text or "'''" in text  # which may go on
+    return not several_lines and len(text) in _ends(text)
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where the statements of a text end; a decorator is not one."""
+    for begin, end in pairwise(chain([0], starts(text))):
+        if text[begin] != "@":
+            yield end
 
 
 def mistakes(name: str, text: str, line: int, is_file: bool) -> Iterator[AgradError]:

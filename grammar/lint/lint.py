@@ -6,23 +6,21 @@ Only errors that are certain are reported, not those that depend on the run.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.text import same_beginning
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.commands.registry import Call, Command, of
+from agrad.grammar.commands.registry import Call, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import (
     ANY,
     MARGIN,
-    PATIENCE,
     Facts,
     Files,
     Giver,
@@ -30,11 +28,10 @@ from agrad.grammar.lint.files import (
     given,
     merged,
     mistakes,
-    names_in,
     pieces,
 )
 from agrad.grammar.pytorch import names as pytorch_names
-from agrad.grammar.run.code import OF_FUNCTIONS, module_name
+from agrad.grammar.run.code import module_name
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, defined, entry_of
 from agrad.grammar.runtime.fixes import explain, unknown, unknown_in
@@ -143,105 +140,35 @@ class _Check:
 
     def _class(self, node: ast.Class) -> None:
         """The body of a class: its methods do not see the names of the class."""
-        for statement in node.body:
-            if isinstance(statement, ast.Define):
-                self._expressions(statement)
-                scope = self.scope.new_child({"super": [None]})
-                _Check(self.files, scope, straight=False, problems=self.problems)._function(statement)
-        inner = self._deeper(self.files.givers(node.body))
-        inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
+        methods = [statement for statement in node.body if isinstance(statement, ast.Define)]
+        for one in methods:
+            self._expressions(one)
+            scope = self.scope.new_child({"super": [None]})
+            _Check(self.files, scope, straight=False, problems=self.problems)._function(one)
+        scope = self.scope.new_child(self.files.givers(node.body))
+        inner = _Check(self.files, scope, {*self.known}, self.dark, self.straight, self.problems)
+        inner.body(tuple(one for one in node.body if one not in methods))
 
     def _expressions(self, statement: ast.Statement) -> None:
         """The expressions of a statement, without its blocks."""
         match statement:
-            case ast.If(branches):
-                for place, (test, _) in enumerate(branches):
-                    self._expression(test, sure=place == 0)
-            case ast.Define():
-                self._expression(tuple([parameter.default for parameter in statement.parameters]))
-            case ast.Command(word):
-                self._command(statement, COMMANDS[word])
             case ast.Evaluate(ast.Name(name)) if (
                 name in OTHERS & SHAPES.keys() and name not in self.scope
             ):  # the command without its operand
                 self.problems.append(unknown(name, statement.span, set(self.scope)))
-            case _:
-                binds = isinstance(statement, ast.For | ast.Assign)
-                for name in type(statement).fields:
-                    if name not in ("name", "body", "span"):
-                        self._expression(getattr(statement, name), stored=binds and name.startswith("target"))
-
-    def _command(self, node: ast.Command, made: Command) -> None:
-        for operand in node.operands:
-            self._expression(operand)
-        for name, value in node.options:
-            if value is not None:
-                self._expression(value)
-                if made.sets_leaves:
-                    self._name(name, value.span, sure=True)
-        if made.check is not None:  # errors that do not depend on values
-            values = {name: value.value if isinstance(value, ast.String) else None for name, value in node.options}
-            self._refused(node.span, made.check, Call(node, [], values, {}, node.span), kinds=_REFUSED)
-
-    def _expression(self, node: Any, *, stored: bool = False, sure: bool = True) -> None:
-        """All names and calls in an expression. `stored`: it is a target; `sure`: it is always computed."""
-        waiting: list[tuple[Any, bool]] = [(node, sure)]
-        while waiting:
-            part, sure = waiting.pop()
-            if isinstance(part, tuple):
-                waiting += [(inner, sure) for inner in part]
-            elif isinstance(part, ast.Name):
-                if not stored:
-                    self._name(part.id, part.span, sure=sure)
-            elif isinstance(part, ast.Tuple | ast.Starred) and stored:
-                waiting += self._parts(part, sure)
-            elif isinstance(part, ast.Node):
-                stored = False
-                if isinstance(part, ast.Each):
-                    waiting += [(part.values, sure), (part.last or (), sure)]
-                    self._inside((part.value, part.conditions), [*names_in((part.target,))], sure)
-                    continue
-                if isinstance(part, ast.Lambda):
-                    waiting += [(one.default or (), sure) for one in part.parameters]
-                    self._inside(part.value, [one.name.lstrip("*") for one in part.parameters], False)
-                    continue
-                if isinstance(part, ast.Unknowns):
-                    if part.names:  # else the names in it need no value
-                        self._inside(part.value, [name.id for name in part.names], sure)
-                    continue
-                if isinstance(part, ast.Call):
-                    self._call(part)
-                waiting += self._parts(part, sure)
-
-    def _deeper(self, givers: Givers) -> _Check:
-        """The check of what has names of its own, and runs here."""
-        return _Check(self.files, self.scope.new_child(givers), {*self.known}, self.dark, self.straight, self.problems)
-
-    def _inside(self, node: Any, names: Sequence[str], sure: bool) -> None:
-        """An expression with variables of its own."""
-        inner = self._deeper({name: [None] for name in names})
-        inner.known |= {*names}
-        inner._expression(node, sure=sure)
-
-    def _parts(self, node: ast.Node, sure: bool) -> list[tuple[Any, bool]]:
-        """The parts of an expression, and whether each is always computed."""
-        match node:
-            case ast.Logic(_, left, right):
-                return [(left, sure), (right, False)]
-            case ast.Conditional(test, then, other):
-                return [(test, sure), (then, False), (other, False)]
-            case ast.Compare(first, rest):
-                return [(first, sure), (rest[0], sure), (rest[1:], False)]
-            case ast.Attribute():
-                return [] if self._module(node) else [(self._attribute(node), sure)]
-            case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and not isinstance(
-                first, ast.Name
-            ):
-                return [(tuple(rest), sure), (keywords, sure)]  # it may have an unknown
-            case ast.Call(function, arguments, keywords) if isinstance(function, ast.Attribute):
-                base = [] if self._module(function) else [(function.value, sure)]
-                return [*base, (arguments, sure), (keywords, sure)]
-        return [(getattr(node, name), sure) for name in type(node).fields if name != "span"]
+                return
+            case ast.Command(word, _, options) if (check := COMMANDS[word].check) is not None:
+                # errors that do not depend on values
+                values = {name: value.value if isinstance(value, ast.String) else None for name, value in options}
+                call = Call(statement, [], values, {}, statement.span)
+                self._refused(statement.span, check, call, kinds=_REFUSED)
+        for node, sure, bound in self.files.known(statement).uses:
+            if isinstance(node, ast.Call):
+                self._call(node, bound)
+            elif isinstance(node, ast.Attribute):
+                self._attribute(node, bound)
+            elif node.id not in bound:
+                self._name(node.id, node.span, sure=sure)
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
         """A name that is read. If it is not certain when, any statement may have bound it."""
@@ -256,22 +183,23 @@ class _Check:
         """Whether lines that cannot be parsed may have bound any name. `ordered`: before now, not at any time."""
         return self.files.dark or (self.dark if ordered else bool(self.files.hiding))
 
-    def _module(self, node: ast.Attribute) -> bool:
-        """Whether this is a function spelled torch.sin; reported if agrad has no such function."""
+    def _attribute(self, node: ast.Attribute, bound: Container[str]) -> None:
+        """An attribute of a value, or a name of a module, as torch.pi."""
         module = module_name(node)
-        if module is None:
-            return False
-        own = module.partition(".")[0] in self.scope
-        known = pytorch_names.constant(module, node.name) is not None
-        if not own and not known and pytorch_names.function(module, node.name) is None:
-            self.problems.append(unknown_in(module, node.name, node.span))
-        return True
-
-    def _attribute(self, node: ast.Attribute) -> ast.Expr:
-        known = node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_")  # of a grad_fn
-        if not known and not self._of_objects(node.name):
+        if module is not None:
+            self._function_of(module, node, bound)
+        elif not (node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_") or self._of_objects(node.name)):
             self._refused(node.span, attribute, _SOMETHING, node.name)
-        return node.value
+
+    def _function_of(self, module: str, node: ast.Attribute, bound: Container[str]) -> str | None:
+        """The function that is spelled torch.sin; reported if agrad has no such name."""
+        head = module.partition(".")[0]
+        if head in self.scope or head in bound:
+            return None
+        found = pytorch_names.function(module, node.name)
+        if found is None and pytorch_names.constant(module, node.name) is None:
+            self.problems.append(unknown_in(module, node.name, node.span))
+        return found
 
     def _of_objects(self, name: str) -> bool:
         """Whether an object may have an attribute of this name: one of the script or the engine, or a column."""
@@ -281,21 +209,21 @@ class _Check:
             self.files.of_objects = self.files.attributes() | all_names()
         return ANY in self.files.of_objects or name in self.files.of_objects
 
-    def _call(self, node: ast.Call) -> None:
+    def _call(self, node: ast.Call, bound: Container[str]) -> None:
         """The arguments of a call, if it is certain what is called."""
         args: tuple[float, ...] = (_SOMETHING,) * len(node.arguments)
         keywords, function = dict.fromkeys((name for name, _ in node.keywords), _SOMETHING), node.function
         bind: Any = None
-        value = self._plain(function.id) if isinstance(function, ast.Name) else function
+        value = function
+        if isinstance(function, ast.Name) and function.id not in bound:
+            value = self._plain(function.id) or value
+            bind = self._binder(function.id)
         if isinstance(value, ast.Number | ast.String):
             self._uncalled(node, value)
-        elif isinstance(function, ast.Name):
-            bind = self._binder(function.id)
         elif isinstance(function, ast.Attribute):
             module = module_name(function)
             if module is not None:
-                is_own = module.partition(".")[0] in self.scope
-                found = None if is_own else pytorch_names.function(module, function.name)
+                found = self._function_of(module, function, bound)
                 bind = _binder(entry_of(found) if found is not None else None)
             elif self._of_objects(function.name):
                 pass
@@ -378,22 +306,21 @@ def _closure(node: ast.Define) -> Closure:
 
 
 class _Part:
-    """A statement without indentation, with its block: its place, and what it says, or its syntax errors."""
+    """A statement without indentation, with its block: what it says, or its syntax errors."""
 
-    def __init__(self, name: str, text: str, start: int, line: int) -> None:
-        self.start = start
+    def __init__(self, name: str, text: str, line: int) -> None:
         self.source = Source(name, text, line, True)
-        self.facts: tuple[Facts, ...] = ()
+        self.body: ast.Body = ()
         self.errors: list[AgradError] = []
+        self.lines = self.source.position(len(text))[0] - line
         self.is_transcript = typed_in(text) != text
         try:
-            self.facts = tuple(map(Facts, parse(self.source)))
+            self.body = parse(self.source)
         except AgradError:
             self.errors = list(mistakes(name, text, line, True))
 
-    def move(self, start: int, line: int) -> None:
+    def move(self, line: int) -> None:
         """Give it another place in the script."""
-        self.start = start
         if line != self.source.first_line:
             for source in (self.source, *_sources(self.errors)):
                 source.first_line = line  # type: ignore[misc]  # the one place where a source changes
@@ -412,61 +339,47 @@ class EditedScript:
     def __init__(self, name: str, names: Iterable[str] = ()) -> None:
         self.name = name
         self.names = tuple(names)
-        self.text = ""
-        self.parts: list[_Part] = []
+        self.parts: dict[str, list[_Part]] = {}  # by their texts
+        self.facts: dict[int, Facts] = {}
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
-        self._change(text)
-        if self._is_the_sum_of_its_parts():
-            broken = next((part for part in self.parts if part.errors), None)
+        parts = self._read(text)
+        if _is_the_sum_of_its_parts(text, parts):
+            broken = next((place for place, part in enumerate(parts) if part.errors), None)
             if broken is None:
-                return self._semantic()
+                return self._semantic(tuple(chain.from_iterable(part.body for part in parts)))
             # A part that is wrong by itself may be the beginning of something longer.
-            if not can_be_read(text[broken.start :]):
-                return ordered(Files(), [problem for part in self.parts for problem in part.errors])
+            if not can_be_read("".join(part.source.text for part in parts[broken:])):
+                return ordered(Files(), [problem for part in parts for problem in part.errors])
         return problems(Source(self.name, text, 1, True), self.names)
 
-    def _is_the_sum_of_its_parts(self) -> bool:
-        """Whether the parts, read one by one, are what the text says as a whole."""
-        first = MARGIN.search(self.text)
-        indented = self.parts and (first is None or first.start()) and (self.parts[0].facts or self.parts[0].errors)
-        text = self.text
-        # Where a line may begin in another way than after "\n".
-        others = "\f" in text or text.count("\r") != text.count("\r\n") or "\ufeff" in text[1:]
-        return not (indented or others or any(part.is_transcript for part in self.parts))
+    def _read(self, text: str) -> list[_Part]:
+        """The parts of a text; those that the text before had, too, are not read again."""
+        before, self.parts, line = self.parts, {}, 1
+        found = []
+        for piece in pieces(text):
+            same = before.get(piece)
+            part = same.pop() if same else _Part(self.name, piece, line)
+            part.move(line)
+            self.parts.setdefault(piece, []).append(part)
+            found.append(part)
+            line += part.lines
+        return found
 
-    def _semantic(self) -> list[AgradError]:
+    def _semantic(self, body: ast.Body) -> list[AgradError]:
         """The errors of a script that can be parsed."""
-        facts = [one for part in self.parts for one in part.facts]
-        files = Files(facts)
-        return problems_of(files, files.follow(self.name, tuple(one.statement for one in facts)), self.names)
+        files = Files(self.facts)
+        try:
+            return problems_of(files, files.follow(self.name, body), self.names)
+        finally:
+            self.facts = files.facts
 
-    def _change(self, text: str) -> None:
-        """Read the parts that another text has in the place of others."""
-        same = same_beginning(self.text, text)
-        # where the same end begins
-        least = max(same, len(text) - same_beginning(self.text[same:][::-1], text[same:][::-1]))
-        starts = [part.start for part in self.parts]
-        # Where a part ends may depend on as many lines as are searched for a bracket that closes.
-        kept = max(bisect_right(starts, same) - PATIENCE - 2, 0)
-        old, parts = self.parts, self.parts[:kept]
-        start = starts[kept] if kept < len(starts) else 0
-        line = old[kept].source.first_line if kept < len(old) else 1
-        moved = len(self.text) - len(text)
-        most = bisect_right(starts, same)
-        for piece in pieces(text, start):
-            if start > least:
-                after = bisect_left(starts, start + moved)
-                if after < len(starts) and starts[after] == start + moved:
-                    lines = line - old[after].source.first_line
-                    for part in old[after:]:
-                        part.move(part.start - moved, part.source.first_line + lines)
-                    parts += old[after:]
-                    break
-            place = bisect_left(starts, start, kept, most)
-            again = place < most and starts[place] == start and old[place].source.text == piece
-            parts.append(old[place] if again else _Part(self.name, piece, start, line))
-            start += len(piece)
-            line += parts[-1].source.position(len(piece))[0] - line
-        self.text, self.parts = text, parts
+
+def _is_the_sum_of_its_parts(text: str, parts: list[_Part]) -> bool:
+    """Whether the parts, read one by one, are what the text says as a whole."""
+    first = MARGIN.search(text)
+    indented = parts and (first is None or first.start()) and (parts[0].body or parts[0].errors)
+    # Where a line may begin in another way than after "\n".
+    others = "\f" in text or text.count("\r") != text.count("\r\n") or "\ufeff" in text[1:]
+    return not (indented or others or any(part.is_transcript for part in parts))
