@@ -9,18 +9,6 @@ from typing import Literal
 from agrad.lazy import pattern, rare
 
 
-def same_beginning(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def counted(number: int, what: str) -> str:
     """So many of something, in words."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -25,9 +25,10 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import truncate
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import Incremental, kinds
+from agrad.grammar.syntax.parser import kinds, lexer
 from agrad.lazy import pattern, rare
 
 _USAGE = 34  # columns for the usage of a word; its description follows
@@ -105,14 +106,13 @@ class Highlighter(Lexer):
 
     def __init__(self, session: Session, words: Iterable[str] = ()) -> None:
         self.session = session
-        self.read = Incremental().read
         self.words = frozenset(words)  # that are lines of their own, beside the language
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """A function from a line's number to its coloured pieces."""
         if len(document.text) > _LONGEST:
             return lambda number: [("", document.lines[number])]
-        items = self.read(document.text)
+        items = [*lexer().read(Source("session", document.text), comments=True)]
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
         own = {*self.session.names, *self.words}
         names = helping.used_names.unknown(tokens, own) if tokens else []

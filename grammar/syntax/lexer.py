@@ -9,7 +9,7 @@ tokens, which the parser raises and the highlighter colours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Self, TypeAlias
 
@@ -97,9 +97,6 @@ class Token(lark.Token):
 
 Item: TypeAlias = Token | AgradError
 
-PAUSE = 64  # tokens and spaces between two pauses of a scanner
-_FIXED = frozenset({"source", "text", "words", "pattern", "comments", "paused"})  # what no token changes
-
 
 class Input:
     """A text that lark's parser reads: the tokens that it has taken, and those that are still to come."""
@@ -136,11 +133,7 @@ class Lexer:
 
     def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:
         """The tokens of a text, one at a time, and its lexical errors where they occur."""
-        return self.scanner(source, comments=comments).items()
-
-    def scanner(self, source: Source, *, comments: bool = False) -> _Scanner:
-        """What reads a text, from its beginning."""
-        return _Scanner(self, source, comments)
+        return _Scanner(self, source, comments).items()
 
 
 _PROMPT = r"[ \t]*(?:>>>|agrad(?: \d+)?>)"
@@ -187,7 +180,7 @@ def after_command(word: str) -> str:
 
 
 class _Scanner:
-    """One pass over one text. `paused`, if it is given, is called between two tokens, every so often."""
+    """One pass over one text."""
 
     def __init__(self, lexer: Lexer, source: Source, comments: bool) -> None:
         self.source = source
@@ -210,20 +203,6 @@ class _Scanner:
         self.each: list[int] = []  # how many brackets were open at each `for` inside brackets that are still open
         # Every open f-string: its quote, where it starts, and how many brackets were open then.
         self.fstrings: list[tuple[str, int, int]] = []
-        self.paused: Callable[[], None] | None = None
-
-    def state(self) -> dict[str, Any]:
-        """What is known of the text so far, from which another scanner may go on."""
-        return {
-            name: value[:] if isinstance(value, list) else value
-            for name, value in vars(self).items()
-            if name not in _FIXED
-        }
-
-    def resume(self, state: dict[str, Any]) -> None:
-        """Go on where the state was taken, in a text that is the same up to there."""
-        for name, value in state.items():
-            setattr(self, name, value[:] if isinstance(value, list) else value)
 
     def items(self) -> Iterator[Item]:
         """The loop over the text. A terminal that needs more than its pattern has its own method."""
@@ -241,12 +220,7 @@ class _Scanner:
             "": self.unreadable,
         }
         text, match, size = self.text, self.pattern.match, len(self.text)
-        paused, steps = self.paused, 0
         while self.position < size:
-            if paused:
-                steps += 1
-                if not steps % PAUSE:
-                    paused()
             if self.fstrings and (token := self.inside_fstring()):
                 yield token
                 continue
