@@ -47,6 +47,7 @@ OPERAND_ENDS = words(
 STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+_QUOTES = frozenset("\"'")  # of f-strings
 
 _OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
 
@@ -179,6 +180,20 @@ def after_command(word: str) -> str:
     return "|".join(ways)
 
 
+class _Open:
+    """A bracket or an f-string that is open, or the statement around all of them: what is known of the text in it."""
+
+    __slots__ = ("counts", "fors", "is_near", "sign", "start", "text")
+
+    def __init__(self, sign: str, start: int, around: _Open | None = None) -> None:
+        self.sign, self.start = sign, start
+        # The innermost f-string.
+        self.text: _Open | None = self if sign in _QUOTES else around and around.text
+        self.is_near = False  # whether a `~=` waits for its `+-`
+        self.fors = 0  # how many `for` wait for their `in`
+        self.counts = False  # whether a `for` was met, behind which `..` may stand
+
+
 class _Scanner:
     """One pass over one text."""
 
@@ -196,13 +211,12 @@ class _Scanner:
         self.first = (0, 0)  # the indentation of the first line
         self.options: dict[str, str] = {}
         self.ruling = ""  # the command of the statement
-        # Every open bracket, its position, and whether a `~=` before it waits for its `+-`.
-        self.brackets: list[tuple[str, int, bool]] = []
-        self.near = False
-        self.headed: list[int] = []  # how many brackets were open at each `for` whose `in` is still to come
-        self.each: list[int] = []  # how many brackets were open at each `for` inside brackets that are still open
-        # Every open f-string: its quote, where it starts, and how many brackets were open then.
-        self.fstrings: list[tuple[str, int, int]] = []
+        self.open = [_Open("", 0)]
+
+    @property
+    def inside(self) -> bool:
+        """Whether a bracket is open."""
+        return len(self.open) > 1
 
     def items(self) -> Iterator[Item]:
         """The loop over the text. A terminal that needs more than its pattern has its own method."""
@@ -221,7 +235,7 @@ class _Scanner:
         }
         text, match, size = self.text, self.pattern.match, len(self.text)
         while self.position < size:
-            if self.fstrings and (token := self.inside_fstring()):
+            if (string := self.open[-1].text) and (token := self.inside_fstring(string)):
                 yield token
                 continue
             found = match(text, self.position)
@@ -243,14 +257,14 @@ class _Scanner:
         start = self.position
         self.position = end
         self.before, self.previous = self.previous, kind
+        around = self.open[-1]
         if kind in _NEAR_ENDS:
-            self.near = False
+            around.is_near = False
         elif kind == "_NEAR":
-            self.near = True
+            around.is_near = True
         elif kind == "FOR":
-            self.headed.append(len(self.brackets))
-            if self.brackets:
-                self.each.append(len(self.brackets))
+            around.fors += 1
+            around.counts = True
         return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
@@ -270,16 +284,15 @@ class _Scanner:
         return (Token(kind, self.text[start:end], start, end),) if self.comments else ()
 
     def line_break(self, kind: str, end: int) -> Iterator[Item]:
-        if not self.blank and not self.brackets:
+        if not self.blank and not self.inside:
             yield self.end_line()
         self.position = end
-        if not self.brackets:
+        if not self.inside:
             self.line_start = end
 
     def end_line(self) -> Token:
         self.blank = True
-        self.near = False
-        self.headed.clear()
+        self.open[0] = _Open("", 0)
         self.options, self.ruling = {}, ""
         return self.virtual("_NEWLINE", self.position)
 
@@ -312,11 +325,11 @@ class _Scanner:
 
     def finish(self) -> Iterator[Item]:
         """The tokens that close the text, and the error of a string or a bracket that is still open."""
-        if self.fstrings:
-            yield self.open_fstring(self.fstrings[0][1], len(self.text))
-        elif self.brackets:
-            bracket, start, _ = self.brackets[-1]
-            problem = self.wrong("unclosed bracket", start, start + 1, bracket=bracket, closer=CLOSERS[bracket])
+        if self.open[-1].text:
+            first = next(one for one in self.open if one.text)
+            yield self.open_fstring(first.start, len(self.text))
+        elif self.inside:
+            problem = self.unclosed(self.open[-1])
             problem.unfinished = True
             yield problem
         if not self.blank:
@@ -346,13 +359,13 @@ class _Scanner:
             kind = word.upper()
         elif word in self.words:
             # `print(` is an ordinary call, and in brackets `print` is the function.
-            called = word == "print" and self.previous != "DEF" and (self.brackets or self.text.startswith("(", end))
+            called = word == "print" and self.previous != "DEF" and (self.inside or self.text.startswith("(", end))
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"
             elif word in NAMES_TOO and not (starting and self.is_command(word, end)):
                 kind = "NAME"
-        elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
+        elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.inside:
             kind = self.options[word]
         if starting and word == "exit" and self.is_command(word, end):
             start = self.token("QUIT", end).start_pos
@@ -364,15 +377,16 @@ class _Scanner:
 
     def takes_in(self) -> bool:
         """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
-        if self.headed and self.headed[-1] == len(self.brackets):
-            self.headed.pop()
+        around = self.open[-1]
+        if around.fors:
+            around.fors -= 1
             return True
-        return not self.brackets and self.ruling in RANGING
+        return not self.inside and self.ruling in RANGING
 
     @property
     def starting(self) -> bool:
         """Whether a statement begins here."""
-        return self.previous in STARTS or (self.previous == "_COLON" and not self.brackets)
+        return self.previous in STARTS or (self.previous == "_COLON" and not self.inside)
 
     def is_command(self, word: str, end: int) -> bool:
         """Whether a word at the start of a statement, which may also be a name, is the command."""
@@ -558,32 +572,39 @@ class _Scanner:
         start = self.position
         if kind == "LBRACE" and self.previous == "SPEC":
             yield self.wrong("nested format", start, end)
-        self.brackets.append((self.text[start], start, self.near))
-        self.near = False
-        yield self.token(kind, end)
+        yield self.opener(kind, end)
+
+    def opener(self, kind: str, end: int) -> Token:
+        """The token that opens a bracket or an f-string, whose last character says how it is closed."""
+        start = self.position
+        token = self.token(kind, end)
+        self.open.append(_Open(self.text[end - 1], start, self.open[-1]))
+        return token
 
     def closed(self, kind: str, end: int) -> Iterator[Item]:
         start = self.position
         closer = self.text[start]
-        if not self.brackets:
+        if not self.inside:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
-            opener, place, self.near = self.brackets.pop()
-            for places in (self.each, self.headed):
-                while places and places[-1] > len(self.brackets):
-                    places.pop()
-            if CLOSERS[opener] != closer:
-                right = CLOSERS[opener]
-                problem = self.wrong("mismatched bracket", start, end, bracket=closer, opener=opener, closer=right)
-                problem.labels.insert(0, Label(Span(self.source, place, place + 1), "opened here"))
+            opened = self.open.pop()
+            right = CLOSERS[opened.sign]
+            if right != closer:
+                problem = self.wrong("mismatched bracket", start, end, bracket=closer, opener=opened.sign, closer=right)
+                problem.labels.insert(0, Label(Span(self.source, opened.start, opened.start + 1), "opened here"))
                 yield problem
         yield self.token(kind, end)
+
+    def unclosed(self, opened: _Open) -> AgradError:
+        """The error of a bracket that is not closed."""
+        sign, start = opened.sign, opened.start
+        return self.wrong("unclosed bracket", start, start + 1, bracket=sign, closer=CLOSERS[sign])
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
         """`±` and `+-` give the tolerance of a `~=`, or an uncertainty; a `+-` not between spaces is two operators."""
         start = self.position
-        if self.near:
-            self.near = False
+        if self.open[-1].is_near:
+            self.open[-1].is_near = False
             yield self.token("_TOLERANCE", end)
             return
         around = self.text[start - 1 : start] + self.text[end : end + 1]
@@ -620,10 +641,9 @@ class _Scanner:
     @property
     def ranging(self) -> bool:
         """Whether two dots may separate the ends of a range here: in `plot`, and behind a `for` in brackets."""
-        if self.brackets and self.text.endswith("root", 0, self.brackets[-1][1]):
-            return True  # root(f, 0..2)
-        if self.brackets:
-            return bool(self.each) and self.each[-1] == len(self.brackets)
+        if self.inside:
+            around = self.open[-1]
+            return around.counts or self.text.endswith("root", 0, around.start)  # root(f, 0..2)
         return self.ruling in RANGING
 
     def dots(self, kind: str, end: int) -> Iterator[Item]:
@@ -637,30 +657,26 @@ class _Scanner:
     # f-strings
 
     def fstring(self, kind: str, end: int) -> Iterator[Item]:
-        self.fstrings.append((self.text[end - 1], self.position, len(self.brackets)))
-        yield self.token(kind, end)
+        yield self.opener(kind, end)
 
-    def inside_fstring(self) -> Item | None:
+    def inside_fstring(self, text: _Open) -> Item | None:
         """The next token if it is one that only an f-string has; None inside an expression in braces."""
-        quote, _, depth = self.fstrings[-1]
-        character = self.text[self.position]
-        if character in "\r\n" or (character == quote and len(self.brackets) > depth):
-            return self.broken_fstring()
-        if len(self.brackets) > depth:
-            return self.inside_field() if len(self.brackets) == depth + 1 else None
+        quote, character, around = text.sign, self.text[self.position], self.open[-1]
+        if character in "\r\n" or (character == quote and around is not text):
+            return self.broken_fstring(text)
+        if around is not text:
+            return self.inside_field() if self.open[-2] is text else None
         if found := re.compile(FSTRING_TEXT[quote]).match(self.text, self.position):
             return self.token("FSTRING_TEXT", found.end())
         if character == quote:
-            self.fstrings.pop()
+            self.open.pop()
             return self.token("FSTRING_END", self.position + 1)
         if character == "{":
-            self.brackets.append(("{", self.position, self.near))
-            self.near = False
-            return self.token("LBRACE", self.position + 1)
+            return self.opener("LBRACE", self.position + 1)
         if character == "}":
             self.position += 1
             return self.wrong("single brace", self.position - 1, self.position)
-        return self.broken_fstring()
+        return self.broken_fstring(text)
 
     def inside_field(self) -> Token | None:
         """What may follow the expression in braces: `=`, `:` and a format, `}`."""
@@ -668,23 +684,19 @@ class _Scanner:
             if found := re.compile(pattern).match(self.text, self.position):
                 return self.token(kind, found.end())
         if self.text[self.position] == "}":
-            _, _, self.near = self.brackets.pop()
+            self.open.pop()
             return self.token("RBRACE", self.position + 1)
         return None
 
-    def broken_fstring(self) -> AgradError:
+    def broken_fstring(self, text: _Open) -> AgradError:
         """The error of an f-string ended by its line, or by its own quote inside braces. Reading goes on after it."""
-        quote, start, depth = self.fstrings[-1]
-        bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
+        around = self.open[-1]
         line = re.compile(_REST_OF_LINE).match(self.text, self.position)
         end = line.end() if line else self.position
-        del self.brackets[self.fstrings[0][2] :]
-        self.fstrings.clear()
-        at_quote = self.text.startswith(quote, self.position)
-        self.position = self.position + 1 if at_quote else end
-        if bracket:
-            return self.wrong("unclosed bracket", place, place + 1, bracket=bracket, closer=CLOSERS[bracket])
-        return self.open_fstring(start, end)
+        while self.open[-1].text:
+            self.open.pop()
+        self.position = self.position + 1 if self.text.startswith(text.sign, self.position) else end
+        return self.open_fstring(text.start, end) if around is text else self.unclosed(around)
 
     def open_fstring(self, start: int, end: int) -> AgradError:
         """The error of an f-string that does not end; `f'(x)` is a derivative."""
