@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import manual
+import reference
 
 import agrad.engine as ag
 from agrad.cli.integrations import textmate
 from agrad.engine.autodiff.gradcheck import Report
 from agrad.engine.compile.function import Compiled
 from agrad.engine.core.op import FUNCTIONS
-from agrad.grammar.help import documents
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,7 +64,7 @@ def api_page() -> str:
     classes |= {"The result of ag.compile": Compiled, "The result of ag.check": Report}
     lines = [_API, "## Functions\n"]
     for name, function in functions.items():
-        lines.append(f"### ag.{documents.escaped(name)}\n\n```text\nag.{name}{_signature(function)}\n```\n")
+        lines.append(f"### ag.{reference.escaped(name)}\n\n```text\nag.{name}{_signature(function)}\n```\n")
         lines.append(f"{_described(function)}\n")
     for title, described in classes.items():
         lines.append(f"## {title}\n\n{_described(described)}\n")
@@ -81,7 +81,7 @@ def _members(described: type) -> Iterator[str]:
             continue
         called = _signature(member, first=1) if callable(member) else ""
         first, _, _ = (inspect.getdoc(member) or "").partition("\n\n")
-        yield f"* `{name}{called}`: {documents.prose(' '.join(first.split()))}"
+        yield f"* `{name}{called}`: {reference.prose(' '.join(first.split()))}"
 
 
 def _signature(function: Callable[..., Any], first: int = 0) -> str:
@@ -93,7 +93,7 @@ def _signature(function: Callable[..., Any], first: int = 0) -> str:
 
 def _described(documented: object) -> str:
     """A docstring, with its lists."""
-    return re.sub(r"^\\\* ", "* ", documents.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
+    return re.sub(r"^\\\* ", "* ", reference.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -101,10 +101,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/agrad.1": lambda: "\n".join([*manual.page(), ""]),
     "docs/api.md": api_page,
     "docs/cli.md": lambda: "\n".join([*manual.markdown(), ""]),
-    "docs/errors.md": documents.errors_page,
-    "docs/functions.md": documents.functions_page,
-    "docs/language.md": documents.language_page,
-    "docs/pytorch.md": documents.pytorch_page,
+    "docs/errors.md": reference.errors_page,
+    "docs/functions.md": reference.functions_page,
+    "docs/language.md": reference.language_page,
+    "docs/pytorch.md": reference.pytorch_page,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 

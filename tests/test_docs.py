@@ -14,13 +14,13 @@ from pathlib import Path
 import click
 import launch
 import pytest
+from reference import DIFFERENT
 from rows import each
 from test_tour import PAGES as PAGES_OF_TOUR
 from test_tour import TOUR
 from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
-from agrad.grammar.help.documents import DIFFERENT
 from agrad.grammar.session.session import Session
 
 DOCS = Path(__file__).parents[1] / "docs"

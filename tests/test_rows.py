@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import functions_page as markdown
 from rows import each
 
 import agrad.engine as ag
@@ -17,7 +18,6 @@ from agrad.engine.program.printer import listing
 from agrad.engine.program.trace import trace
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.completion import completions
-from agrad.grammar.help.documents import functions_page as markdown
 from agrad.grammar.help.help import functions, help_on
 from agrad.grammar.session.session import Session
 

@@ -1,8 +1,8 @@
-"""Help and completion, and the documents that are made from the same tables.
+"""Help and completion.
 
 `help` is the text of `help WORD`; `words` has the tables of what is not said elsewhere; `completion` says what may be
-typed next, `used_names` which names have no value; `documents` makes pages of docs/. All of it reads the tables of
-commands and functions, and nothing else in grammar/ imports it but the command `help`.
+typed next, `used_names` which names have no value. All of it reads the tables of commands and functions, as
+docs/reference.py does for the pages there; nothing else in grammar/ imports it but the command `help`.
 """
 
 from agrad.lazy import lazy

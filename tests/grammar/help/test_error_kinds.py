@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from reference import errors_page as markdown
+from reference import without
 from rows import each
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.documents import errors_page as markdown
-from agrad.grammar.help.documents import without
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.words import KINDS
 from agrad.grammar.session.log import DEPTH

@@ -5,13 +5,13 @@ import re
 from typing import get_args
 
 import pytest
+from reference import functions_page as markdown
 from rows import each
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
 from agrad.engine.text import fit
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.documents import functions_page as markdown
 from agrad.grammar.help.help import TOPICS, all_kinks, families, functions, help_on, kinks, overview, topics
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.session.session import Session

@@ -5,9 +5,8 @@ import re
 
 import pytest
 import typed_sessions
+from reference import DIFFERENT
 from rows import each
-
-from agrad.grammar.help.documents import DIFFERENT
 
 torch = pytest.importorskip("torch")
 

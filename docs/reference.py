@@ -1,7 +1,4 @@
-"""Documents that are made from the same tables as `help`: functions, language, errors, PyTorch's names.
-
-`make docs` writes them into docs/.
-"""
+"""The pages that are made from the same tables as `help`: functions, language, errors, PyTorch's names."""
 
 from __future__ import annotations
 
@@ -10,12 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 
 from agrad.engine.core.context import Context, enter
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Signature
 from agrad.engine.errors import AgradError
-from agrad.grammar import syntax
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import render
@@ -27,7 +22,7 @@ from agrad.grammar.results import Noted, Result
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.keywords import OPTIONS, SOFT
+from agrad.grammar.syntax.keywords import OPTIONS, SOFT, read_grammar
 
 _MADE = "Made by `make docs` from the table of functions; `help sin` in a session, and `agrad help sin`, say the same."
 
@@ -153,7 +148,7 @@ def _operators() -> Iterator[str]:
 
 def _grammar() -> Iterator[str]:
     """The rules of agrad.lark, with words and signs in the place of its terminals."""
-    text = (Path(syntax.__file__).parents[1] / "agrad.lark").read_text(encoding="utf-8")
+    text = read_grammar()
     written = _terminals(text)
     yield "\n## Grammar\n\nThe rules of `grammar/agrad.lark`, with words and signs in the place of its terminals.\n"
     yield "```text"
