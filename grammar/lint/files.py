@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import OF_FUNCTIONS, module_name, of_statement
+from agrad.grammar.run.code import OF_FUNCTIONS, binds, module_name, names_of, of_statement
 from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
@@ -125,7 +125,7 @@ def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
     """The parts of an expression, whether each is always computed, and the variables that it has there."""
     match node:
         case ast.Each(value, target, values, last, conditions):
-            return [((values, last), True, ()), ((value, conditions), True, [*names_in((target,))])]
+            return [((values, last), True, ()), ((value, conditions), True, [*names_of(target)])]
         case ast.Lambda(parameters, value):
             names = [one.name.lstrip("*") for one in parameters]
             return [(tuple([one.default for one in parameters]), True, ()), (value, False, names)]
@@ -363,28 +363,9 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
     match statement:
         case ast.Assign((ast.Name(name),), ast.Number() | ast.String() as value):
             yield name, value
-        case ast.Assign(targets):
-            yield from ((name, None) for name in names_in(targets))
-        case ast.Augment(target) | ast.For(target) | ast.Variable(target):
-            yield from ((name, None) for name in names_in((target,)))
         case ast.Define(name):
             yield name, statement
-        case ast.Class(name):
-            yield name, None
-        case ast.Command("fit" | "solve", (ast.Unknowns(names), *_)):
-            yield from ((unknown.id, None) for unknown in names)
         case ast.Import(_, names, _):
             yield from ((here, None) for _, _, here in names)
-
-
-def names_in(targets: Iterable[ast.Expr]) -> Iterator[str]:
-    """The names that some targets bind."""
-    waiting = list(targets)
-    while waiting:
-        target = waiting.pop()
-        if isinstance(target, ast.Tuple):
-            waiting += target.items
-        elif isinstance(target, ast.Starred):
-            waiting.append(target.value)
-        elif isinstance(target, ast.Name):
-            yield target.id
+        case _ if not isinstance(statement, ast.Delete):
+            yield from ((name, None) for name in binds(statement))

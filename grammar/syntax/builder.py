@@ -366,8 +366,6 @@ class Builder(Expressions):
     def begin(self, source: Source) -> None:
         """Prepare for a text, into which the span of every node points."""
         self.source = source
-        # `return`, `break` and `continue` not yet matched to a `def` or a loop.
-        self.loose: list[s.Return | s.Break | s.Continue] = []
         self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
         self.methods: dict[int, AgradError] = {}  # by the places of functions that must be in a class: the error if not
 
@@ -460,12 +458,9 @@ class Builder(Expressions):
     print, delete, assertion = _node(s.Print, _ALL, ()), _node(s.Delete, _ALL), _node(s.Assert, 1, 2)
 
     def word(self, parts: Parts) -> s.Pass | s.Break | s.Continue:
-        span = self.span(parts[0], parts[0])
-        if parts[0] == "pass":
-            return s.Pass(span=span)
-        statement = s.Break(span=span) if parts[0] == "break" else s.Continue(span=span)
-        self.loose.append(statement)
-        return statement
+        return _WORDS[parts[0]](span=self.span(parts[0], parts[0]))
+
+    give_back = _node(s.Return, 1)
 
     def dotted(self, parts: Parts) -> s.Name:
         """The name of a module; only its first part decides whether agrad knows it."""
@@ -722,25 +717,21 @@ class Builder(Expressions):
     def program(self, parts: Parts) -> s.Body:
         if self.methods:
             raise next(iter(self.methods.values()))
-        if self.loose:
-            raise self.outside(self.loose[0])
+        body = self.lines(parts)
+        _refuse_loose(body, in_function=False)
         if self.aliases:
             raise self.aliases[0]
-        return self.lines(parts)
+        return body
 
     def branch(self, parts: Parts) -> s.If:
         branches = tuple(zip(parts[1::3], parts[2::3], strict=False))
         otherwise = parts[-1] if len(parts) % 3 else ()  # behind `else`
         return s.If(branches, otherwise, span=self.span(parts[0], parts[-1]))
 
-    def while_loop(self, parts: Parts) -> s.While:
-        keyword, test, body = parts
-        self.claim(keyword, loop=True)
-        return s.While(test, body, span=self.span(keyword, body))
+    while_loop = _node(s.While, 1, 2)
 
     def for_loop(self, parts: Parts) -> s.For:
         keyword, target, iterable, body = parts
-        self.claim(keyword, loop=True)
         return s.For(self.target(target), iterable, body, span=self.span(keyword, body))
 
     def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
@@ -805,7 +796,7 @@ class Builder(Expressions):
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
-        self.claim(keyword, loop=False)
+        _refuse_loose(body, in_function=True)
         made = s.Define(str(name), parameters, body, span=self.span(keyword, body))
         if name in RESERVED:
             place = self.span(name, name)
@@ -849,27 +840,27 @@ class Builder(Expressions):
             base = None
         return s.Class(str(name), base, body, span=self.span(keyword, body))
 
-    def give_back(self, parts: Parts) -> s.Return:
-        value = parts[1] if len(parts) > 1 else None
-        statement = s.Return(value, span=self.span(parts[0], parts[-1]))
-        self.loose.append(statement)
-        return statement
 
-    def claim(self, keyword: Token, *, loop: bool) -> None:
-        """Remove from `loose` the statements that belong to the loop or function that begins at `keyword`."""
-        start = keyword.start_pos
-        inside = [statement for statement in self.loose if statement.span.start >= start]
-        del self.loose[len(self.loose) - len(inside) :]
-        for statement in inside:
-            if isinstance(statement, s.Return):
-                if loop:
-                    self.loose.append(statement)
-            elif not loop:
-                raise self.outside(statement)
+_WORDS = {"pass": s.Pass, "break": s.Break, "continue": s.Continue}
 
-    def outside(self, statement: s.Return | s.Break | s.Continue) -> AgradError:
-        mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
-        return syntax_error(mistake, statement.span, word=statement.span.text.split()[0])
+
+def _refuse_loose(body: s.Body, in_function: bool) -> None:
+    """Raises AgradError for a `return` outside of a function, or a `break` or `continue` outside of a loop."""
+    waiting = [(body, False)]  # with whether it is in a loop
+    found: list[s.Statement] = []
+    while waiting:
+        block, in_loop = waiting.pop()
+        for statement in block:
+            if isinstance(statement, s.Return | s.Break | s.Continue):
+                if not (in_function if isinstance(statement, s.Return) else in_loop):
+                    found.append(statement)
+            else:  # a function has been searched when it was made
+                inner = [statement.body] if isinstance(statement, s.Fails) else s.blocks(statement)
+                inside = in_loop or isinstance(statement, s.For | s.While)
+                waiting += [(one, inside) for one in inner]
+    if (first := min(found, key=lambda statement: statement.span.start, default=None)) is not None:
+        mistake = "return outside" if isinstance(first, s.Return) else "break outside"
+        raise syntax_error(mistake, first.span, word=first.span.text.split()[0])
 
 
 def _once(names: Iterable[s.Name]) -> tuple[s.Name, ...]:
