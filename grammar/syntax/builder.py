@@ -439,8 +439,7 @@ class Builder(Expressions):
         text, before = call.span.text, Span(self.source, call.span.start, call.span.start)
         plain = not call.keywords and all(isinstance(argument, s.Name) for argument in call.arguments)
         fixes = [corrected(before, "def ")] if plain else []
-        instead = "" if fixes else f"to define a function: def {call.function.span.text}(x) = ..."
-        return syntax_error("call as target", call.span, fixes=fixes, text=text, instead=instead)
+        return syntax_error("call as target", call.span, fixes=fixes, text=text, name=call.function.span.text)
 
     def several_leaves(self, call: s.Call) -> AgradError:
         """`var (a, b) = (1, 2)`: a leaf for each name."""
@@ -451,8 +450,7 @@ class Builder(Expressions):
         pairs = zip(names, each, strict=False)
         leaves = "; ".join(f"var {name} = {value.strip()}" for name, value in pairs)
         fixes = [leaves] if names and len(each) == len(names) else []
-        instead = "" if fixes else "a var for each name, on its own line"
-        return syntax_error("several leaves", call.span, fixes=fixes, word="var", instead=instead)
+        return syntax_error("several leaves", call.span, fixes=fixes, word="var")
 
     variable = _node(s.Variable, 1, 2)
     print, delete, assertion = _node(s.Print, _ALL, ()), _node(s.Delete, _ALL), _node(s.Assert, 1, 2)

@@ -522,10 +522,8 @@ class _Scanner:
         """`5!`, with what to write instead for a number or a name."""
         at = self.position - 1
         of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : at])
-        problem = self.wrong("factorial", at, at + 1, instead="" if of else "gamma(n + 1) for n!")
-        if of:
-            problem.fixes = [corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")]
-        return problem
+        fixes = [corrected(Span(self.source, at - len(of[0]), at + 1), f"gamma({of[0]} + 1)")] if of else []
+        return self.wrong("factorial", at, at + 1, fixes=fixes)
 
     def asked(self) -> AgradError:
         """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
@@ -634,9 +632,7 @@ class _Scanner:
         start = self.position
         self.position = found.end()
         timed = found[1].lstrip("%") in ("time", "timeit") and found[2].strip()
-        problem = self.wrong("magic", start, found.end(1), word=found[1])
-        problem.fixes = [f"time: {timed}"] if timed else []
-        return problem
+        return self.wrong("magic", start, found.end(1), fixes=[f"time: {timed}"] if timed else [], word=found[1])
 
     @property
     def ranging(self) -> bool:

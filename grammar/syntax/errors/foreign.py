@@ -153,8 +153,7 @@ def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
     behind = behind.partition("#")[0].rstrip()
     whole = context.until(number, context.bad.start_pos + len(behind))
     fixes = [corrected(whole, f"{number}/100*{behind}")] if behind and number.type == "NUMBER" else []
-    instead = "" if fixes else f"{number}/100 for {number} percent"
-    return context.wrong("percent", sign, fixes=fixes, instead=instead)
+    return context.wrong("percent", sign, fixes=fixes, number=number)
 
 
 def _derivative(context: ErrorContext) -> AgradError | None:
@@ -232,14 +231,12 @@ def _sign(context: ErrorContext) -> AgradError | None:
         ends = [end for end in range(start + _LONGEST, start, -1) if text[start:end] in _SIGNS]
         if ends and (ends[0] > bad.start_pos or ends[0] == previous.end_pos):
             place = Span(context.source, start, ends[0])
-            sign, instead, fixes = place.text, [_SIGNS[place.text]], []
+            sign, instead, fixes = place.text, _SIGNS[place.text], []
             if sign == "=>" and "=" in context.statement[1:-2]:  # f = x => x**2
                 name = context.statement[-2]
                 fixes = [corrected(context.until(name, ends[0]), f"lambda {name}:")]
-            return context.wrong("misspelt sign", place, *filter(None, instead), fixes=fixes, sign=sign, instead="")
-    if bad.type == "ARROW":
-        return context.wrong("misspelt sign", bad, sign="->", instead="def f(x) = x**2   for a function")
-    return None
+            return context.wrong("misspelt sign", place, *([instead] if instead else []), fixes=fixes, sign=sign)
+    return context.wrong("arrow sign", bad) if bad.type == "ARROW" else None
 
 
 def _by_entry(context: ErrorContext) -> AgradError | None:
@@ -285,9 +282,7 @@ def matrix(context: ErrorContext) -> list[str]:
 def _rows(context: ErrorContext) -> AgradError | None:
     """`[1, 2; 3, 4]`, as in MATLAB."""
     if context.bad.type == "SEMICOLON" and context.open and context.open[-1].type == "_LSQB":
-        fixes = matrix(context)
-        instead = "" if fixes else "put each row in its own brackets: [[1, 2], [3, 4]]"
-        return context.wrong("rows", context.bad, fixes=fixes, instead=instead)
+        return context.wrong("rows", context.bad, fixes=matrix(context))
     return None
 
 
@@ -302,8 +297,7 @@ def _range(context: ErrorContext) -> AgradError | None:
         return None
     numbers = _numbers(*found.groups())
     fixes = [corrected(Span(context.source, *found.span()), numbers)] if numbers else []
-    instead = "" if fixes else "arange(1, 4) is 1, 2, 3; linspace(0, 1, 11) are 11 numbers from 0 to 1"
-    return context.wrong("range of numbers", context.place, fixes=fixes, instead=instead)
+    return context.wrong("range of numbers", context.place, fixes=fixes)
 
 
 def _numbers(low: str, second: str, last: str | None) -> str:

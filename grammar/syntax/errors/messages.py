@@ -31,7 +31,8 @@ from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
 
 # A message, with placeholders in braces, and after it how to correct the error in words; where they are filled with
-# nothing these are left out. A fix, which is text to type, depends on the statement: it is passed to `syntax_error`.
+# nothing these are left out. A fix, which is text to type, depends on the statement: it is passed to `syntax_error`;
+# what stands behind `else:` is said where there is none.
 MESSAGES = {
     # Characters
     "unknown character": "`{character}` means nothing in agrad",
@@ -83,12 +84,13 @@ MESSAGES = {
     "walrus": "agrad has no `:=`  fix: assign it on the line before: {name} = ...",
     "becomes": "agrad has no `:=`",
     "brackets": "the argument of `{name}` must be in brackets",
-    "equation": "`solve(A, b)` is for linear systems; an equation is solved by a command  fix: {instead}",
+    "equation": "`solve(A, b)` is for linear systems; an equation is solved by a command"
+    "  else: solve x**2 == 4 for x from 1",
     "declaration": "agrad has no `{word}`: a value is assigned to the name alone",
     "modulo": "agrad has no `{word}`: the operator is `{sign}`",
-    "percent": "agrad has no percentages: `%` is the remainder of a division  fix: {instead}",
+    "percent": "agrad has no percentages: `%` is the remainder of a division  else: {number}/100 for {number} percent",
     "root of a power": "it is not clear whether `√` includes this power",
-    "factorial": "agrad has no sign for the factorial  fix: {instead}",
+    "factorial": "agrad has no sign for the factorial  else: gamma(n + 1) for n!",
     "units": "agrad has no units of measurement  fix: multiply by the factor between them",
     "imaginary": "agrad has no complex numbers, and `{number}` would be one"
     "  fix: {instead}   if {name} is one of your names",
@@ -96,14 +98,15 @@ MESSAGES = {
     "derivative of": "agrad has no `{word}`: it differentiates a function, at a point",
     "file name": "`{word}` takes the name of a file in quotes",
     "leibniz": "agrad has no `d/d{by}`: it differentiates a function, at a point",
-    "prime": "agrad has no `{name}`: a derivative is written with grad  fix: {instead}",
+    "prime": "agrad has no `{name}`: a derivative is written with grad"
+    "  else: grad({function}, x), grad(f)(2) of a function f, or {function}.T transposed",
     "arrow": "agrad has no `->`",
     "defining word": "agrad has no `{word}`: a function is defined with `def`",
     "help": "agrad does not ask with `?`",
     "conditional": "agrad has no `? :`  fix: a if c else b",
     "magic": "`{word}` is a command of IPython, for notebooks of Python",
-    "several leaves": "`{word}` is followed by one name  fix: {instead}",
-    "rows": "a `;` does not end a row  fix: {instead}",
+    "several leaves": "`{word}` is followed by one name  else: a var for each name, on its own line",
+    "rows": "a `;` does not end a row  else: put each row in its own brackets: [[1, 2], [3, 4]]",
     "chain": "`~=`, `in` and `is` compare two values and cannot be part of a chain  fix: a ~= b and b ~= c",
     "alias": "an import does not define names in agrad: `{module}` cannot be called `{name}`  fix: {instead}",
     "annotation": "an annotation alone does nothing: it needs a value  fix: {instead}",
@@ -116,15 +119,18 @@ MESSAGES = {
     # Signs
     "= for ==": "`=` gives a value to a name; to compare write `==`",
     "== for =": "`==` compares; to give a value write `=`",
-    "misspelt sign": "`{sign}` is not an operator  fix: {instead}",
+    "misspelt sign": "`{sign}` is not an operator",
+    "arrow sign": "`->` is not an operator  fix: def f(x) = x**2   for a function",
     "by entry": "agrad has no dot before an operator or a bracket: both work entry by entry without it",
     "anonymous": "`{sign}` makes no function in agrad: `lambda x: x**2` is one without a name",
-    "range of numbers": "agrad has no `:` for the numbers from one to another  fix: {instead}",
+    "range of numbers": "agrad has no `:` for the numbers from one to another"
+    "  else: arange(1, 4) is 1, 2, 3; linspace(0, 1, 11) are 11 numbers from 0 to 1",
     "missing operand": "a value is missing {place}",
     "missing operator": "{what} is missing between `{left}` and `{right}`",
     "missing name": "a name must follow the dot",
     # Targets and arguments
-    "call as target": "`{text}` is a call, which cannot be given a value  fix: {instead}",
+    "call as target": "`{text}` is a call, which cannot be given a value"
+    "  else: to define a function: def {name}(x) = ...",
     "value as target": "`{text}` is a value, not a name, so nothing can be assigned to it"
     "  fix: name = value to name it, == to compare",
     "bad target": "`{text}` cannot be given a value",
@@ -160,10 +166,12 @@ def syntax_error(message: str, span: Span, *edits: str, fixes: Sequence[str] = (
     """
     # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
-    text, _, hint = (part.format(**shown) for part in MESSAGES[message].partition("  fix: "))
+    text, _, always = MESSAGES[message].partition("  fix: ")
+    text, _, otherwise = text.partition("  else: ")
+    hint = (always or ("" if edits or fixes else otherwise)).format(**shown)
     return AgradError(
         "syntax",
-        text,
+        text.format(**shown),
         labels=[Label(span, _LABELS.get(message, "").format(**shown))],
         fixes=[*short([*(corrected(span, edit) for edit in edits), *fixes]), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
@@ -260,8 +268,7 @@ def primed(place: Span) -> AgradError | None:
         return None
     whole, name = Span(place.source, found.start(), found.end(2)), found[1]
     if not found[3]:
-        instead = f"grad({name}, x), grad(f)(2) of a function f, or {name}.T transposed"
-        return syntax_error("prime", whole, name=found[0], instead=instead)
+        return syntax_error("prime", whole, name=found[0], function=name)
     line = corrected(whole, whole.text)  # f'' is grad(grad(f))
     fix = _PRIMED.sub(lambda one: f"{'grad(' * len(one[2])}{one[1]}{')' * len(one[2])}", line)
-    return syntax_error("prime", whole, fixes=[fix], name=whole.text, instead="")
+    return syntax_error("prime", whole, fixes=[fix], name=whole.text, function=name)

@@ -122,25 +122,25 @@ _FILE = re.compile(r"\s*(\"[^\"]*\"|'[^']*')\s+(?:u|using)\s+(\d+):(\d+).*")
 _END = re.compile(r"""(?:"[^"\n\r]*"|'[^'\n\r]*'|[^;#\n\r"'])*""")
 
 # What other programs call the options of `fit`, and what is typed in their place.
-_SIGMAS = frozenset("yerr err error errors errs uncertainty uncertainties u unc std errorbars".split())
-_WEIGHTS = frozenset("weights weight w".split())
-_STARTS = frozenset("guess start starting starts init initial p0 at where params parameters".split())
-_NAMED = frozenset("via by vary for varying wrt parameters".split())
-_NOT_HERE = {
+_NAMED = "via by vary for varying wrt parameters"
+_SIGMAS = "yerr err error errors errs uncertainty uncertainties u unc std errorbars"
+_STARTS = "guess start starting starts init initial p0 at where params parameters"
+_BOUNDS = "bounds bound limits between min max constraint constraints lower upper above below"
+_ELSEWHERE = {
+    **dict.fromkeys(_NAMED.split(), "over"),
+    **dict.fromkeys(_SIGMAS.split(), "sigma"),
+    **dict.fromkeys("weights weight w".split(), "sigma 1/sqrt({})"),
+    **dict.fromkeys(_STARTS.split(), "from"),
+    **dict.fromkeys(_BOUNDS.split(), Hint("exp(p) in place of a parameter, with p after over, keeps it above 0")),
     **dict.fromkeys(
-        "bounds bound limits between min max constraint constraints lower upper above below".split(),
-        "exp(p) in place of a parameter, with p after over, keeps it above 0",
+        "fix fixed fixing hold const constant".split(), Hint("a name that is not after over keeps its value")
     ),
-    **dict.fromkeys("fix fixed fixing hold const constant".split(), "a name that is not after over keeps its value"),
     **dict.fromkeys(
         "robust loss huber cauchy soft_l1 outliers".split(),
-        "fit y[ok] ~ a*x[ok] over a   leaves points out, with ok = abs(y - a*x) < 3*s",
+        Hint("fit y[ok] ~ a*x[ok] over a   leaves points out, with ok = abs(y - a*x) < 3*s"),
     ),
-    **dict.fromkeys("method solver lm trf using".split(), "leave it out: there is one method"),
+    **dict.fromkeys("method solver lm trf using".split(), Hint("leave it out: there is one method")),
 }
-
-
-_ELSEWHERE = _SIGMAS | _WEIGHTS | _STARTS | _NAMED | _NOT_HERE.keys()
 
 
 def drawn(context: ErrorContext) -> AgradError | None:
@@ -245,20 +245,16 @@ def spelled_out(command: str, text: str) -> list[str]:
 
 def foreign_option(place: Span) -> AgradError:
     """The error for an option of `fit` that has another name here, or is not there."""
-    word = place.text
-    if word in _SIGMAS:
-        equals = re.compile(r"\s*=\s*").match(place.source.text, place.end)
-        whole = Span(place.source, place.start, equals.end()) if equals else place
-        fix = corrected(whole, "sigma " if equals else "sigma")
-    elif word in _WEIGHTS:
+    word, fix = place.text, _ELSEWHERE[place.text]
+    if not isinstance(fix, Hint):
         behind = _END.match(place.source.text, place.end)
-        value = re.split(r"\b(?:over|from|with)\b", behind[0] if behind else "")[0].rstrip()
-        whole = Span(place.source, place.start, place.end + len(value))
-        fix = corrected(whole, f"sigma 1/sqrt({value.lstrip('= ')})")
-    elif word in _STARTS | _NAMED:
-        fix = corrected(place, "from" if word in _STARTS else "over")
-    else:
-        fix = Hint(_NOT_HERE[word])
+        rest, size = behind[0] if behind else "", 0
+        if "{}" in fix:
+            value = re.split(r"\b(?:over|from|with)\b", rest)[0].rstrip()
+            size, fix = len(value), fix.format(value.lstrip("= "))
+        elif fix == "sigma" and (equals := re.match(r"\s*=\s*", rest)):
+            size, fix = equals.end(), "sigma "
+        fix = corrected(Span(place.source, place.start, place.end + size), fix)
     return syntax_error("fit option", place, fixes=[fix], word=word)
 
 

@@ -160,11 +160,11 @@ def _equation(context: ErrorContext) -> AgradError:
     """`solve(x^2 = 4, x)`, as in a calculator."""
     found = _SOLVED.fullmatch(context.rest_of_line(context.head.start_pos)) if context.head == "solve" else None
     if found is None:
-        return context.wrong("equation", context.bad, instead="solve x**2 == 4 for x from 1")
+        return context.wrong("equation", context.bad)
     left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
     unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
     fixes = [f"solve {left} == {right} for {unknown} from 1"]
-    return context.wrong("equation", context.bad, fixes=fixes, instead="")
+    return context.wrong("equation", context.bad, fixes=fixes)
 
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
