@@ -18,7 +18,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Kind, Label, NoGraph, Note
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Noted, Plot, Result, Settings, Shown
+from agrad.grammar.results import Noted, Result, Settings, Shown
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.budget import Watch
 from agrad.grammar.runtime.builtins import Staging
@@ -61,12 +61,6 @@ class Session(Protocol):
     def remember_name(self, names: dict[str, Any], name: str) -> None:
         """Remember the value of a name, so that a failing statement can be undone."""
 
-    def draw(self, plot: Plot, path: str) -> None:
-        """Write a plot to a file."""
-
-    def write(self, path: str, text: str) -> None:
-        """Write a text to a file."""
-
     def evaluate(self, text: str) -> Any:
         """The value of one expression. Raises AgradError."""
 
@@ -81,9 +75,6 @@ class Session(Protocol):
 
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
         """Run a statement of a session that has ended, without output."""
-
-    def beside(self) -> Any:
-        """A new session with the same access to files, in which statements of this one can run again."""
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""

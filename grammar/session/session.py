@@ -226,12 +226,6 @@ class Session:
         finally:
             self.loading = []
 
-    def beside(self) -> Session:
-        """A new session with the same access to files, in which statements of this one can run again, uncompiled."""
-        made = Session()
-        made.files, made.compiles, made.record.on, made.restoring = self.files, False, True, True
-        return made
-
     def evaluate(self, text: str, emit: Callable[[Result], None] = unheard, is_given: bool = False) -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
 

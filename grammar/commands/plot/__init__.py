@@ -1,8 +1,8 @@
-"""The commands that draw: `command` reads `plot`, `contour` and `histogram` those of these names.
+"""The commands that draw: `command` reads `plot` and `histogram`, `contour` the one of that name.
 
-`sampling` computes the curves of functions, `levels` contour lines, `path` the steps of a session, `fitted` the picture
-of a fit; `files` writes plots. These are imported only when a plot needs them. From outside, import nothing from here:
-a plot is a `results.Plot`, which the terminal draws.
+`sampling` computes the curves of functions, `fitted` the picture of a fit; `files` writes plots. They are imported
+only when a plot needs them. From outside, import nothing from here: a plot is a `results.Plot`, which the terminal
+draws.
 """
 
 from agrad.lazy import lazy

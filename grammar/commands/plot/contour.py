@@ -12,36 +12,28 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_number, np
 from agrad.grammar.commands.operands import VALUE
 from agrad.grammar.commands.plot.command import DRAWN, ends, note_constants, path_of, show, whole
-from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in, steps
-from agrad.grammar.commands.registry import Call, Operands, Session, command, wrong
+from agrad.grammar.commands.plot.sampling import Sampled, aside, number_in
+from agrad.grammar.commands.registry import Call, Session, command, wrong
 from agrad.grammar.results import LINES, Curve, Plot
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
-from agrad.grammar.syntax.ast import Tuple
 
 _USUAL, _MOST = 7, 20  # levels
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, Tensor) and value.size == 1 and value.requires_grad and value.is_leaf
-
-
-@command(operands=VALUE, options={"levels": VALUE, "path": Operands(_is_scalar, others=True), **DRAWN}, needs="log")
+@command(operands=VALUE, options={"levels": VALUE, **DRAWN})
 def _contour(session: Session, call: Call) -> None:
-    """contour f(x, y) for x in -2..2, y in 0..1 [levels 7 | levels [1, 2, 5]] [path w b] [title "text"]
+    """contour f(x, y) for x in -2..2, y in 0..1 [levels 7 | levels [1, 2, 5]] [title "text"]
     [labels "x", "y"] [to "f.svg"]
 
     Lines of equal value of a function of two numbers. `levels`: how many lines, or the values; by default round
-    numbers, or, where most values are close to one end, those below which equal parts of the picture are. `path`: the
-    values that two numbers had over the steps of this session, which are run once more beside it; what they read from
-    files is read again. Nothing else changes.
+    numbers, or, where most values are close to one end, those below which equal parts of the picture are.
 
     levels: how many lines, or their values
-    path: the values of two numbers over the steps of this session
     title: a title above it
     labels: the names of its axes
     to: into a file: .svg, .png or .pdf
-    as typed: contour f(x, y) for x in -2..2, y in 0..1 [path w b]
+    as typed: contour f(x, y) for x in -2..2, y in 0..1 [levels 7]
     example: contour x**2 + 3*y**2 for x in -2..2, y in -1..1
     """
     path_of(call)
@@ -52,11 +44,8 @@ def _contour(session: Session, call: Call) -> None:
     field = grid(session, closure, across, up)
     count, values = _levels(call)
     levels = values or chosen(field, count)
-    curves = [_path(session, call)] if "path" in call.options else []
-    curves += [Curve("its end", path.x[-1:], path.y[-1:], "points") for path in curves]
-    styles = cycle(LINES[1:] if curves else LINES)  # of the lines that are not dotted, the path is the only one
-    for level, style in zip(levels, styles, strict=False):
-        curves.append(Curve(format_number(level, 6), *lines(level, field), style))
+    styled = zip(levels, cycle(LINES), strict=False)
+    curves = [Curve(format_number(level, 6), *lines(level, field), style) for level, style in styled]
     low, high = (format_number(float(end)) for end in (np.nanmin(field.z), np.nanmax(field.z)))
     empty = f"the value is {low} everywhere" if low == high else f"the values are from {low} to {high}"
     show(session, call, Plot(tuple(curves), x, up, title=closure.__name__, label=y, across=across), empty)
@@ -70,21 +59,6 @@ def _levels(call: Call) -> tuple[int, list[float]]:
     if isinstance(value, Tensor) and len(value.shape) == 1 and 1 <= value.size <= _MOST:
         return 0, sorted(set(value.tolist()))
     return whole(call, "levels", _MOST, "so many values", "levels 7, or levels [1, 2, 5]"), []
-
-
-def _path(session: Session, call: Call) -> Curve:
-    """The values of two numbers over the steps of a session."""
-    place = call.option("path")
-    assert isinstance(place, Tuple)
-    names = place.items
-    for name, value in zip(names, call.options["path"], strict=True):
-        if number_in(value) is None:
-            text = name.span.text
-            fixes = [Hint(f"path {text}[0] {text}[1]")] if isinstance(value, Tensor) else []
-            message = f"a path is that of two numbers, and {text} is {describe_value(value)}"
-            raise wrong("type", message, name.span, *fixes)
-    x, y = steps(session, names)
-    return Curve(f"path of {names[0].span.text}, {names[1].span.text} ({len(x)} points)", x, y)
 
 
 # Contour lines: a function on a grid, the levels to draw, and the lines where it has the value of a level.

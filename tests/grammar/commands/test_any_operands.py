@@ -21,7 +21,7 @@ solve q**2 == 4 for q in {}..3 ; solve q**2 == 4 for q in 0..{} ; minimize {} ov
 minimize (a-1)**2 over a in {}..1 ; maximize -c*c over a method {} ; maximize {} over a ; formula {} ; formula c wrt {}
 plot {} ; plot sin(t) for t in {}..3 ; plot sin(t) for t in 0..{} ; plot sin(t) for t in {}..3 log ; plot {} logy ;
 contour {} for p in 0..1, q in 0..1 ; contour p*q for p in {}..1, q in 0..{} ; contour p*q for p in 0..1, q in 0..1 levels {}
-contour p*q for p in 0..1, q in 0..1 path {} a ; histogram {} ; histogram x bins {} ; limit time={} ; limit memory={} ; limit nodes={}
+contour p*q for p in 0..1, q in 0..1 levels {} ; histogram {} ; histogram x bins {} ; limit time={} ; limit memory={} ; limit nodes={}
 history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; vars {} ; del {} ; assert {} ; help {}
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]

@@ -1,4 +1,4 @@
-"""`contour`: where its lines are, its levels, the path of two numbers over a session; and `histogram`: what it counts."""
+"""`contour`: where its lines are, its levels; and `histogram`: what it counts."""
 
 from __future__ import annotations
 
@@ -95,40 +95,11 @@ def test_a_function_with_branches_is_computed_point_by_point(session: Session) -
     assert fine and all(abs((x * y if x > y else x - y) + 0.4) < 0.02 for x, y in fine)
 
 
-def test_the_path_is_that_of_the_steps(session: Session) -> None:
-    session.run("for i in range(5):\n    loss = bowl(w, b)\n    backward loss fresh\n    step sgd w b lr=0.1\n")
-    plot, notes = run(f"contour bowl(x, y) {OVER} path w b", session)
-    path, end = plot.curves[:2]
-    expected = [(-(0.8**k), 0.4**k) for k in range(6)]
-    assert [*zip(path.x, path.y, strict=True)] == [pytest.approx(point) for point in expected]
-    assert (end.name, end.style, [*end.x], [*end.y]) == ("its end", "points", [path.x[-1]], [path.y[-1]])
-    assert path.name == "path of w, b (6 points)"
-    assert {curve.style for curve in plot.curves[2:]} == {"dots", "dashes"}
-    assert notes == []
-
-
-def test_writes_one_after_the_other_are_one_step(session: Session) -> None:
-    session.run(
-        "for i in range(3):\n    g = 2*w.item()\n    no_grad: w -= 0.1*g\n    no_grad: b -= 0.1*6*b\nset w = 7\nset w = 8"
-    )
-    path = run(f"contour bowl(x, y) {OVER} path w b", session)[0].curves[0]
-    assert [*path.x] == pytest.approx([-1, -0.8, -0.64, -0.512, 7, 8])
-    assert [*path.y] == pytest.approx([1, 0.4, 0.16, 0.064, 0.064, 0.064])
-
-
-def test_the_path_of_entries_over_a_long_loop_with_random_numbers(session: Session) -> None:
-    session.run("var p = [1, 1]\nfor i in range(300):\n    backward sum(p**2)*rand() fresh\n    step sgd p lr=0.01\n")
-    path = run(f"contour bowl(x, y) {OVER} path p[0] p[1]", session)[0].curves[0]
-    assert len(path.x) == 301
-    assert path.x == path.y
-    session.run(f"assert p[0] ~= {path.x[-1]!r}")  # the same random numbers
-
-
 def test_nothing_changes(session: Session) -> None:
     session.run("loss = bowl(w, b); backward loss retain; manual_seed(3); q = rand()")
     session.steps.depth = 10
     before, names, steps = picture(session), dict(session.names), len(session.steps)
-    run(f"contour bowl(x, y)*rand() + loss {OVER} path w b", session)
+    run(f"contour bowl(x, y)*rand() + loss {OVER}", session)
     run("histogram v", session)
     assert_same(before, picture(session))
     assert session.names == names and len(session.steps) == steps
