@@ -34,20 +34,15 @@ def _like(word: str, candidates: frozenset[str], edits: int | None) -> list[str]
         return []
     allowed = edits if edits is not None else 0 if len(word) < 3 else 1 if len(word) < 6 else 2
     lower = word.lower()
-    ranked = []
+    letters, ranked = {*lower}, []
     for name in candidates - {word}:
         if name.lower() == lower:
             ranked.append((0, name))
-        elif abs(len(name) - len(word)) <= allowed and len(name) > 1 and _share_letters(lower, name.lower(), allowed):
-            distance = _distance(lower, name.lower())
-            if distance <= allowed:
-                ranked.append((distance, name))
-    return [name for _, name in sorted(ranked)[:3]]
-
-
-def _share_letters(a: str, b: str, allowed: int) -> bool:
-    """Whether at most so many letters of one word are not in the other: each takes an edit."""
-    return len({*a} - {*b}) <= allowed and len({*b} - {*a}) <= allowed
+        elif abs(len(name) - len(word)) <= allowed and len(name) > 1:
+            others = {*name.lower()}
+            if max(len(letters - others), len(others - letters)) <= allowed:  # each of these takes an edit
+                ranked.append((_distance(lower, name.lower()), name))
+    return [name for distance, name in sorted(ranked) if distance <= allowed][:3]
 
 
 def _distance(a: str, b: str) -> int:

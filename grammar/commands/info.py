@@ -248,7 +248,7 @@ def _holders(session: Session) -> Iterator[tuple[str, Iterable[Any]]]:
                 yield name, _captured(part, session)
             elif isinstance(part, Tensor) and part.grad is not None:
                 yield f"{name}.grad" if part is value else f"a gradient in {name}", [part.grad]
-    yield "the last result", [session.answer]
+    yield "the last result", session.last
     for node in HOOKED:
         captured = [_captured(hook, session) for _, hook in node.hooks if isinstance(hook, Closure)]
         yield f"a hook of {node.spell()}", captured

@@ -54,10 +54,6 @@ class Session(Protocol):
     def record(self) -> Any:
         """The log of the statements in effect."""
 
-    @property
-    def answer(self) -> Any:
-        """The last answer; None where there is none."""
-
     def remember_name(self, names: dict[str, Any], name: str) -> None:
         """Remember the value of a name, so that a failing statement can be undone."""
 

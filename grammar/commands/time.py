@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from statistics import median, median_low
 from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import Clock, current, next_stamp, taken_back
@@ -29,33 +29,17 @@ ENOUGH = 0.2  # seconds of repetitions for each figure
 MOST = 1000  # repetitions
 
 
-class Run(NamedTuple):
-    """One timed run of the statement: seconds in all, and its clock."""
-
-    whole: float
-    clock: Clock
+Run: TypeAlias = "tuple[float, Clock]"  # one run of the statement: seconds in all, and its clock
 
 
 def timed(session: Session, run: Callable[[], None], names: Callable[[], Mapping[str, Any]]) -> None:
-    """Measure a statement, take back what that did, and run the statement once more.
+    """Run a statement repeatedly and time each run, take back what that did, and run the statement once more.
 
     Raises the error of the statement.
     """
     emit = session.emit
     runs: list[Run] = []
-    session.emit = unheard
-    try:
-        roots = _measured(run, names, runs)
-        rows = _rows(runs, roots)
-    finally:
-        session.emit = emit
-    run()
-    session.emit(Table("\n".join(rows)))
-
-
-def _measured(run: Callable[[], None], names: Callable[[], Mapping[str, Any]], runs: list[Run]) -> list[Node]:
-    """Run the statement repeatedly and time each run; returns the roots of the graph that it builds."""
-    roots: list[Node] = []
+    roots: list[Node] = []  # of the graph that it builds
 
     def once() -> None:
         nonlocal roots
@@ -66,14 +50,20 @@ def _measured(run: Callable[[], None], names: Callable[[], Mapping[str, Any]], r
             run()
             seconds = perf_counter() - began
             if len(sys.modules) == loaded:  # else it also loaded what later statements find: numpy, for the first array
-                runs.append(Run(seconds, clock))
+                runs.append((seconds, clock))
             made = [value.node for value in names().values() if isinstance(value, Tensor) and value.node.seq > since]
             roots = clock.roots or [node for node in made if node.op is not None and node.requires_grad]
 
-    _repeated(once)
-    if not runs:
-        once()
-    return roots
+    session.emit = unheard
+    try:
+        _repeated(once)
+        if not runs:
+            once()
+        rows = _rows(runs, roots)
+    finally:
+        session.emit = emit
+    run()
+    session.emit(Table("\n".join(rows)))
 
 
 def _repeated(action: Callable[[], Any]) -> float:
@@ -89,11 +79,11 @@ def _repeated(action: Callable[[], Any]) -> float:
 
 def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
     """The lines of the output."""
-    whole = median(run.whole for run in runs)
+    whole = median(seconds for seconds, _ in runs)
     again = f"median of {len(runs)} runs" if len(runs) > 1 else "one run"
     rows: list[Row] = [("whole statement", whole, again)]
-    iterations = median_low(run.clock.iterations for run in runs)
-    compiled = median(run.clock.compiled for run in runs)
+    iterations = median_low(clock.iterations for _, clock in runs)
+    compiled = median(clock.compiled for _, clock in runs)
     if iterations:
         rows.append(("  compiled loops", compiled, f"{_share(compiled, whole)}   {iterations} iterations"))
     no_graph = ("", None, "it builds no graph that requires grad")
@@ -103,7 +93,7 @@ def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
 
 def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: float) -> list[Row]:
     """The lines about the graph that the statement builds, without what runs compiled."""
-    walking = median(run.clock.walking for run in runs)
+    walking = median(clock.walking for _, clock in runs)
     computing = _computing(roots)
     building = max(whole - compiled - walking - computing, 0.0)
     count = len([node for node in collect(roots) if node.op is not None])

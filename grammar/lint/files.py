@@ -162,8 +162,8 @@ class Files:
         self.late: Givers = {}  # what functions load
         self._loaded: dict[int, str] = {}  # the script of each `load`
         self.walked: set[str] = set()  # the loaded scripts that have been checked
-        self.unread: set[str] = set()  # the scripts that cannot be parsed
-        self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
+        # The scripts that cannot be parsed, or load what cannot be read: any name may have a value there.
+        self.hiding: set[str] = set()
         self.dark = False  # whether a function does
         self.of_objects: set[str] | None = None  # the names of attributes that objects may have, once they are wanted
         self._given: dict[str, Givers] = {}
@@ -176,16 +176,15 @@ class Files:
             found = self.facts[id(statement)] = self.before.get(id(statement)) or Facts(statement)
         return found
 
-    def read(self, source: Source) -> ast.Body:
-        """The statements of a script; the scripts that it loads are read too."""
+    def read(self, source: Source) -> ast.Body | None:
+        """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
             body = parse(source)
         except AgradError as problem:
             self.problems += unreadable(source) or [problem]
-            self.unread.add(source.name)
             self.hiding.add(source.name)
-            return ()
+            return None
         return self.follow(source.name, body)
 
     def follow(self, name: str, body: ast.Body) -> ast.Body:

@@ -7,7 +7,7 @@ Only errors that are certain are reported, not those that depend on the run.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -55,7 +55,7 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
     before, allowed.on = allowed.on, reads_files
     try:
         body = files.read(source)
-        return problems_of(files, body, names) if source.name not in files.unread else ordered(files, files.problems)
+        return problems_of(files, body, names) if body is not None else ordered(files, files.problems)
     finally:
         allowed.on = before
 
@@ -72,16 +72,12 @@ def ordered(files: Files, found: Iterable[AgradError]) -> list[AgradError]:
     """Errors in the order of their places, of those at one place the one that covers least."""
     order = {name: place for place, name in enumerate(files.bodies)}
     unique: dict[tuple[int, tuple[int, int]], AgradError] = {}
-    for problem in sorted(found, key=_length, reverse=True):  # if x has no value, x.bar is not reported
-        place = problem.labels[0].origin
-        assert isinstance(place, Span)
+    places = [(problem.labels[0].origin, problem) for problem in found]
+    placed = [(place, problem) for place, problem in places if isinstance(place, Span)]
+    # If x has no value, x.bar is not reported.
+    for place, problem in sorted(placed, key=lambda pair: pair[0].end - pair[0].start, reverse=True):
         unique[order.get(place.source.name, 0), place.source.position(place.start)] = problem
     return [unique[key] for key in sorted(unique)]
-
-
-def _length(problem: AgradError) -> int:
-    place = problem.labels[0].origin
-    return place.end - place.start if isinstance(place, Span) else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +187,7 @@ class _Check:
         elif not (node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_") or self._of_objects(node.name)):
             self._refused(node.span, attribute, _SOMETHING, node.name)
 
-    def _function_of(self, module: str, node: ast.Attribute, bound: Container[str]) -> str | None:
+    def _function_of(self, module: str, node: ast.Attribute, bound: Container[str]) -> Any:
         """The function that is spelled torch.sin; reported if agrad has no such name."""
         head = module.partition(".")[0]
         if head in self.scope or head in bound:
@@ -214,12 +210,13 @@ class _Check:
         args: tuple[float, ...] = (_SOMETHING,) * len(node.arguments)
         keywords, function = dict.fromkeys((name for name, _ in node.keywords), _SOMETHING), node.function
         bind: Any = None
-        value = function
-        if isinstance(function, ast.Name) and function.id not in bound:
-            value = self._plain(function.id) or value
-            bind = self._binder(function.id)
+        value: Any = function
+        if isinstance(function, ast.Name):
+            value = None if function.id in bound else self._called(function.id)
         if isinstance(value, ast.Number | ast.String):
             self._uncalled(node, value)
+        elif isinstance(function, ast.Name):
+            bind = _binder(value)
         elif isinstance(function, ast.Attribute):
             module = module_name(function)
             if module is not None:
@@ -237,24 +234,17 @@ class _Check:
         if bind is not None and not starred:
             self._refused(node.span, bind, args, keywords)
 
-    def _binder(self, name: str) -> Any:
-        """The binder of the arguments of a function, by its name; None if it is not certain which function that is."""
+    def _called(self, name: str) -> Any:
+        """The function, number or text that a name has where it is called; None if that is not certain."""
         givers = self.scope.get(name)
         if self._unseen(ordered=False):
             return None
         if givers is None:
-            return _binder(FUNCTIONS.get(name))
-        function = _certain(givers)
-        return _closure(function).bind if isinstance(function, ast.Define) else None
-
-    def _plain(self, name: str) -> ast.Number | ast.String | None:
-        """The number or text that a name is bound to; None if that is not certain."""
-        givers = self.scope.get(name, [None])
-        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before the script binds them
-        if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
-            return None
+            return FUNCTIONS.get(name)
         value = _certain(givers)
-        return value if isinstance(value, ast.Number | ast.String) else None
+        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before the script binds them
+        late = name not in self.known and (self.straight or early)
+        return None if late and not isinstance(value, ast.Define) else value
 
     def _uncalled(self, node: ast.Call, value: ast.Number | ast.String) -> None:
         """A call of something that is not a function. With any numbers, running it only raises the error."""
@@ -290,16 +280,13 @@ def _certain(givers: list[Giver]) -> Giver:
     return givers[-1] if plain else None
 
 
-def _binder(entry: Entry | None) -> Any:
+def _binder(function: ast.Define | Entry | None) -> Any:
     """The binder of arguments; None for a function of a list, whose entries are not counted here."""
-    return None if entry is None or entry.signature.variadic else entry.signature.bind
-
-
-def _closure(node: ast.Define) -> Closure:
-    """A function that is never called: to bind arguments."""
-    definition, defaults = defined(node.name, node.parameters, (), node.span)
-    machine: Any = None
-    return Closure(definition, tuple(None for _ in defaults), machine, ())
+    if isinstance(function, ast.Define):
+        definition, defaults = defined(function.name, function.parameters, (), function.span)
+        machine: Any = None  # it is never called
+        return Closure(definition, tuple(None for _ in defaults), machine, ()).bind
+    return None if function is None or function.signature.variadic else function.signature.bind
 
 
 # A script that changes while it is checked: after each change, only the statements that it concerns are read again.
@@ -322,15 +309,9 @@ class _Part:
     def move(self, line: int) -> None:
         """Give it another place in the script."""
         if line != self.source.first_line:
-            for source in (self.source, *_sources(self.errors)):
+            places = [place for one in self.errors for place in (one.at, *(label.origin for label in one.labels))]
+            for source in [self.source, *(place.source for place in places if isinstance(place, Span))]:
                 source.first_line = line  # type: ignore[misc]  # the one place where a source changes
-
-
-def _sources(errors: list[AgradError]) -> Iterator[Source]:
-    for problem in errors:
-        for place in (problem.at, *(label.origin for label in problem.labels)):
-            if isinstance(place, Span):
-                yield place.source
 
 
 class EditedScript:

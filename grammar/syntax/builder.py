@@ -455,7 +455,7 @@ class Builder(Expressions):
     variable = _node(s.Variable, 1, 2)
     print, delete, assertion = _node(s.Print, _ALL, ()), _node(s.Delete, _ALL), _node(s.Assert, 1, 2)
 
-    def word(self, parts: Parts) -> s.Pass | s.Break | s.Continue:
+    def word(self, parts: Parts) -> s.Statement:
         return _WORDS[parts[0]](span=self.span(parts[0], parts[0]))
 
     give_back = _node(s.Return, 1)
@@ -605,21 +605,17 @@ class Builder(Expressions):
 
     def formula(self, parts: Parts) -> s.Command:
         """An expression, whose names need no value, and what it is differentiated by; `grad(x**2, x)` is one, too."""
-        _, value, *options = parts
+        value: s.Expr = parts[1]
+        options: dict[str, Any] = dict(self.keywords(parts[2:]))
         inner: list[str] = []
         while found := _gradient(value):
             value, name = found
             inner.append(name)
         unknowns = s.Unknowns((), value, span=value.span)
-        grad = [("grad", s.String(" ".join(reversed(inner)), span=value.span))] if inner else []
-        return self.command(parts, [unknowns], [*grad, *self.keywords(options)])
-
-    def formula_option(self, parts: Parts) -> s.Parameter:
-        """What it is differentiated by, or how it is written."""
-        if parts[0] == "as":
-            return s.Parameter("as", self.plain_word(parts[1]), span=self.span(*parts))
-        names = s.String(" ".join(name.id for name in parts[1:]), span=self.span(parts[1], parts[-1]))
-        return s.Parameter("wrt", names, span=self.span(parts[0], parts[-1]))
+        grad = {"grad": s.String(" ".join(reversed(inner)), span=value.span)} if inner else {}
+        if (by := options.get("wrt")) is not None:  # names that need no value
+            options["wrt"] = s.String(" ".join(name.id for name in by.items), span=by.span)
+        return self.command(parts, [unknowns], [*grad.items(), *options.items()])
 
     def plot(self, parts: Parts) -> s.Command:
         """What is drawn; the variable, inside each of these, and its ends. A lone `fit` is an option."""

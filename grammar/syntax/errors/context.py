@@ -71,7 +71,7 @@ class ErrorContext:
     def place(self) -> Span:
         """The span of the bad token; at the end of a line, the place after the last token."""
         if self.bad.type in ("_NEWLINE", "$END", "_DEDENT"):
-            return self.behind(self.previous)
+            return Span(self.source, self.previous.end_pos, self.previous.end_pos)
         return self.span(self.bad)
 
     def span(self, token: Token) -> Span:
@@ -90,10 +90,6 @@ class ErrorContext:
     def across(self, first: Token, last: Token) -> Span:
         """The span from one token to another, both included."""
         return self.until(first, last.end_pos)
-
-    def behind(self, token: Token) -> Span:
-        """The empty span at the end of a token."""
-        return Span(self.source, token.end_pos, token.end_pos)
 
     @cached_property
     def following(self) -> Item:
