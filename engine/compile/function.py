@@ -323,9 +323,9 @@ class Compiled:
                 made = batched(optimised(made), given, range(count, len(given)), shape_of(given[count])[0])
             return guards_first(made if at_once else optimised(made))
 
-        def shared() -> Lowered:
+        def shared(as_loops: bool = False) -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
-            return lowered(widened(short, extras), given, places, derived)
+            return lowered(widened(short, extras), given, places, derived, as_loops)
 
         if at_once:
             program = exact()

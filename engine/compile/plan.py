@@ -108,16 +108,22 @@ def _about(cost: float) -> str:
     return f"about {cost / 1000:.3g} µs"
 
 
-def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation) -> Lowered:
-    """What machine code is made of for what is derived of a program by the arguments at some places."""
+def lowered(
+    program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation, as_loops: bool = False
+) -> Lowered:
+    """What machine code is made of for what is derived of a program by the arguments at some places.
+
+    With `as_loops`, loops over arrays, even where numbers are cheaper.
+    """
     groups = [(place,) for place in places]
-    if program.is_scalar:
+    if program.is_scalar and not as_loops:
         return Lowered(optimised(derive.program(program, values, groups)))
     has_arrays = any(program.shape(slot) for slot in program.outputs)  # numbers are no mask, and need no call
     if derive is VALUE and has_arrays and any(type(x) is mask_type() for x in program.run(*values)):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
     by_loops = _as_loops(program).cost if binding() is not None else None
-    numbers = expanded(program) if by_loops is None or least_of_numbers(program) <= by_loops else None
+    may_be_numbers = not as_loops and (by_loops is None or least_of_numbers(program) <= by_loops)
+    numbers = expanded(program) if may_be_numbers else None
     costs = {name: cost for name, cost, _ in ways(program, numbers) if cost is not None and name != "python"}
     if numbers is not None and min(costs, key=lambda name: costs[name], default="") == "numbers":
         found = _of_entries(program, numbers, values, places, derive)

@@ -89,13 +89,13 @@ def code_size(program: Program, factor: int = 1) -> Size:
 class Specialization:
     """One set of outcomes: the program that is bit for bit the function's own, and one for machine code.
 
-    Each is made when it is first needed.
+    Each is made when it is first needed; `shared` makes the one for machine code, as loops if it is told so.
     """
 
     def __init__(
         self,
         exact: Callable[[], Program],
-        shared: Callable[[], Lowered],
+        shared: Callable[..., Lowered],
         size: Size,
         backend: str,
         is_of_data: bool = False,
@@ -139,6 +139,10 @@ class Specialization:
             with TRACING:
                 self._lowered = self._lowered or self._make_shared()
         return self._lowered
+
+    def lowered_to_loops(self) -> Lowered:
+        """The same as loops over arrays, for one function with others that are loops."""
+        return self.lowered if self.lowered.name == "loops" else self._make_shared(as_loops=True)
 
     @property
     def code(self) -> Code:
@@ -417,7 +421,12 @@ class Specializations:
         chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
         # the own program of each that is one of numbers
         own = [one._exact if one._exact is not None and one._exact.is_scalar else None for one in chosen]
-        made = joined([x.lowered if one is None else Lowered(one) for x, one in zip(chosen, own, strict=True)])
+        programs = [x.lowered if one is None else Lowered(one) for x, one in zip(chosen, own, strict=True)]
+        if 2 * sum(one.name == "loops" for one in programs) >= len(
+            programs
+        ):  # a path by itself may be cheaper as numbers
+            programs = [x.lowered_to_loops() for x in chosen]
+        made = joined(programs)
         if made is not None:
             code, members = made
             inside = {chosen[members[number]] for number in code.members}
