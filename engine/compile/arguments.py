@@ -6,6 +6,7 @@ numbers, also of lists of them, is an array.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 from operator import add
@@ -14,7 +15,7 @@ from typing import Any
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import spans
 from agrad.engine.program.trace import plain
-from agrad.engine.values import Array, Value, describe, format_shape, np, shape_of, whole
+from agrad.engine.values import Array, Shape, Value, describe, format_shape, np, shape_of, size_of, whole
 
 _LISTED = 4  # names in a fix
 PART = object()  # in a template, the place of a number or an array
@@ -219,6 +220,56 @@ def flat(values: Sequence[Value]) -> tuple[float, ...]:
     if len(values) == 1 and not isinstance(values[0], float):
         return tuple(values[0].ravel().tolist())
     return tuple([x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())])
+
+
+def packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
+    """The function from floats and contiguous arrays of some shapes to their entries, as the bytes that code reads."""
+    return _packed if any(shapes) else struct.Struct(f"{len(shapes)}d").pack
+
+
+def _packed(*values: Value) -> bytes:
+    return b"".join([struct.pack("d", value) if isinstance(value, float) else value.tobytes() for value in values])
+
+
+def strictly_packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
+    """The same for arrays in any layout. It raises TypeError, or another error, for all but such numbers and arrays."""
+    if not any(shapes):
+        return packing(shapes)
+    array, double = np.ndarray, np.dtype(np.float64)
+    kinds: list[tuple[Any, Shape]] = [(array, shape) if shape else (float, ()) for shape in shapes]
+    only = shapes[0] if len(shapes) == 1 else None
+
+    def pack(*values: Any) -> bytes:
+        if only is not None and len(values) == 1:
+            (one,) = values
+            if type(one) is not array or one.shape != only or one.dtype is not double:
+                raise TypeError
+            return one.tobytes()
+        parts = []
+        for x, (kind, shape) in zip(values, kinds, strict=True):
+            if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not double)):
+                raise TypeError
+            parts.append(x.tobytes() if shape else struct.pack("d", x))
+        return b"".join(parts)
+
+    return pack
+
+
+def reading(shapes: Sequence[Shape]) -> Callable[[Any], tuple[Value, ...]]:
+    """The function from a buffer of entries, as code writes them, to numbers and arrays of some shapes.
+
+    The buffer may be used again: the arrays share the memory of a copy.
+    """
+    if not any(shapes):
+        return struct.Struct(f"{len(shapes)}d").unpack_from
+    places = spans([8 * size_of(shape) for shape in shapes])
+    parts = [(one.start, shape) for one, shape in zip(places, shapes, strict=True)]
+
+    def read(buffer: Any) -> tuple[Value, ...]:
+        found = bytearray(buffer)
+        return tuple([np.ndarray(x, "d", found, at) if x else struct.unpack_from("d", found, at)[0] for at, x in parts])
+
+    return read
 
 
 def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:

@@ -11,7 +11,7 @@ from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
 from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, batched, widened
 from agrad.engine.compile.hessian import Hessian
-from agrad.engine.compile.plan import Lowered, Packed, explained, lowered
+from agrad.engine.compile.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.rows import Columns, Layout
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, code_size, is_of_data
@@ -67,7 +67,7 @@ class Compiled:
         self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
         self._products: dict[object, Specializations] = {}
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
-        self._quick_rows: Packed | None = None  # the Jacobian by it
+        self._quick_rows: Callable[..., Any] | None = None  # the Jacobian by it, or None for other arguments
         self._columns: Columns | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
@@ -102,7 +102,7 @@ class Compiled:
 
         A tuple of them, or one alone by a single argument; in the structure of the result, if that has several parts.
         """
-        quick = self._quick_rows.quickly(args) if self._quick_rows is not None and not keywords else None
+        quick = self._quick_rows(*args) if self._quick_rows is not None and not keywords else None
         if quick is not None and self._single and self._template is PART:
             return quick[0]
         template, found = (self._template, quick) if quick is not None else self._rows_at(self._entered(args, keywords))
@@ -385,8 +385,8 @@ class Compiled:
             computed = self._eagerly(ROWS, values, True)
             assert computed is not None
             used, found = computed
-        if self._is_verified and isinstance(used.native, Packed) and not used.checks and self.arguments.is_flat:
-            self._quick_rows = used.native
+        if self._is_verified and used.native is not None and not used.checks and self.arguments.is_flat:
+            self._quick_rows = used.native.shortcut(lambda *_: None, None, True)
         return used.template, found
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:

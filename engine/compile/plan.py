@@ -1,14 +1,13 @@
 """How what a compiled function needs is lowered: which program machine code is made of, and how it is called.
 
-A program of small arrays is scalarised before it is differentiated, and its machine code is called entry by entry
-(`Packed`); one of large arrays is differentiated as it is.
+A program of small arrays is scalarised before it is differentiated, and its machine code is called entry by entry; one
+of large arrays is differentiated as it is.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
@@ -17,14 +16,13 @@ from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Library
 from agrad.engine.compile.llvm.target import NEEDED, binding
-from agrad.engine.compile.registry import NativeCode
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
 from agrad.engine.struct import Struct
 from agrad.engine.text import counted
-from agrad.engine.values import Array, Shape, Value, format_shape, mask_type, np, size_of
+from agrad.engine.values import Shape, Value, format_shape, mask_type, size_of
 
 _MOST = 10_000  # instructions of a value
 _MOST_DERIVED = 45_000  # and of what is derived of it
@@ -37,13 +35,6 @@ class Lowered(Struct):
     shapes: tuple[tuple[Shape, ...], tuple[Shape, ...]] | None = None
     name: str = "numbers"
     reason: str = ""  # why there is no machine code for it, if that is known
-
-    def called(self, native: NativeCode, checks: int) -> NativeCode:
-        """The code of the program, with so many numbers for checks, as the function is called."""
-        if self.shapes is None:
-            return native
-        inputs, outputs = self.shapes
-        return Packed(native, inputs, (*outputs, *[()] * checks))
 
 
 class Way(NamedTuple):
@@ -158,108 +149,3 @@ def _of_entries(
     results = [program.shape(slot) for slot in program.outputs]
     outputs = tuple(derive.outputs(results, [inputs[place] for place in places]))
     return Lowered(made, (inputs, outputs) if any((*inputs, *outputs)) else None)
-
-
-_ROWS = 8192  # of columns that are computed at once
-
-
-class Unpacking:
-    """From entries, as machine code writes them, to numbers and arrays of some shapes."""
-
-    def __init__(self, shapes: Sequence[Shape]) -> None:
-        places = spans([8 * size_of(shape) for shape in shapes])
-        self._parts = [(one.start, shape) for one, shape in zip(places, shapes, strict=True)]
-        self._numbers = None if any(shapes) else struct.Struct(f"{len(shapes)}d").unpack_from
-        self.size = sum(map(len, places))  # in bytes
-
-    def parts(self, found: bytearray) -> list[Value]:
-        """The parts, of which the arrays share their memory with what they are read from."""
-        return [
-            np.ndarray(shape, "d", found, start) if shape else struct.unpack_from("d", found, start)[0]
-            for start, shape in self._parts
-        ]
-
-    def read(self, buffer: Any) -> tuple[Value, ...]:
-        """The same from a buffer that is used again."""
-        if self._numbers is not None:
-            return self._numbers(buffer)
-        return tuple(self.parts(bytearray(memoryview(buffer)[: self.size])))
-
-
-def packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
-    """The function from floats and contiguous arrays of some shapes to the bytes that machine code reads."""
-    return _joined if any(shapes) else struct.Struct(f"{len(shapes)}d").pack
-
-
-def _joined(*values: Value) -> bytes:
-    return b"".join([struct.pack("d", value) if isinstance(value, float) else value.tobytes() for value in values])
-
-
-class Packed:
-    """The code of a program of numbers as that of one of arrays: inputs and outputs of these shapes."""
-
-    def __init__(self, native: Any, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
-        self.native = native
-        self._kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in inputs]
-        self._double = np.dtype(np.float64)
-        self._outputs = Unpacking(outputs).parts
-        self._array, self._only = np.ndarray, inputs[0] if len(inputs) == 1 and inputs[0] else None
-
-    def call(self, *values: Value) -> tuple[Value, ...]:
-        """The outputs, arrays of their own, for floats and contiguous arrays."""
-        return tuple(self._outputs(self.native.raw(_joined(*values))))
-
-    def quickly(self, args: tuple[Any, ...]) -> list[Value] | None:
-        """The outputs for floats and arrays of the shapes of the inputs, in any layout; None for anything else."""
-        if self._only is not None and len(args) == 1:
-            (one,) = args
-            if type(one) is not self._array or one.shape != self._only or one.dtype is not self._double:
-                return None
-            return self._outputs(self.native.raw(one.tobytes()))
-        if len(args) != len(self._kinds):
-            return None
-        parts = []
-        for x, (kind, shape) in zip(args, self._kinds, strict=True):
-            if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not self._double)):
-                return None
-            parts.append(x.tobytes() if shape else struct.pack("d", x))
-        return self._outputs(self.native.raw(parts[0] if len(parts) == 1 else b"".join(parts)))
-
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
-        """A function from values to the first output and a tuple of the rest, or with `is_single` the one other.
-
-        Where its arguments are not floats and arrays of its shapes, or not those `known` (any if None), it calls `ask`
-        with them.
-        """
-        if known is not None:
-            return ask
-        quickly = self.quickly
-
-        def call(*args: Any) -> Any:
-            found = quickly(args)
-            if found is None:
-                return ask(*args)
-            return found[0], found[1] if is_single else tuple(found[1:])
-
-        return call
-
-    def source(self) -> str:
-        """The code of the numbers."""
-        found: str = self.native.source()
-        return found
-
-    def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
-        """Write the outputs of each row of the columns, whose rows are of the shapes of the inputs, into `outs`."""
-        rows = len(outs[0])
-        for start in range(0, rows, _ROWS):
-            here = slice(start, start + _ROWS)
-            given = [column for table in columns for column in table[here].reshape(-1, _width(table)).T]
-            made = [np.empty((_width(out), len(out[here]))) for out in outs]
-            self.native.map(given, [column for table in made for column in table], threads)
-            for out, table in zip(outs, made, strict=True):
-                out[here] = table.T.reshape(out[here].shape)
-
-
-def _width(table: Array) -> int:
-    """The entries of a row."""
-    return size_of(table.shape[1:])

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint
 
 if TYPE_CHECKING:
     from agrad.engine.program.ir import Program
-    from agrad.engine.values import Array, Value
+    from agrad.engine.values import Array, Shape, Value
 
 AUTO = "auto"  # not a backend: REFERENCE at first, NATIVE when that is faster
 REFERENCE, NATIVE = "python", "llvm"
@@ -58,7 +58,7 @@ class Code(Protocol):
 
 
 class NativeCode(Code, Protocol):
-    """A compiled program of numbers without checks."""
+    """A compiled program without checks."""
 
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
         """A function from inputs to the first output and a tuple of the rest, or with `is_single` a tuple of all.
@@ -86,9 +86,16 @@ class Backend(ABC):
         """Compile a program that is supported."""
 
 
+Shapes: TypeAlias = "tuple[Sequence[Shape], Sequence[Shape]]"  # of inputs and outputs
+
+
 class NativeBackend(Backend):
-    """A backend for programs of numbers, which may round differently.
+    """A backend which may round differently.
 
     Its programs are simplified, and have no checks: the values that these read are further outputs, and the caller
     evaluates the checks.
     """
+
+    @abstractmethod
+    def compile(self, program: Program, shapes: Shapes | None = None) -> NativeCode:
+        """Compile a program; of one of numbers, `shapes` are those of the arrays that they are the entries of."""

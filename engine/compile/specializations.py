@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -45,9 +45,9 @@ _BY_DATA = "a number was read, as by float(x): every new number is traced again"
 _COMPILED: dict[object, tuple[Any, int]] = {}  # the code of programs, the latest last, and their sizes
 
 
-def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
-    """The code of a program, or of an earlier one with the same structure."""
-    name = backend, key(program)
+def kept(kind: object, program: Program, make: Callable[[Program], Any]) -> Any:
+    """The code of a program, or of an earlier one with the same structure; `kind`: which code of it."""
+    name = kind, key(program)
     with TRACING:
         found = _COMPILED.pop(name, None) or (make(program), _EACH + len(program.steps))
         _COMPILED[name] = found
@@ -220,14 +220,15 @@ class Specialization:
             return self.native
         name = self.native_backend
         assert name is not None  # or a reason was found
-        backend = load(name)  # imported here: it needs an extra, and only long computations use it
+        backend: Any = load(name)  # imported here: it needs an extra, and only long computations use it
         with TRACING:
             lowered = self.lowered
             program = unchecked(lowered.program)
             self.reason = lowered.reason or backend.supports(program) or ""
             if not self.reason and self.native is None:  # which another thread may have made
-                native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
-                self.checks = lowered.program.checks
+                self.checks = checks = lowered.program.checks
+                shapes = lowered.shapes and (lowered.shapes[0], (*lowered.shapes[1], *[()] * len(checks)))
+                native = kept((name, shapes), program, partial(backend.compile, shapes=shapes))
                 self.outcomes = [frozen(check.outcome) for check in self.checks]
                 self.lowering = lowered.name
                 self.native = native  # last: from here on other threads call it, and read the checks

@@ -11,24 +11,25 @@ program are left to the caller, which adds the slots that they read to the outpu
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.compile.arguments import packing, reading, strictly_packing
 from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, of_vectors, stores
 from agrad.engine.compile.llvm.loops import Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, NEEDED, compiled, function, in_pieces, machine
-from agrad.engine.compile.registry import NativeBackend
+from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import arranged
-from agrad.engine.values import Array, np
+from agrad.engine.values import Array, Value, np, size_of
 
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
+_ROWS = 8192  # of columns of arrays that are computed at once
 _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and saves half a ns per row
 
 
@@ -58,23 +59,26 @@ def _of_numbers(program: Program) -> str | None:
 
 
 class Native:
-    """The code of a supported program. It is compiled when it is first called, and freed with this object."""
+    """The code of a supported program of numbers, called with numbers, or with arrays whose entries these are.
 
-    def __init__(self, program: Program) -> None:
+    It is compiled when it is first called, and freed with this object.
+    """
+
+    def __init__(self, program: Program, shapes: Shapes | None = None) -> None:
+        """`shapes`: of the inputs and of the outputs, where these are not all numbers."""
         self.program = program
         # With it or without, the results have the same bits. Without, a long program is compiled ten times as fast, and
         # runs at two thirds of the speed.
         self.fast = len(program.steps) < LONG
         self._mapped = 0  # rows so far
-        # Numbers to the bytes that the code reads, and a buffer of results to numbers.
-        self.pack: Callable[..., bytes] = struct.Struct(f"{len(program.inputs)}d").pack
-        self._numbers: Callable[[Any], tuple[float, ...]] = struct.Struct(f"{len(program.outputs)}d").unpack_from
         self._loops: dict[bool, Any] = {}
+        self.inputs, self.outputs = shapes or ([()] * len(program.inputs), [()] * len(program.outputs))
+        self.pack, self._read = packing(self.inputs), reading(self.outputs)
 
     @cached_property
-    def call(self) -> Callable[..., tuple[float, ...]]:
-        """The Python function that computes the program: from its inputs, as numbers, to a tuple."""
-        pack, compute, read = self.pack, self._compute, self._numbers
+    def call(self) -> Callable[..., tuple[Value, ...]]:
+        """The Python function that computes the program: from its inputs to a tuple; arrays are contiguous."""
+        pack, compute, read = self.pack, self._compute, self._read
         return lambda *values: compute(pack(*values), read)
 
     def raw(self, given: bytes) -> bytearray:
@@ -84,10 +88,11 @@ class Native:
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
 
-        Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.
+        Where its arguments are not numbers and arrays of its shapes, or not those `known` (any if None), it calls `ask`
+        with them.
         """
-        pack, compute, read = self.pack, self._compute, self._numbers
-        expected = None if known is None else pack(*known)
+        pack, compute, read = strictly_packing(self.inputs), self._compute, self._read
+        expected = None if known is None else self.pack(*known)
 
         def call(*values: Any) -> Any:
             try:
@@ -103,26 +108,7 @@ class Native:
 
     @cached_property
     def _compute(self) -> Callable[[bytes, Callable[[Any], Any]], Any]:
-        """Run the code on packed inputs, and read the buffer of its results.
-
-        Each call has its own buffer while it runs, so that threads may call at the same time.
-        """
-        size, engine = 8 * len(self.program.outputs), self._engine
-        run = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(engine.get_function_address("compute"))
-        pool: list[tuple[Any, int]] = []
-
-        def compute(given: bytes, read: Callable[[Any], Any], engine: object = engine) -> Any:
-            try:
-                buffer, address = pool.pop()
-            except IndexError:
-                buffer = (ctypes.c_char * size)()
-                address = ctypes.addressof(buffer)
-            run(given, address)
-            found = read(buffer)
-            pool.append((buffer, address))
-            return found
-
-        return compute
+        return buffered(self._engine, "compute", 8 * len(self.program.outputs))
 
     @cached_property
     def _engine(self) -> Any:
@@ -132,8 +118,22 @@ class Native:
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
 
-        All are of float64, of one dimension and length; those of `outs` are contiguous, and share no memory.
+        All are of float64, with rows of the shapes of the inputs and outputs; those of `outs` are contiguous, and share
+        no memory.
         """
+        if not any((*self.inputs, *self.outputs)):
+            self._map(columns, outs, threads)
+            return
+        for start in range(0, len(outs[0]), _ROWS):
+            here = slice(start, start + _ROWS)
+            given = [column for table in columns for column in table[here].reshape(-1, size_of(table.shape[1:])).T]
+            made = [np.empty((size_of(out.shape[1:]), len(out[here]))) for out in outs]
+            self._map(given, [column for table in made for column in table], threads)
+            for out, table in zip(outs, made, strict=True):
+                out[here] = table.T.reshape(out[here].shape)
+
+    def _map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
+        """The same for numbers."""
         rows = len([*columns, *outs][0])
         self._mapped += rows
         run = self._loop(self.fast and self._mapped >= _MANY)
@@ -172,6 +172,28 @@ class Native:
         return module([code], "\n".join(lines))
 
 
+def buffered(engine: Any, name: str, size: int) -> Callable[[bytes, Callable[[Any], Any]], Any]:
+    """A function of an engine, called with packed inputs, and a function that reads the buffer of so many bytes.
+
+    Each call has its own buffer while it runs, so that threads may call at the same time.
+    """
+    run = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(engine.get_function_address(name))
+    pool: list[tuple[Any, int]] = []
+
+    def compute(given: bytes, read: Callable[[Any], Any], engine: object = engine) -> Any:
+        try:
+            buffer, address = pool.pop()
+        except IndexError:
+            buffer = (ctypes.c_char * size)()
+            address = ctypes.addressof(buffer)
+        run(given, address)
+        found = read(buffer)
+        pool.append((buffer, address))
+        return found
+
+    return compute
+
+
 class LLVMBackend(NativeBackend):
     """Machine code by LLVM."""
 
@@ -183,9 +205,9 @@ class LLVMBackend(NativeBackend):
         """Why there is no machine code for a program, in words; None if there is."""
         return supports(program)
 
-    def compile(self, program: Program) -> Native | Loops:
+    def compile(self, program: Program, shapes: Shapes | None = None) -> Native | Loops:
         """The code; it is compiled when it is first called."""
-        return Native(program) if program.is_scalar else Loops(program)
+        return Native(program, shapes) if program.is_scalar else Loops(program)
 
 
 BACKEND = LLVMBackend()

@@ -8,23 +8,25 @@ arrays that have become numbers are passed entry by entry. `Branches` is for loo
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from agrad.engine.compile.arguments import row_of
+from agrad.engine.compile.arguments import packing, reading, row_of
+from agrad.engine.compile.llvm.backend import buffered
 from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, stores
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, in_pieces
 from agrad.engine.compile.paths import Branching, Paths, branching
-from agrad.engine.compile.plan import Lowered, Unpacking, packing
+from agrad.engine.compile.plan import Lowered
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.core.guards import bits, truth
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Array, Shape, Value, np
+from agrad.engine.values import Array, Shape, Value, np, size_of
 
 # The outcomes where a number is not 0, and where it is.
 _HOLDS: dict[Callable[[Value], object], tuple[object, object]] = {
@@ -46,52 +48,43 @@ class Decisions:
         self.paths = paths
         self.members = paths.members
         self.has_doubts = has_doubts  # a path that is not known may be one whose numbers are not as expected
-        self._unpacking = {number: Unpacking(outputs[number]) for number in self.members}
         self._pack = packing(inputs)
-        self._size = max([one.size for one in self._unpacking.values()])
-        self._pool: list[tuple[Any, int]] = []
+        self._size = max(
+            [sum(map(size_of, outputs[number])) for number in self.members]
+        )  # of results, before their number
         self.length = 0  # in instructions
         self.unit = "instructions"
         self.text = self._written(branching(paths))
         self._engine = compiled(self.text, self.length < LONG)
-        kind = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
-        self._function = kind(self._engine.get_function_address("decide"))
+        self._compute = buffered(self._engine, "decide", 8 * (self._size + 1))
+        self._read = _reading({number: reading(outputs[number]) for number in self.members}, 8 * self._size)
 
     def call(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
-        given = self._pack(*values)
-        try:
-            buffer, address = self._pool.pop()
-        except IndexError:
-            buffer = (ctypes.c_char * max(self._size, 8))()
-            address = ctypes.addressof(buffer)
-        number = self._function(given, address)
-        found = self._unpacking[number].read(buffer) if number != UNKNOWN else None
-        self._pool.append((buffer, address))
-        return None if found is None else (number, found)
+        return self._compute(self._pack(*values), self._read)  # type: ignore[no-any-return]
 
     def which(self, columns: Sequence[Array], threads: int | None) -> Any:
         """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
         count = len(columns[0])
         given = np.concatenate([np.asarray(x, np.float64).reshape(count, -1) for x in columns], axis=1)
-        found, numbers = np.empty((count, self._size // 8)), np.empty(count, np.int32)
-        addresses = [one.ctypes.data for one in (given, found, numbers)]
+        found = np.empty((count, self._size + 1))
+        addresses = [one.ctypes.data for one in (given, found)]
 
-        def work(first: int, end: int, kept: object = (given, found, numbers)) -> None:
+        def work(first: int, end: int, kept: object = (given, found)) -> None:
             """Some rows; the arrays stay alive while a thread has their addresses."""
             self._function_of_rows(*addresses, first, end)
 
         in_pieces(count, work, threads)
-        return numbers
+        return found[:, -1].copy().view(np.int64)
 
     @cached_property
     def _function_of_rows(self) -> Any:
-        return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
+        return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)
 
     def _written(self, tree: Branching) -> str:
         code, program, inputs = Code(1), tree.program, len(tree.program.inputs)
-        head = ["define i32 @decide(ptr noalias %in, ptr noalias %out) noinline {"]
-        head += loads("%in", range(inputs))
+        head = ["define void @decide(ptr noalias %in, ptr noalias %out) noinline {"]
+        head += [*loads("%in", range(inputs)), f"  %number = getelementptr double, ptr %out, i64 {self._size}"]
         slots = [code.argument(f"%x{place}") for place in range(inputs)]
         slots += [code.constant(float(value)) for value in program.constants]
         known: dict[int, dict[str, str]] = {}  # the instructions on the way to the end of a segment
@@ -104,25 +97,40 @@ class Decisions:
                 slots.append(lower(step.op, [slots[x] for x in step.operands], step.attrs))
             if one.guard is None:
                 code.lines += stores("%out", [slots[slot].text for slot in one.outputs], f"%q{number}.")
-                code.lines.append(f"  ret i32 {one.number}")
+                code.lines.append(_returned(one.number))
                 continue
             known[number] = code.known
             after = [one.after.get(outcome) for outcome in _HOLDS[one.guard.read]]
             labels = [f"label %u{number}" if segment is None else f"label %s{segment}" for segment in after]
             code.lines.append(f"  %holds{number} = fcmp une double {slots[one.guard.slot].text}, 0x0000000000000000")
             code.lines.append(f"  br i1 %holds{number}, {', '.join(labels)}")
-            code.lines += [f"u{number}:", f"  ret i32 {UNKNOWN}"] if None in after else []
+            code.lines += [f"u{number}:", _returned(UNKNOWN)] if None in after else []
         self.length = len(code.lines)
         body = "\n".join((*head, *code.lines, "}"))
         each = (
             f"  %from = mul i64 %row, {inputs}\n  %given = getelementptr double, ptr %in, i64 %from",
-            f"  %to = mul i64 %row, {self._size // 8}\n  %found = getelementptr double, ptr %out, i64 %to",
-            "  %number = call i32 @decide(ptr %given, ptr %found)",
-            "  %at = getelementptr i32, ptr %numbers, i64 %row\n  store i32 %number, ptr %at",
+            f"  %to = mul i64 %row, {self._size + 1}\n  %found = getelementptr double, ptr %out, i64 %to",
+            "  call void @decide(ptr %given, ptr %found)",
         )
-        rows = "define void @decide_rows(ptr %in, ptr %out, ptr %numbers, i64 %first, i64 %end) {\nentry:"
+        rows = "define void @decide_rows(ptr %in, ptr %out, i64 %first, i64 %end) {\nentry:"
         text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
         return module([code], body, text)
+
+
+def _returned(number: int) -> str:
+    """The end of a path: its number, behind its results."""
+    return f"  store i64 {number}, ptr %number\n  ret void"
+
+
+def _reading(parts: Mapping[int, Callable[[Any], tuple[Value, ...]]], end: int) -> Callable[[Any], Any]:
+    """The function from a buffer to the number at its end, and the results of that path; None where it is not known."""
+    number_at = struct.Struct("q").unpack_from
+
+    def read(buffer: Any) -> Any:
+        (number,) = number_at(buffer, end)
+        return None if number == UNKNOWN else (number, parts[number](buffer))
+
+    return read
 
 
 def decided(

@@ -58,8 +58,9 @@ def test_results_are_inside_their_buffer():
     for x, result in ((0.5, 1.5), (-0.5, -0.5)):
         guarded = np.full(9, 7.25)
         found = np.array([x])
-        number = code._function(found.tobytes(), guarded[4:].ctypes.data)
-        assert guarded[4] == result and (np.delete(guarded, 4) == 7.25).all()
+        code._function_of_rows(found.ctypes.data, guarded[4:].ctypes.data, 0, 1)
+        number = int(guarded[5:6].view(np.int64)[0])
+        assert guarded[4] == result and (np.delete(guarded, [4, 5]) == 7.25).all()
         assert code.call((x,)) == (number, (result,))
 
 

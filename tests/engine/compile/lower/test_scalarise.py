@@ -11,7 +11,7 @@ from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.plan import Packed
+from agrad.engine.compile.llvm.backend import Native
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
@@ -171,7 +171,7 @@ def test_small_arrays_change_to_machine_code_when_that_pays():
     compiled = ag.compile(f, x)
     for _ in range(20_000):
         compiled.value_and_grad(x * 1.5)
-        if isinstance(compiled._gradient.known[0].native, Packed):
+        if isinstance(compiled._gradient.known[0].native, Native):
             break
     else:
         pytest.fail("no machine code")
