@@ -9,7 +9,19 @@ from typing import Any
 
 from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
-from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, batched, widened
+from agrad.engine.compile.derive import (
+    GRADIENT,
+    HVP,
+    JVP,
+    ROWS,
+    VALUE,
+    VJP,
+    Derivation,
+    NotBatched,
+    TooLong,
+    batched,
+    widened,
+)
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
@@ -279,7 +291,7 @@ class Compiled:
 
     def _family(self, derived: Derivation, has_loops: bool = True, at_once: bool = False) -> Specializations:
         made = partial(self._specialized, derived=derived, has_loops=has_loops, at_once=at_once)
-        return Specializations(made, self._eagerly_at_once if at_once else partial(self._eagerly, derived))
+        return Specializations(made, _one_by_one if at_once else partial(self._eagerly, derived))
 
     def _eagerly(
         self, derived: Derivation, given: tuple[Value, ...], is_checked: bool = False
@@ -363,16 +375,6 @@ class Compiled:
         family = self._products.get(key) or self._products.setdefault(key, self._family(derived, at_once=at_once))
         return family.found((*values, *more))
 
-    def _eagerly_at_once(self, given: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
-        """The same products, one after the other, without a program."""
-        count = len(self._examples)
-        directions = [np.asarray(x) for x in given[count:]]
-        rows = [row_of(directions, row) for row in range(len(directions[0]))]
-        made = [one for row in rows if (one := self._eagerly(HVP, (*given[:count], *row))) is not None]
-        if len(made) < len(rows):
-            return None
-        return made[0][0], tuple([np.array(several) for several in zip(*[found for _, found in made], strict=True)])
-
     def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
         used, found = self._found(derived, values, more)
         return filled(used.template, iter(found)) if derived is JVP else self._derived(found)
@@ -455,6 +457,11 @@ class Compiled:
             values = arguments.entered(arguments.listed(args, keywords))
         self._verify(values)
         return values
+
+
+def _one_by_one(given: tuple[Value, ...]) -> None:
+    """Several products at once have no graph: each is computed by itself where nearly every call is traced."""
+    raise NotBatched
 
 
 def _same(x: Value, y: Value, but_for_rounding: bool = False) -> bool:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, lru_cache, partial
 from keyword import iskeyword
-from typing import Any, TypeAlias
+from typing import Any
 
 from agrad.engine.compile.registry import Backend
 from agrad.engine.core.dispatch import compute
@@ -30,7 +30,6 @@ from agrad.engine.values import IEEE, Shape, Value, np, size_of
 NAME = "compiled"
 _DEEP = 8  # how deep formulas are nested
 _LONG = 200  # characters
-Layout: TypeAlias = "tuple[int, ...]"
 _LITERALS = (float, int, bool, type(None), str)
 _CALL = re.compile(r"\w+\([^()]*\)")
 
@@ -47,13 +46,10 @@ class Compiled:
         self.call = self.inside if program.is_scalar else self._over_arrays
 
     def _first(self, *values: Value) -> tuple[Value, ...]:
-        """On new arrays: the rounding of a sum depends on the memory layout, which must be that of the buffers."""
-        slots = self.program.computed(values)
-        layouts: dict[int, Layout] = {}  # the axes of each array, the one with the widest steps first
-        for slot in _writable(self.program):
-            x: Any = slots[slot]
-            layouts[slot] = tuple(sorted(range(x.ndim), key=lambda axis: (-x.strides[axis], axis)))
-        self.quick = _Writer(self.program, layouts).function()
+        """On new arrays: the rounding of a sum depends on the memory layout, so only arrays in rows become buffers."""
+        slots: list[Any] = self.program.computed(values)
+        in_rows = {slot for slot in _writable(self.program) if slots[slot].flags.c_contiguous}
+        self.quick = _Writer(self.program, in_rows).function()
         found = [slots[slot] for slot in self.program.outputs]
         return tuple([x if isinstance(x, float) else x.copy("K") for x in found])
 
@@ -79,7 +75,7 @@ class Compiled:
 
     def source(self) -> str:
         """The source of `call`, once its arrays have buffers."""
-        return _Writer(self.program, dict.fromkeys(_writable(self.program), ())).source
+        return _Writer(self.program, _writable(self.program)).source
 
 
 class PythonBackend(Backend):
@@ -96,7 +92,7 @@ BACKEND = PythonBackend()
 class _Writer:
     """Source for a program, and the names in it."""
 
-    def __init__(self, program: Program, layouts: dict[int, Layout] | None = None, is_careful: bool = False) -> None:
+    def __init__(self, program: Program, writable: Collection[int] = (), is_careful: bool = False) -> None:
         self.program = program
         self.is_careful = is_careful
         self.names: dict[str, Any] = {"nan": math.nan, "inf": math.inf, "Diverged": Diverged}
@@ -106,7 +102,7 @@ class _Writer:
         self.notes: dict[str, str] = {}
         self.uses = _uses(program)
         self.checks = checks_of(program)
-        self.buffers = _Buffers(program, layouts or {})
+        self.buffers = _Buffers(program, writable)
         self.body = list(self._body())
 
     @property
@@ -330,9 +326,9 @@ def _writable(program: Program) -> list[int]:
 class _Buffers:
     """Which results are written into which buffers: one is free again after the last step that reads it."""
 
-    def __init__(self, program: Program, layouts: dict[int, Layout]) -> None:
+    def __init__(self, program: Program, writable: Collection[int]) -> None:
         self.of: dict[int, int] = {}
-        self.kinds: list[tuple[Shape, Layout]] = []
+        self.shapes: list[Shape] = []
         end = program.first + len(program.steps)
         last = {operand: slot for slot, step in enumerate(program.steps, program.first) for operand in step.operands}
         last.update(dict.fromkeys(program.outputs, end))
@@ -343,33 +339,31 @@ class _Buffers:
         ends: dict[int, list[int]] = {}
         for x, slot in last.items():
             ends.setdefault(slot, []).append(x)
-        free: dict[tuple[Shape, Layout], list[int]] = {}
-        for slot, step in enumerate(program.steps, program.first) if layouts else ():
+        free: dict[Shape, list[int]] = {}
+        for slot, step in enumerate(program.steps, program.first) if writable else ():
             for x in ends.get(slot, ()):  # a result may be written over an operand, entry by entry
                 if x in self.of:
-                    free.setdefault(self.kinds[self.of[x]], []).append(self.of[x])
-            if slot in layouts:
-                kind = step.shape, layouts[slot]
-                available = free.get(kind)
-                self.of[slot] = available.pop() if available else len(self.kinds)
-                if self.of[slot] == len(self.kinds):
-                    self.kinds.append(kind)
+                    free.setdefault(self.shapes[self.of[x]], []).append(self.of[x])
+            if slot in writable:
+                available = free.get(step.shape)
+                self.of[slot] = available.pop() if available else len(self.shapes)
+                if self.of[slot] == len(self.shapes):
+                    self.shapes.append(step.shape)
 
     @property
     def names(self) -> str:
         """`b0, b1,`: all of them."""
-        return "".join(f"b{number}, " for number in range(len(self.kinds))).rstrip()
+        return "".join(f"b{number}, " for number in range(len(self.shapes))).rstrip()
 
     def lent(self) -> tuple[Callable[[], Any], Callable[[Any], None]]:
         """The functions by which a call takes buffers, and returns them; two calls at a time have two sets."""
         pool: list[Any] = []
-        kinds = self.kinds
+        shapes = self.shapes
 
         def take() -> Any:
             try:
                 return pool.pop()
             except IndexError:
-                made = [(np.empty([shape[axis] for axis in layout]), layout) for shape, layout in kinds]
-                return tuple([one.transpose([layout.index(axis) for axis in range(one.ndim)]) for one, layout in made])
+                return tuple(map(np.empty, shapes))
 
         return take, pool.append
