@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.compile.arguments import flat
+from agrad.engine.compile.paths import Paths, branching
 from agrad.engine.compile.scalarise import Unexpanded, regular, scalarised, unrolled
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
@@ -21,7 +22,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step, spans
-from agrad.engine.program.passes import Rewriting, arranged, inserted, optimised
+from agrad.engine.program.passes import Rewriting, arranged, frozen, inserted, optimised
 from agrad.engine.program.trace import gradient_of, gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
@@ -77,21 +78,20 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
     if result and order > 1:
         message = f"the value has shape {format_shape(result)}, and a Hessian is that of one number"
         raise AgradError("shape", message, fixes=[Hint("sum the entries up")])
-    if len(paths) == 1:
-        _without_choices(paths[0])
+    if len(paths) == 1 and paths[0].checks:
+        raise refusal(paths[0])
     entries = spans([size_of(given.shape) for given in inputs])
     places = [entry for place in wrt for entry in entries[place]]
     has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
     try:
         with quiet():  # at these values another path may have no number
             several = [
-                _with_derivatives(_open(program), values, wrt, order)
+                _with_derivatives(program, values, wrt, order)
                 if (numbers := _numbers(program)) is None
                 else _differentiated(numbers, flat(values), places, order, size_of(result))
                 for program in paths
             ]
-        made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
-        made = _in_order(optimised(made))
+        made = _in_order(optimised(merged(several)))
         if len(made.steps) > MOST:
             raise _too_long()
     except AgradError as problem:
@@ -102,20 +102,14 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
         made = optimised(paths[0], again=bool(order))  # of arrays that are too large for numbers
         if order:
             made = gradient_of(made, values, wrt)
-        made = _in_order(optimised(_without_choices(made)))
+        made = _in_order(optimised(_of_choices(made)))
         return Derived(made, inputs, tuple(wrt), order, arrays=True)
     return Derived(made, inputs, tuple(wrt), order, result)
 
 
-def _open(program: Program) -> Program:
-    """A program whose conditions, if it has any, are further outputs."""
-    read = [check.slot for check in program.checks if check.read is truth]
-    return replace(program, outputs=(*program.outputs, *read), checks=())
-
-
 def _numbers(program: Program) -> Program | None:
-    """The program of numbers, with its conditions as outputs; None where it must be differentiated before."""
-    shared = optimised(_open(program), again=True)  # before the gradient: after it, there is much more to share
+    """The program of numbers; None where it must be differentiated before."""
+    shared = optimised(program, again=True)  # before the gradient: after it, there is much more to share
     is_plain = all(step.op.reach == "pointwise" and not step.shape for step in shared.steps) and shared.is_scalar
     return shared if is_plain else scalarised(shared, MOST)
 
@@ -130,11 +124,11 @@ def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[i
         raise _too_long()
 
     def derivatives(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        y, *conditions = results
+        (y,) = results
         by = [xs[place] for place in wrt]
         first = [found for x in _entries(y) for found in gradients(x, by)] if order else []
         second = [found for array in first for x in _entries(array) for found in gradients(x, by)] if order > 1 else []
-        return [y, *first, *second, *conditions]
+        return [y, *first, *second]
 
     made = of_graph(program, values, wrt, derivatives)
     try:
@@ -143,7 +137,7 @@ def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[i
         raise AgradError("type", f"{problem} cannot be exported: it has no expansion into numbers") from None
     if numbers is None:
         raise _too_long()
-    return _without_choices(numbers)
+    return _of_choices(numbers)
 
 
 def _entries(x: Tensor) -> list[Tensor]:
@@ -151,27 +145,27 @@ def _entries(x: Tensor) -> list[Tensor]:
 
 
 def _differentiated(numbers: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
-    """A program of numbers with the derivatives of the first outputs behind these."""
+    """A program of numbers with the derivatives of its outputs, which are so many, behind these."""
 
     def first(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
         """Value by value."""
         wrt = [xs[place] for place in places]
-        return [*results[:many], *[found for y in results[:many] for found in gradients(y, wrt)], *results[many:]]
+        return [*results, *[found for y in results for found in gradients(y, wrt)]]
 
     def second(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
         """Row by row, behind the first ones."""
-        wrt, known = [xs[place] for place in places], 1 + len(places)
-        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:known])]  # the matrix is symmetric
+        wrt = [xs[place] for place in places]
+        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:])]  # the matrix is symmetric
         entries = range(len(wrt))
         rows = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
-        return [*results[:known], *rows, *results[known:]]
+        return [*results, *rows]
 
-    made = replace(numbers, checks=())
+    made = numbers
     for derivatives, count in ((first, many), (second, len(places)))[:order]:
         if len(made.steps) * count > 10 * MOST:
             raise _too_long()
-        made = of_graph(replace(made, checks=()), flat, places, derivatives)
-    return _without_choices(made)
+        made = of_graph(made, flat, places, derivatives)
+    return _of_choices(made)
 
 
 def _in_order(program: Program) -> Program:
@@ -180,14 +174,12 @@ def _in_order(program: Program) -> Program:
     return replace(backwards, outputs=backwards.outputs[::-1])
 
 
-def _without_choices(program: Program) -> Program:
-    """The program without checks. AgradError of kind `guard` where it holds only for some values of its arguments.
+def _of_choices(program: Program) -> Program:
+    """The program with the checks of its choices alone.
 
     That a matrix is regular is no choice: where it is singular, the results are not finite.
     """
-    if any(check.read is not regular for check in program.checks):
-        raise refusal(program)
-    return replace(program, checks=())
+    return replace(program, checks=tuple([check for check in program.checks if check.read is not regular]))
 
 
 def _too_long() -> AgradError:
@@ -221,9 +213,9 @@ def paths(
     found: dict[tuple[object, ...], Program] = {_outcomes(first): first}
     if not first.checks or any(check.read is not truth for check in first.checks):
         return [first]
-    dice = random.Random(0)
+    dice, is_complete = random.Random(0), False
     for _ in range(min(_TRACES, _WORK // (len(first.steps) + 100))):
-        if len(found) > MOST_PATHS or missing(list(found.values())) is None:
+        if len(found) > MOST_PATHS or is_complete:
             break
         try:
             with quiet():
@@ -232,9 +224,9 @@ def paths(
             continue
         if any(check.read is not truth for check in other.checks):
             return [first]
-        found.setdefault(_outcomes(other), other)
-    programs = list(found.values())
-    return programs if len(found) <= MOST_PATHS and missing(programs) is None else [first]
+        if found.setdefault(_outcomes(other), other) is other:
+            is_complete = _are_all(list(found.values()))
+    return list(found.values()) if len(found) <= MOST_PATHS and is_complete else [first]
 
 
 def _outcomes(program: Program) -> tuple[object, ...]:
@@ -262,19 +254,10 @@ def _other(examples: Sequence[Value], known: Any, dice: random.Random) -> list[V
     ]
 
 
-def missing(programs: Sequence[Program], depth: int = 0) -> str | None:
-    """The condition of which one outcome is on no path, in words; None where every choice has both."""
-    waiting = [(list(programs), depth)]
-    while waiting:
-        some, place = waiting.pop()
-        if not some[0].checks[place:]:
-            continue
-        for outcome in (True, False):
-            here = [one for one in some if one.checks[place:] and one.checks[place].outcome is outcome]
-            if not here:
-                return some[0].checks[place].text
-            waiting.append((here, place + 1))
-    return None
+def _are_all(programs: Sequence[Program]) -> bool:
+    """Whether every choice of some paths has both outcomes."""
+    tree = branching(Paths(programs, _WORK))
+    return all(one.guard is None or len(one.after) > 1 for one in tree.segments)
 
 
 def refusal(program: Program) -> AgradError:
@@ -285,27 +268,24 @@ def refusal(program: Program) -> AgradError:
     return AgradError("guard", message, notes=notes, fixes=[Hint("where(c, a, b)   chooses between two values")])
 
 
-def merged(programs: Sequence[Program], conditions: Sequence[Sequence[object]]) -> Program:
-    """One program with the results of that path whose conditions hold.
+def merged(programs: Sequence[Program]) -> Program:
+    """One program, without checks, with the results of that path whose choices come out so."""
+    if len(programs) == 1:
+        return programs[0]
+    known = Paths(programs, _WORK)
+    if len(known.members) < len(programs):  # the derivatives of one read its conditions otherwise
+        raise refusal(programs[0])
+    tree = branching(known)
+    new = Rewriting(tree.program)
+    slots = inserted(new, tree.program, lambda new, step, operands: new.shared(step, operands, operands))
 
-    The outputs of each program are its results, and then the values of its conditions, of which `conditions` has the
-    outcomes.
-    """
-    new = Rewriting(programs[0])
-
-    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
-        return new.shared(step, operands, operands)
-
-    slots = [inserted(new, program, visit) for program in programs]
-    made = [[references[x] for x in one.outputs] for one, references in zip(programs, slots, strict=True)]
-    count = len(programs[0].outputs) - len(conditions[0])
-
-    def chosen(some: list[int], place: int) -> list[int]:
-        if not conditions[some[0]][place:]:
-            return made[some[0]][:count]
-        here, there = ([one for one in some if conditions[one][place] is outcome] for outcome in (True, False))
-        condition = made[some[0]][count + place]
-        both = zip(chosen(here, place + 1), chosen(there, place + 1), strict=True)
+    def chosen(number: int) -> list[int]:
+        """The results behind a choice."""
+        one = tree.segments[number]
+        if one.guard is None:
+            return [slots[x] for x in one.outputs]
+        condition = slots[one.guard.slot]
+        both = zip(*[chosen(one.after[frozen(outcome)]) for outcome in (True, False)], strict=True)
         return [x if x == y else new.step(Step(OPS["where"], (), {}, ()), (condition, x, y)) for x, y in both]
 
-    return new.program(chosen(list(range(len(programs))), 0), {})
+    return new.program(chosen(0), {})
