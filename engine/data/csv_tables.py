@@ -149,12 +149,11 @@ class Dialect:
         for entries in reader:
             yield entries, reader.line_num
 
-    def beginning(self, text: str, most: int | None = None) -> list[list[str]]:
-        """The first rows, as many as can be read."""
-        found: list[list[str]] = []
+    def beginning(self, text: str) -> Iterator[list[str]]:
+        """The entries of the first rows, as many as can be read."""
         with suppress(csv.Error):
-            found.extend(entries for _, entries, _ in islice(self.rows(text), most))
-        return found
+            for _, entries, _ in self.rows(text):
+                yield entries
 
     def is_plain(self, data: bytes) -> bool:
         """Whether pyarrow divides some rows likewise: it knows no comments, and one sign between entries."""
@@ -187,7 +186,7 @@ def _delimiter(text: str, comments: bool, decimal: str | None) -> str:
     """The delimiter of the first rows of a text."""
     best, chosen = (0.0, 0.0), ";" if decimal == "," else ","
     for delimiter in _ORDER:
-        first, *others = rows = Dialect(delimiter, comments=comments).beginning(text, _ROWS) or [[]]
+        first, *others = rows = [*islice(Dialect(delimiter, comments=comments).beginning(text), _ROWS)] or [[]]
         if len(first) < 2 or delimiter == "," == decimal:
             continue
         entries = list(chain.from_iterable(others or rows))
@@ -203,13 +202,15 @@ def _is_number(entry: str) -> bool:
     return _PLAIN.is_number(entry) or _WITH_COMMA.fullmatch(entry.strip()) is not None
 
 
-def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
-    """The decimal mark of some rows."""
-    entries = [entry.strip() for row in rows if len(row) > 1 for entry in row if "," in entry or "." in entry]
-    commas = [entry for entry in entries if _WITH_COMMA.fullmatch(entry)]
-    if not commas or any(map(_WITH_POINT.fullmatch, entries)):
-        return "."
-    return "," if delimiter == ";" or not all(map(_GROUPED.fullmatch, commas)) else "."
+def _decimal(rows: Iterable[Sequence[str]], delimiter: str) -> str:
+    """The decimal mark of some rows, of which one after the other is read."""
+    found = "."
+    for entry in (one.strip() for row in rows if len(row) > 1 for one in row if "," in one or "." in one):
+        if _WITH_POINT.fullmatch(entry):
+            return "."
+        if _WITH_COMMA.fullmatch(entry) and (delimiter == ";" or not _GROUPED.fullmatch(entry)):
+            found = ","
+    return found
 
 
 # The reader

@@ -133,7 +133,7 @@ def test_a_walk_takes_no_more_memory_than_some_pieces(tmp_path, saved):
     finally:
         tracemalloc.stop()
     assert rows == (200_000 if saved else 400_000)
-    assert most < (600_000 if saved else 1_000_000)  # of 12.8 MB, and of 6.4 MB of text
+    assert most < 600_000  # of 12.8 MB, and of 6.4 MB of text
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, monkeypatch):
