@@ -351,6 +351,10 @@ class CsvTable(TextTable):
         """See TextTable."""
         return float if self.dialect.decimal == "." and not self.na else self.dialect.strict
 
+    def _says_infinite(self, entry: str) -> bool:
+        """See TextTable."""
+        return not any(map(str.isdigit, entry))
+
     def _wrong(self, entry: str) -> tuple[str, dict[str, Any]]:
         """See TextTable."""
         text = entry.strip()
@@ -359,7 +363,9 @@ class CsvTable(TextTable):
         if _is_damaged(text):
             return "this is not UTF-8 text", {"damaged": True}
         reason, other = f'"{truncate(text, SHOWN)}" is not a number', self.dialect.other(text)
-        if other:
+        if self.dialect.is_number(text):
+            reason = f'"{truncate(text, SHOWN)}" is too large: a float64 holds numbers up to 1.8e308'
+        elif other:
             reason += f": the decimal mark is a {'comma' if self.dialect.decimal == ',' else 'point'}"
         elif _WITH_THOUSANDS.fullmatch(text):  # 1,000 or 1.000.000,5
             reason += ": signs between thousands are not read"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from math import isinf, nan
+from math import nan
 from typing import Any, BinaryIO
 
 from agrad.engine.data.csv_tables import TextForm
@@ -16,7 +16,6 @@ from agrad.engine.data.tables import NOTHING, Wanted, pyarrow
 from agrad.engine.data.text_tables import SHOWN, Block, Row, TextTable
 from agrad.engine.errors import AgradError, Hint, Label, Span
 from agrad.engine.text import truncate
-from agrad.engine.values import np
 
 
 class JsonLinesTable(TextTable):
@@ -65,17 +64,19 @@ class JsonLinesTable(TextTable):
         )
         if any(column.null_count for column in table.columns):
             return None  # the fields of objects in fields are null to pyarrow, too
-        if any(np.isinf(column.to_numpy()).any() for column in table.columns):
-            return None  # of 1e400?
         return table.select(names)
 
     def convert(self, entry: Any) -> float:
         """See TextTable."""
-        if isinstance(entry, float | int) and not (type(entry) is float and isinf(entry)):
+        if isinstance(entry, float | int):
             return float(entry)
         if self._is_missing(entry):
             return nan
         raise ValueError
+
+    def _says_infinite(self, entry: Any) -> bool:
+        """See TextTable: `Infinity`, which a file may say."""
+        return isinstance(entry, _Constant)
 
     def _columns(self, rows: Sequence[dict[str, Any]], wanted: Wanted) -> Iterator[tuple[str, list[Any]]]:
         """See TextTable: a field that an object has not is null."""
@@ -124,7 +125,7 @@ class JsonLinesTable(TextTable):
 
 
 class _Constant(float):
-    """`Infinity`, which a file may say; 1e400, which is infinite for Python too, is no number here."""
+    """`Infinity` or `NaN`: 1e400 is infinite for Python too, and is no number here."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from io import BufferedReader, RawIOBase
 from itertools import chain, islice
+from math import isinf
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from agrad.engine.data.tables import (
@@ -208,6 +209,8 @@ class TextTable(Table):
         for name, column in zip(wanted.names, table.columns, strict=False):
             piece.columns[name] = column if wanted.is_text(name) else column.to_numpy()
             piece.missing += column.null_count
+            if not wanted.is_text(name) and np.isinf(piece.columns[name]).any():
+                return None  # of 1e400?
         return piece
 
     def _table_of_arrow(self, pa: Any, block: Block, wanted: Wanted) -> Any:
@@ -231,14 +234,19 @@ class TextTable(Table):
         return piece
 
     def _numbers(self, name: str, entries: list[Any], faults: list[Fault]) -> Numbers:
-        """A column of numbers; an entry that is not one becomes nan, and a fault."""
+        """A column of numbers; an entry that is not one, or is too large for one, becomes nan, and a fault."""
         convert = self.convert
         with suppress(ValueError, OverflowError):
-            return np.array(list(map(convert, entries)), dtype=np.float64)
+            column = np.array(list(map(convert, entries)), dtype=np.float64)
+            if not np.isinf(column).any():
+                return column
         column = np.full(len(entries), np.nan)
         for row, entry in enumerate(entries):
             try:
-                column[row] = convert(entry)
+                number = convert(entry)
+                if isinf(number) and not self._says_infinite(entry):
+                    raise OverflowError
+                column[row] = number
             except (ValueError, OverflowError):
                 faults.append((row, name, *self._wrong(entry)))
         return column
@@ -271,6 +279,10 @@ class TextTable(Table):
 
     def convert(self, entry: Any) -> float:
         """The number that an entry is, nan if it stands for a missing one. Raises ValueError for any other."""
+        raise NotImplementedError
+
+    def _says_infinite(self, entry: Any) -> bool:
+        """Whether an entry that is read as inf says so, as 1e400 does not."""
         raise NotImplementedError
 
     def _rows(self, block: Block) -> Iterator[Row]:

@@ -266,7 +266,7 @@ def _moving(function: Function, arguments: str) -> Function:
 
         moved = {name: places(x) if name in arguments.split() else _indices(x) for name, x in given.items()}
         try:
-            found = np.array(function(**moved), order="C")  # the entries are taken in the order in which these lie
+            found = np.asarray(function(**moved), order="C")  # the entries are taken in the order in which these lie
         except (ValueError, IndexError) as error:
             raise AgradError("shape", f"{function.__name__}: {error}") from None
         return (ag.concat(parts) if len(parts) > 1 else parts[0])[found]
@@ -304,7 +304,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any
         fixes = [Hint(f'mode="{one}"') for one in modes]
         raise AgradError("type", f"np.pad with mode={mode!r} has no counterpart in agrad", fixes=fixes)
     values = {"constant_values": constant_values} if mode == "constant" else {}
-    return _moving(np.pad, "array constant_values")(array=array, pad_width=given, mode=mode, **values)
+    return _padded(array=array, pad_width=given, mode=mode, **values)
+
+
+_padded = _moving(np.pad, "array constant_values")
 
 
 def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: Any = "xy") -> tuple[Any, ...]:

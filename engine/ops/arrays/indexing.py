@@ -91,6 +91,8 @@ def _tidy(part: Any) -> Any:
             raise AgradError("type", _MIXED, fixes=[*map(Hint, _UNMIXED)])
         if array.dtype.kind == "b" or isinstance(array, mask_type()):
             return np.asarray(array, dtype=bool) if array.shape else whole(float(array), "an index")
+        if array.dtype.kind == "i" and array.shape:
+            return array.astype(np.intp)
         numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise AgradError("type", f"an index must be made of whole numbers, not {describe(part)}") from None
@@ -191,10 +193,8 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
     """
     if not _advanced(index):
         buffer[index] += g
-    elif fresh and _is_rows(buffer, g, index):
-        count, width = shape
-        flat = (index[0] % count)[:, None] * width + np.arange(width)
-        buffer += np.bincount(flat.ravel(), g.ravel(), count * width).reshape(shape)  # in half the time
+    elif fresh and (flat := _flat(buffer, g, index)) is not None:
+        buffer += np.bincount(flat.ravel(), g.ravel(), buffer.size).reshape(shape)  # in half the time
     elif fresh:
         np.add.at(buffer, index, g)
     elif len(shape) == len(index) == 1:
@@ -206,11 +206,16 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
         buffer += _scattered(g, index, shape)
 
 
-def _is_rows(buffer: Any, g: Any, index: tuple[Any, ...]) -> bool:
-    """Whether a gradient has a row of numbers for each index of a list."""
-    if buffer.ndim != 2 or len(index) != 1 or index[0].ndim != 1 or not index[0].size or not buffer.size:
-        return False
-    return buffer.dtype == np.float64 and getattr(g, "shape", None) == (len(index[0]), buffer.shape[1])
+def _flat(buffer: Any, g: Any, index: tuple[Any, ...]) -> Any:
+    """The places in memory where a gradient of entries of a vector, or rows of a matrix, goes; None for any other."""
+    if len(index) > 1 or not index[0].size or not buffer.size or buffer.dtype != np.float64:
+        return None
+    if type(g) is not np.ndarray or g.dtype != np.float64 or g.shape != index[0].shape + buffer.shape[1:]:
+        return None
+    rows, width = index[0] % len(buffer), buffer.shape[1:]
+    if len(width) > 1 or (width and index[0].ndim > 1):
+        return None
+    return rows[:, None] * width[0] + np.arange(width[0]) if width else rows
 
 
 def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:

@@ -35,6 +35,11 @@ BAD = {
     "fewer entries than names": ("x,y,z\n1,2\n", 2, "2 entries, not 3"),
     "what only pyarrow takes for a number": ("1,2\n3,nan(1)\n", 2, '"nan(1)" is not a number'),
     "bytes that are not UTF-8": ("1,2\n3,\udcff\n", 2, "this is not UTF-8 text"),
+    "a number that is too large": (
+        "1,-inf\n3,-1e400\n",
+        2,
+        '"-1e400" is too large: a float64 holds numbers up to 1.8e308',
+    ),
 }
 
 
@@ -112,6 +117,7 @@ def test_a_file_that_pyarrow_reads_has_the_same_numbers(file, read, monkeypatch)
     numbers = np.random.default_rng(0).normal(size=(300, 2)) * 10.0 ** np.arange(-150, 150)[:, None]
     numbers[7] = math.inf, -math.inf
     assert read(file("".join(f"{x!r},{y!r}\n" for x, y in numbers.tolist()))) == numbers.tolist()
+    refuses(lambda: read(file("1,2\n" * 300 + "1e400,3\n")), "is too large")
 
 
 def test_a_large_file_is_read_by_pyarrow_where_it_is_installed(file, monkeypatch):
