@@ -12,7 +12,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.inspect.boxes import as_boxes
 from agrad.engine.inspect.forms import as_dot, as_json, as_mermaid, as_program, as_text, as_tree
 from agrad.engine.inspect.nodes import listed, selected
-from agrad.engine.inspect.pictures import as_file, as_svg, as_tikz
+from agrad.engine.inspect.pictures import as_file, as_svg
 from agrad.engine.inspect.rows import GraphRows
 
 
@@ -20,7 +20,7 @@ class Dump(GraphRows):
     """The graph behind one value, or several, with its forms, each a method that takes the digits of a number."""
 
     text, tree, boxes, json, program = as_text, as_tree, as_boxes, as_json, as_program
-    dot, mermaid, svg, tikz, picture = as_dot, as_mermaid, as_svg, as_tikz, as_file
+    dot, mermaid, svg, picture = as_dot, as_mermaid, as_svg, as_file
 
     def page(self, precision: int | None = 10, heading: str = "") -> str:
         """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""

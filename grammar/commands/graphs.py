@@ -33,7 +33,6 @@ FORMS = {
     "mermaid": "for Markdown that draws it",
     "program": "the computation as straight-line code",
     "svg": "a picture",
-    "tikz": "a picture for LaTeX",
     "page": "a page for web browsers that steps through it",
     "json": "for other programs",
 }
@@ -41,7 +40,7 @@ FORMS = {
 PICTURES = ("png", "pdf")
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {".txt": "text", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".json": "json"}
-ENDINGS |= {".svg": "svg", ".tikz": "tikz", ".png": "png", ".pdf": "pdf", ".html": "page"}
+ENDINGS |= {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "page"}
 # The forms that are read line by line, and may be folded where a terminal is narrow.
 _LINES = frozenset({"text", "tree"})
 
@@ -74,7 +73,7 @@ def _form(call: Call) -> str:
 
 @command(operands=COMPUTED, options={"vs": COMPUTED, "as": FORMS, "depth": VALUE, "from": ANY, "to": FILE}, check=_form)
 def _graph(session: Session, call: Call) -> None:
-    """graph d … [vs e …] [as text | tree | boxes | dot | mermaid | program | svg | tikz | page | json] [depth 3]
+    """graph d … [vs e …] [as text | tree | boxes | dot | mermaid | program | svg | page | json] [depth 3]
     [from a b] [to "d.gv"]
 
     Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared with
@@ -87,8 +86,7 @@ def _graph(session: Session, call: Call) -> None:
     depth: at most so many operations back
     from: only what is between these and d
     to: into a file, whose extension gives the form
-    as typed: graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|tikz|page|json] [depth 3] [from a b]
-      [to "d.gv"]
+    as typed: graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|page|json] [depth 3] [from a b] [to "d.gv"]
     example: var a = 3; d = a**2*2; graph d
     """
     form, path, depth = _form(call), call.options.get("to"), call.options.get("depth")

@@ -143,7 +143,7 @@ def test_the_likeliest_come_first(tab):
     assert tab("SINCE") == ["sincere"]
     assert tab("2*cere") == ["sincere"]
     assert tab("2*scr") == ["sincere"]
-    assert tab("graph d as tkz") == ["tikz"]
+    assert tab("graph d as bxs") == ["boxes"]
     assert tab("backward d crgr") == ["create_graph"]
     assert tab("2*zqx") == []
     assert tab("k")[0] == "k" and tab("w")[:2] == ["w", "watch"]
