@@ -29,9 +29,10 @@ after another, up to a limit of steps.
 from __future__ import annotations
 
 import math
-from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from heapq import nlargest
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
@@ -146,7 +147,6 @@ class _Candidate(NamedTuple):
     """A path not yet followed: the first `length` links of another one, then `link`, then the best continuation."""
 
     bound: float
-    number: int  # so that later fields are never compared
     before: list[_Link]
     length: int
     link: _Link | None
@@ -160,7 +160,6 @@ class _Numbers:
         self.order = order
         self.places = {node: place for place, node in enumerate(order)}
         self.links: list[list[_Link]] = []
-        self.numbers = count(0, -1)
         # Of each target: how many paths lead there, how many of these contribute, and the sum of their sizes.
         self.totals: dict[Node, tuple[int, int, float]] = {}
         flight: dict[int, tuple[int, int, float]] = {0: (1, 1, 1.0)}
@@ -201,41 +200,30 @@ class _Numbers:
         return bounds
 
     def _largest(self, target: int, limit: int) -> list[list[_Link]]:
-        """The paths with the largest products, largest first up to rounding."""
+        """The paths with the largest products, largest first up to rounding; of equal ones the first seen."""
         bounds = self._bounds(target)
-        waiting = [_Candidate(bounds[0], 0, [], 0, None, 0.0)]
+        waiting = [_Candidate(bounds[0], [], 0, None, 0.0)]
         found: list[list[_Link]] = []
         while waiting and len(found) < limit:
-            start = waiting.pop()
+            start, *waiting = waiting
             path = start.before[: start.length]
             if start.link is not None:
                 path.append(start.link)
             found.append(path)
-            self._finish(path, start.size, target, bounds, waiting, limit - len(found))
+            others = chain(waiting, self._finish(path, start.size, target, bounds))
+            waiting = nlargest(max(limit - len(found), 1), others, attrgetter("bound"))
         return found
 
-    def _finish(
-        self, path: list[_Link], size: float, target: int, bounds: list[float], waiting: list[_Candidate], room: int
-    ) -> None:
-        """Complete a path by its best continuation; the `room` best others are kept for later, the best at the end."""
+    def _finish(self, path: list[_Link], size: float, target: int, bounds: list[float]) -> Iterator[_Candidate]:
+        """Complete a path by its best continuation; gives those others that branch off from it."""
         place = path[-1].operand if path else 0
         while place != target:
             links = self.links[place]
-            best = links[0]
-            if len(links) > 1:
-                best = max(links, key=lambda link: link.size + bounds[link.operand])
-                for link in links:
-                    bound = size + link.size + bounds[link.operand]
-                    if (
-                        link is best
-                        or bound == -math.inf
-                        or (waiting and len(waiting) >= room and bound <= waiting[0].bound)
-                    ):
-                        continue
-                    # Of equal ones the first seen is at the end.
-                    insort(waiting, _Candidate(bound, next(self.numbers), path, len(path), link, size + link.size))
-                    if len(waiting) > room:
-                        del waiting[0]
+            best = max(links, key=lambda link: link.size + bounds[link.operand]) if len(links) > 1 else links[0]
+            for link in links:
+                bound = size + link.size + bounds[link.operand]
+                if link is not best and bound > -math.inf:
+                    yield _Candidate(bound, path, len(path), link, size + link.size)
             path.append(best)
             place, size = best.operand, size + best.size
 
