@@ -14,6 +14,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.convolution import inverse_cosine_transform
+from agrad.engine.ops.arrays.joining import at
 from agrad.engine.values import broadcast, format_shape, np, shape_of, size_of, whole
 
 
@@ -25,11 +26,6 @@ class _Calls:
 
 
 ag = _Calls()
-
-
-def at(axis: int, part: Any) -> tuple[Any, ...]:
-    """The index of a part of one axis."""
-    return (*(slice(None),) * axis, part)
 
 
 # Axes

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection
-from functools import cache, partial
+from functools import cache
 from opcode import opmap
 from typing import Any
 
@@ -35,8 +34,13 @@ from agrad.engine.values import format_shape, np
 # NumPy's arguments that change how a result is computed or stored, not what it is.
 _HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
 
-# What to write instead: of what np.full and np.full_like come down to.
-_INSTEAD = {"np.copyto": "np.ones(shape) * x"}
+# What to write instead; np.full and np.full_like come down to np.copyto.
+_INSTEAD = {
+    "np.copyto": "np.ones(shape) * x",
+    "np.add.reduce": "np.sum(x)",
+    "np.multiply.outer": "np.outer(x, y)",
+    "np.add.at": "x[places] += y, where no place is named twice,",
+}
 
 _OPERATORS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 _METHODS = ("astype", "ravel", "swapaxes", "take")
@@ -90,22 +94,13 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
     if keywords.pop("out", None) is not None:
         raise _writing(name)
     function = _for_ufunc(ufunc)
-    if function is None:
-        raise _refusal(name)
-    arguments: Collection[str] = ()
-    if method != "__call__":
-        found = interop.numpy_functions.METHODS.get(method)
-        name = f"{name}.{method}"
-        if found is None or ufunc.nin != 2 or ufunc.nout != 1:
-            raise _refusal(name)
-        compute, arguments = found
-        function = partial(compute, str(ufunc.__name__), function)
-    given = {key: value for key, value in keywords.items() if key in arguments or not _idle(key, value)}
-    for key in given:
-        if key not in arguments:
+    if function is None or method != "__call__":
+        raise _refusal(name if method == "__call__" else f"{name}.{method}")
+    for key, value in keywords.items():
+        if not _idle(key, value):
             raise _without(name, key)
     _check_real(name, inputs)
-    return function(*inputs, **given)
+    return function(*inputs)
 
 
 @cache

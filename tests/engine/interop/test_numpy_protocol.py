@@ -61,12 +61,6 @@ def _whole(x):
     return tenths if isinstance(x, ag.Tensor) else tenths.astype(int)
 
 
-def _added(at, x, y):
-    changed = x * 1.0
-    at(changed, [0, 2, 0, 3], y)
-    return changed
-
-
 def _running(into, x):
     for place in range(len(x)):
         into[place] = x[place] ** 2 + (into[place - 1] if place else 0.0)
