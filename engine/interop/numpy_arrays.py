@@ -5,15 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import accumulate
 from typing import Any
 
-from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of, small
+from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.arrays.convolution import inverse_cosine_transform
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.values import broadcast, format_shape, np, shape_of, size_of, whole
 
@@ -341,34 +340,3 @@ def einsum(operands: Sequence[Any]) -> Any:
 def _letters(indices: Any) -> str:
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     return "".join("..." if one is Ellipsis else letters[whole(one, "einsum: an index")] for one in indices)
-
-
-# np.fft where operands and results are real; the other functions of it need complex numbers, which agrad has not.
-
-
-def _fitted(x: Any, place: int, length: int) -> Any:
-    """Cut to a length, or with zeros behind."""
-    shape = shape_of(x)
-    if shape[place] < length:
-        return ag.concat([x, ag.zeros((*shape[:place], length - shape[place], *shape[place + 1 :]))], place)
-    return x[at(place, slice(0, length))] if shape[place] > length else x
-
-
-def _from_half(name: str, powers: dict[str, float], a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    """The inverse of a transform from half of the spectrum, times a power of n; hfft is that without the division."""
-    a = operand(a)
-    place = axis_of(name, shape_of(a), axis)
-    count = 2 * (shape_of(a)[place] - 1) if n is None else small(name, "n", n)
-    power = powers.get(norm or "backward")
-    if power is None:
-        raise AgradError("type", f"np.fft.{name}: there is no norm {norm!r}")
-    if count < 1:
-        raise AgradError("shape", f"np.fft.{name}: n must be at least 1, not {count}")
-    y = inverse_cosine_transform(_fitted(a, place, count // 2 + 1), n=count, axis=place)
-    return ag.mul(y, math.pow(count, power)) if power else y
-
-
-TRANSFORMS: dict[str, Function] = {
-    "fft.irfft": partial(_from_half, "irfft", {"backward": 0.0, "ortho": 0.5, "forward": 1.0}),
-    "fft.hfft": partial(_from_half, "hfft", {"backward": 1.0, "ortho": 0.5, "forward": 0.0}),
-}

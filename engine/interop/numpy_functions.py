@@ -19,7 +19,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import numpy_arrays as arrays
-from agrad.engine.interop.numpy_arrays import MOVING, TRANSFORMS, ag
+from agrad.engine.interop.numpy_arrays import MOVING, ag
 from agrad.engine.ops.arrays.statistics import quantiles
 from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd_values
 from agrad.engine.ops.linalg.norms import of_vector
@@ -299,7 +299,6 @@ MADE: dict[str, Function] = {
     **{name: getattr(arrays, name) for name in _OF_ARRAYS},
     **REDUCTIONS,
     **MOVING,
-    **TRANSFORMS,
     "bitwise_and": _of_truths("logical_and"),
     "bitwise_or": _of_truths("logical_or"),
     "bitwise_xor": _of_truths("logical_xor"),

@@ -222,7 +222,7 @@ def _refusal(name: str, why: str = "has no counterpart in agrad") -> AgradError:
     notes = []
     if name.startswith("np.fft.") or name in _COMPLEX:
         notes = ["agrad computes with real numbers alone"]
-        fixes = [Hint(_COMPLEX.get(name, "np.fft.irfft and np.fft.hfft, whose results are real, of real spectra"))]
+        fixes = [Hint(_COMPLEX[name])] if name in _COMPLEX else []
     plain = "x.detach().numpy() for the plain array, without the graph"
     return AgradError("type", f"{name} {why}", notes=notes, fixes=[*fixes, plain])
 

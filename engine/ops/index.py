@@ -15,8 +15,7 @@ ops.creation: +tensor +Variable +zeros +ones +full +zeros_like +ones_like +eye +
 ops.arrays.indexing: -getitem -scatter -index_put -entries_at -put_at -take_along -put_along
 ops.data_files: +load_csv +load_npy +chunks
 ops.graph: clone. +detach. -own -stop -depends -custom
-ops.arrays.convolution: +convolve. +correlate. +interp. -convolution -cosine_transform -inverse_cosine_transform
-    -interval
+ops.arrays.convolution: +convolve. +correlate. +interp. -convolution -interval
 ops.arrays.joining: concat stack +split. +repeat. +tile. +diagonal. +diag. +tril. +triu. +outer.
 ops.arrays.reduction: sum. mean. +max. +min. -amax -amin any. all. -centre var. std.
 ops.arrays.cumulative: cumsum. -recurrence cumprod. prod.
