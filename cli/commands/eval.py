@@ -16,7 +16,7 @@ from agrad.cli.main import Wrong, again, limited, read_text, shown_name
 from agrad.cli.output import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
-from agrad.grammar.session.derivatives import Calculation, Request
+from agrad.grammar.session.inputs import Request, derive
 from agrad.grammar.session.session import Session
 
 _WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
@@ -108,7 +108,7 @@ def command(asked: Asked) -> None:
     request.settle()
     what = expression.formula(asked.words, _instead(asked.expressions, asked.file))
     drawing = _drawing(asked.drawn, asked.files)
-    session = limited(Calculation, asked.limits, form == "json")
+    session = limited(Session, asked.limits, form == "json")
     session.files = asked.files
     session.settings.precision = asked.precision
     emit = printer(session.settings, form)
@@ -123,10 +123,10 @@ def command(asked: Asked) -> None:
             if asked.is_budget:
                 emit(Estimated(session.all_at_once(partial(agrad.engine.inspect.budget.budget, value)), form))
                 continue
-            found = session.derive(value, leaves, request.request(session), unheard if bare else emit)
+            found = derive(session, value, leaves, request.request(session), unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
-            _show(found, session.settings, form, bare, partial(session.latex, text, list(what.given)))
+            _show(found, session.settings, form, bare, partial(_latex, session, text, list(what.given)))
 
 
 def _form(asked: Asked) -> str:
@@ -161,7 +161,7 @@ def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], 
 
 
 def _values(
-    session: Calculation, what: expression.Formula, emit: Printer, hear: Callable[[Result], None]
+    session: Session, what: expression.Formula, emit: Printer, hear: Callable[[Result], None]
 ) -> Iterator[tuple[str, Any]]:
     """Each text with its value: the one expression; or each -e, or the file, with the last value that it shows."""
     if len(what.words) == 1:
@@ -191,6 +191,13 @@ def _values(
             yield word, shown.value
     if not found:
         raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
+
+
+def _latex(session: Session, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
+    """An expression, or its derivative by some names, in LaTeX: loaded when it is asked for."""
+    formulas = agrad.grammar.session.formulas
+    written: str = formulas.in_latex(session.machine, session.names, text, symbols, by)
+    return written
 
 
 def _show(found: Answer, settings: Settings, form: str, bare: bool, written: Callable[[Sequence[str]], str]) -> None:

@@ -2,8 +2,8 @@
 
 `session.Session` runs statements, each of them all or nothing. `log` keeps the statements in effect and what takes them
 back, `transcript` what was shown; `saving` writes scripts and pages of them. `inputs` are names and scripts from
-outside; `derivatives`, `formulas` and `rowwise` compute what the command line asks for. From outside, import `Session`,
-and from the other modules what the terminal shows or keeps.
+outside, and requests for derivatives; `formulas` and `rowwise` compute what else the command line asks for. From
+outside, import `Session`, and from the other modules what the terminal shows or keeps.
 """
 
 from agrad.lazy import lazy

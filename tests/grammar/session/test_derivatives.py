@@ -6,8 +6,8 @@ import pytest
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Noted
-from agrad.grammar.session.derivatives import Calculation, Request
-from agrad.grammar.session.inputs import bind, open_names, require_free
+from agrad.grammar.session.inputs import Request, bind, derive, open_names, require_free
+from agrad.grammar.session.session import Session
 
 
 @pytest.fixture
@@ -15,11 +15,11 @@ def derived():
     """The answer to a request about an expression, for names with values; and the notes on it."""
 
     def run(text, names, request):
-        session, notes = Calculation(), []
+        session, notes = Session(), []
         for name, value in names.items():
             bind(session.names, name, session.evaluate(value), None)
         leaves = {name: session.names[name] for name in names}
-        return session.derive(session.evaluate(text), leaves, request, notes.append), notes
+        return derive(session, session.evaluate(text), leaves, request, notes.append), notes
 
     return run
 
@@ -67,7 +67,7 @@ def test_the_first_note_alone_is_heard(derived):
 
 
 def test_what_is_computed_from_names_is_remarked_on():
-    session = Calculation()
+    session = Session()
     assert bind(session.names, "x", 2.0, ["x"]) == ""
     remark = bind(session.names, "y", session.evaluate("x*2"), ["x"])
     assert remark == "y was computed from x: d/dx includes what goes through y"
@@ -75,7 +75,7 @@ def test_what_is_computed_from_names_is_remarked_on():
 
 
 def test_a_name_asked_for_is_a_leaf_whatever_it_was_computed_from():
-    session = Calculation()
+    session = Session()
     bind(session.names, "x", 2.0, ["x", "y"])
     remark = bind(session.names, "y", session.evaluate("x*2"), ["x", "y"])
     assert remark == "y was computed from x, and is differentiated by itself: d/dx leaves out what goes through y"
