@@ -281,7 +281,7 @@ _POINT = 0.5  # at which a function is traced
 _FORMULAS = {"text": "in the language; the default", "latex": "in LaTeX"}
 
 
-@command(operands=Operands(has_graph, others=True), options={"to": FILE})
+@command(operands=Operands(has_graph, others=True), options={"to": FILE}, writes=True)
 def _export(session: Session, call: Call) -> None:
     """export d to "d.c" [hessian]
 

@@ -243,7 +243,7 @@ def command(
     * logged: whether it belongs to the history of a session, and so to what `save` writes
     * needs: what the session must keep for it: the log of its statements, or what undo takes back
     * alone: whether it must be outside any block, and cannot be undone itself
-    * writes, loads: whether its operand is a file that it writes, or a script that it runs
+    * writes, loads: whether it does nothing but write a file, or its operand is a script that it runs
     * clears: whether it removes the effect of all statements before it; ends: whether nothing after it runs
     """
 

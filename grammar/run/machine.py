@@ -1315,21 +1315,8 @@ class Machine:
             self.before_backward(operands[0], span)
         context, names = current(), self.scopes_of(_getframe(1))[0]
         context.place = place
-        self.perform(node, operands, options, names, span)
+        self.session.commands[node.word].perform(self.session, node, operands, options, names, span)
         context.place = None
-
-    def perform(
-        self, node: Any, operands: list[Any], options: dict[str, Any], names: dict[str, Any], span: Span
-    ) -> None:
-        """Run a command; where a session is restored, without what it wrote into files before."""
-        made = self.session.commands[node.word]
-        if self.session.restoring:
-            if made.writes:
-                return
-            writing = {name for name in options if name in made.options and made.options[name].writes}
-            options = {name: value for name, value in options.items() if name not in writing}
-            node = node.changed(options=tuple([one for one in node.options if one[0] not in writing]))
-        made.perform(self.session, node, operands, options, names, span)
 
 
 def _undefined(sign: str, left: Any, right: Any, span: Span) -> AgradError:

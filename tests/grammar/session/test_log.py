@@ -259,9 +259,10 @@ def test_absolute_paths_stay_and_computed_ones_are_told(folder):
 
 def test_nothing_is_written_when_a_session_is_run_again(folder):
     made = opened(
-        'var x = 2\ny = x**2\nif x > 1: graph y as text to "g.txt"\ngraph y to "h.json"\nif x > 1: save "s.ag"\nz = 3'
+        'var x = 2\ny = x**2\nif x > 1: graph y as text to "g.txt"\ngraph y to "h.json"\nif x > 1: save "s.ag"\nz = 3\n'
+        'export y to "f.c"'
     )
-    assert sorted(os.listdir(folder)) == ["g.txt", "h.json", "s.ag"]
+    assert sorted(os.listdir(folder)) == ["f.c", "g.txt", "h.json", "s.ag"]
     for name in os.listdir(folder):
         (folder / name).unlink()
     assert everything(again(made.record.entries)) == everything(made)
