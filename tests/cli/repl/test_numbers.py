@@ -81,7 +81,7 @@ class Model:
         found = []
         self.session.run("history", found.append)
         (table,) = found
-        rows = {}
+        rows, last = {}, []
         for line in table.text(self.session.settings).split("\n"):
             if row := re.match(r" *(\d+)  (.*)", line):
                 assert int(row[1]) not in rows
