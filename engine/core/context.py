@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import os
 from _thread import _local  # from `threading`, which a short calculation need not import
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -447,6 +447,25 @@ def _subject(otherwise: str) -> str:
     origin = current().origin
     text = origin.text if origin is not None else otherwise
     return truncate(text, _LONGEST)
+
+
+_MISSING = object()
+
+
+def remember_entry(entries: MutableMapping[Any, Any], key: Any) -> None:
+    """Log how to restore one entry of a mapping, if a statement is running. Called before it is written or deleted."""
+    log = current().undo_log
+    if log is None or (id(entries), key) in log.undos:
+        return
+    before = entries.get(key, _MISSING)
+
+    def undo() -> None:
+        if before is _MISSING:
+            entries.pop(key, None)
+        else:
+            entries[key] = before
+
+    log.remember((id(entries), key), undo, before)
 
 
 def remember_random(numbers: RandomNumbers) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from agrad.engine.core.context import remember_entry
 from agrad.engine.core.graph import touch
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.nn.objects import Entries, Object, no_attribute, remember
+from agrad.engine.nn.objects import Entries, Object, no_attribute
 from agrad.engine.nn.parameter import is_parameter, parameter
 from agrad.engine.values import describe, format_shape, whole
 
@@ -106,7 +107,7 @@ class Module(Object):
         for entries in (own, *(own[store] for store in _STORES)):
             if entries is not target:
                 _drop(entries, name)
-        remember(target, name)
+        remember_entry(target, name)
         target[name] = value
         if kind:
             name_parameters(name, value)
@@ -138,7 +139,7 @@ class Module(Object):
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter, or None as a place for one."""
         if param is None:
-            remember(self._parameters, name)
+            remember_entry(self._parameters, name)
             self._parameters[name] = None
         elif is_parameter(param):
             setattr(self, name, param)
@@ -147,7 +148,7 @@ class Module(Object):
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a value that is no parameter, and belongs to the state of the module."""
-        remember(self._buffers, name)
+        remember_entry(self._buffers, name)
         self._buffers[name] = tensor
         if not persistent:
             Object.__setattr__(self, "_volatile", (*self.__dict__.get("_volatile", ()), name))
@@ -305,7 +306,7 @@ def _joined(prefix: str, name: str) -> str:
 
 def _drop(entries: dict[str, Any], name: str) -> None:
     if name in entries:
-        remember(entries, name)
+        remember_entry(entries, name)
         del entries[name]
 
 

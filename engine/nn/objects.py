@@ -5,31 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import remember_entry
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
-
-_MISSING = object()
 
 
 class NoAttribute(AgradError, AttributeError):
     """An object has no such attribute: an AttributeError, so that `hasattr` is false."""
-
-
-def remember(entries: MutableMapping[Any, Any], key: Any) -> None:
-    """Log how to restore one entry of a mapping. Called before it is written or deleted."""
-    log = current().undo_log
-    if log is None or (id(entries), key) in log.undos:
-        return
-    before = entries.get(key, _MISSING)
-
-    def undo() -> None:
-        if before is _MISSING:
-            entries.pop(key, None)
-        else:
-            entries[key] = before
-
-    log.remember((id(entries), key), undo, before)
 
 
 class Object:
@@ -38,13 +20,13 @@ class Object:
     is_object = True  # which the language asks for, without loading this module
 
     def __setattr__(self, name: str, value: Any) -> None:
-        remember(self.__dict__, name)
+        remember_entry(self.__dict__, name)
         self.__dict__[name] = value
 
     def __delattr__(self, name: str) -> None:
         if name not in self.__dict__:
             raise no_attribute(self, name)
-        remember(self.__dict__, name)
+        remember_entry(self.__dict__, name)
         del self.__dict__[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -84,13 +66,13 @@ class Entries(dict[Any, Any]):
     setdefault = MutableMapping.setdefault
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        remember(self, key)
+        remember_entry(self, key)
         super().__setitem__(key, value)
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:
             raise AgradError("name", f"there is no entry {describe(key)}")
-        remember(self, key)
+        remember_entry(self, key)
         super().__delitem__(key)
 
     def pop(self, key: Any, *default: Any) -> Any:

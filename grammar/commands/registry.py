@@ -54,8 +54,8 @@ class Session(Protocol):
     def record(self) -> Any:
         """The log of the statements in effect."""
 
-    def remember_name(self, names: dict[str, Any], name: str) -> None:
-        """Remember the value of a name, so that a failing statement can be undone."""
+    def all_at_once(self, action: Callable[[], Any], span: Span | None, emit: Callable[[Result], None]) -> Any:
+        """Run an action as one statement: all of it or nothing."""
 
     def evaluate(self, text: str) -> Any:
         """The value of one expression. Raises AgradError."""

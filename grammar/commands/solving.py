@@ -10,6 +10,7 @@ from typing import Any
 from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
 from agrad.engine.core.arguments import number_of
+from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
@@ -81,7 +82,7 @@ def _fit(session: Session, call: Call) -> None:
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, measured.span.text, y, sigma)
-    session.remember_name(vars(session), "fit")
+    remember_entry(vars(session), "fit")
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
     for name, value in latest.used.items():

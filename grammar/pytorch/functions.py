@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import accumulate
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,7 @@ from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import describe, format_number, format_shape, np, whole
 from agrad.grammar import values
-from agrad.grammar.values.lists import List
+from agrad.grammar.values.lists import List, parts_of
 
 
 def _call(name: str, *args: Any, **options: Any) -> Any:
@@ -296,39 +297,26 @@ class FloatInfo:
 # `copy.deepcopy` and `copy.copy`, as of PyTorch's tensors and modules and of Python's lists and objects.
 
 
-def deep(x: Any, memo: dict[int, Any] | None = None) -> Any:
+_DATA = (bool, dict, float, int, list, List, str, tuple, type, type(None))
+
+
+def deep(x: Any) -> Any:
     """A copy of a value with copies of all its parts; what is in it twice is in the copy twice, too.
 
     Of leaves, which require grad if the leaf does. Raises AgradError of kind `type` for a value with a graph, as
-    PyTorch does, and for what is no data. `memo`: the copies so far, by the identity of what they are of.
+    PyTorch does, and for what is no data.
     """
-    memo = {} if memo is None else memo
-    if id(x) in memo:
-        return memo[id(x)]
-    if x is None or isinstance(x, float | int | str | type) or hasattr(x, "definition"):
-        return x
-    made: Any
-    if isinstance(x, Tensor):
-        memo[id(x)] = made = _leaf(x)
-    elif isinstance(x, tuple):
-        memo[id(x)] = made = tuple([deep(part, memo) for part in x])
-    elif type(x) is List:
-        memo[id(x)] = made = List((), joins=True)
-        made.parts.extend([deep(part, memo) for part in x.parts])
-    elif isinstance(x, list):
-        memo[id(x)] = made = []
-        made.extend([deep(part, memo) for part in x])
-    elif isinstance(x, dict):
-        memo[id(x)] = made = type(x)()
-        dict.update(made, {deep(key, memo): deep(part, memo) for key, part in x.items()})
-    elif hasattr(x, "__dict__") and getattr(type(x), "is_object", False):
-        memo[id(x)] = made = object.__new__(type(x))
-        made.__dict__.update({name: deep(part, memo) for name, part in x.__dict__.items()})
-    elif callable(x):
-        made = x
-    else:
-        raise AgradError("type", f"copy.deepcopy does not copy {describe(x)}")
-    return made
+    known: dict[int, Any] = {}  # the copies that Python does not make, by the identity of what they are of
+    for part in parts_of([x]):
+        if isinstance(part, Tensor):
+            known[id(part)] = _leaf(part)
+        elif isinstance(part, _DATA) or (hasattr(part, "__dict__") and getattr(type(part), "is_object", False)):
+            continue
+        elif callable(part):
+            known[id(part)] = part
+        else:
+            raise AgradError("type", f"copy.deepcopy does not copy {describe(part)}")
+    return deepcopy(x, known)
 
 
 def shallow(x: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import UndoLog, current, next_stamp, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, scope
 from agrad.engine.core.graph import Uncertainty, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
@@ -1053,7 +1053,7 @@ class Machine:
         if name == "__builtins__":
             raise AgradError("name", f"{name} cannot be given a value")
         if names is self.session.names:
-            self.session.remember_name(names, name)
+            remember_entry(names, name)
             self.on_named(name, value)
         else:
             self.on_local(name, value)
@@ -1114,7 +1114,7 @@ class Machine:
             problem.fixes = [f"del {one}" for one in suggest(name, names)] or ["vars   lists the names"]
             raise problem
         if names is self.session.names:
-            self.session.remember_name(names, name)
+            remember_entry(names, name)
             log = current().undo_log
             if log is not None:
                 log.remember_first((id(names), "order"), _in_order(names))

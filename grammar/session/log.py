@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import agrad
 from agrad.engine import ops
@@ -42,19 +42,6 @@ _MOST = 64e6  # bytes of them
 _SEED_BYTES = 6  # so many bits are exact in the language
 
 
-class Keeper(Protocol):
-    """A record of the accepted statements, written as they are accepted: the crash log."""
-
-    def add(self, entry: Entry) -> None:
-        """A statement was accepted."""
-
-    def typed(self, number: int, text: str) -> None:
-        """A text was typed that has no statement in effect."""
-
-    def cut(self, count: int) -> None:
-        """Only the first so many are still in effect."""
-
-
 class Entry(Struct, eq=False, frozen=False):
     """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
 
@@ -78,7 +65,7 @@ class SessionLog:
         # After how many entries, and at which line, with what value.
         self.results: deque[tuple[int, int, Any]] = deque()
         self._dropped = 0  # the line of the last of them that is kept no more
-        self.keeper: Keeper | None = None
+        self.keeper: Any = None  # the crash log, which writes down what is accepted, and what is cut
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
         context.random.seeds = self._first_seed
@@ -365,15 +352,19 @@ _LONGEST = 60  # characters of a statement
 class Step(Struct, eq=False, frozen=False):
     """A statement that changed something, and how to undo it."""
 
-    text: str
     span: Span | None
     log: UndoLog
     last: tuple[Any, ...]  # the last answer before it
     chosen: dict[str, Guard]
-    place: int = 0  # how many statements of the log come before it
-    turn: int = 0  # the same for the statements that are taken back together, those of a text, once that has run
+    place: int  # how many statements of the log come before it
     bytes: int = 0
     nodes: tuple[Node, ...] = ()
+
+    @property
+    def line(self) -> int:
+        """The number of the line that it was entered at, with whose other statements it is taken back; or its own."""
+        source = self.span.source if self.span is not None else None
+        return source.first_line if source is not None and source.is_entry else id(self)
 
 
 class Steps:
@@ -383,12 +374,10 @@ class Steps:
         self.depth = 0
         self.undone: list[list[Entry]] = []  # what was taken back, for `redo`: the last is the last taken back
         self.redoing = False  # whether it runs again, so that the rest can be brought back too
-        self._turn = 0  # of the text that runs
-        self._partly = 0  # of the text whose first statements are forgotten
-        self._number = 0  # of the line that runs again
-        self._together = False  # whether they are taken back together later
+        self.running = 0  # the number of the line that runs, of which the statements are taken back one by one
+        self.nodes: set[Node] = set()  # all nodes that old values lead to
+        self._partly = 0  # the number of the line whose first statements are forgotten
         self._kept: deque[Step] = deque()
-        self._seen: set[Node] = set()  # nodes that are counted already
         self._forgotten = False  # whether statements were forgotten to save memory
 
     @property
@@ -403,46 +392,28 @@ class Steps:
             return ""
         return f"up to {format_bytes(self.bytes)} for {len(self)} statement{'' if len(self) == 1 else 's'}"
 
-    @property
-    def nodes(self) -> Set[Node]:
-        """All nodes that old values lead to."""
-        return self._seen
-
     def __len__(self) -> int:
         return len(self._kept)
-
-    def begin(self, together: bool, number: int = 0) -> None:
-        """A text is about to run. `together`: whether `undo` takes its statements back together.
-
-        `number`: of a line of which the statements are run one by one, as when a session is restored.
-        """
-        if not number or number != self._number or not together:
-            self._turn += 1
-        self._together, self._number = together, number
 
     @property
     def units(self) -> int:
         """How often `undo` can take something back: the lines that were entered, or statements."""
-        return len({step.turn if step.turn != self._turn else id(step) for step in self._kept})
+        return len({id(step) if step.line == self.running else step.line for step in self._kept})
 
     @property
     def last_together(self) -> list[Step]:
         """The statements to take back next, in the order in which they ran; one by one in the line that asks."""
-        last = self._kept[-1]
-        return [step for step in self._kept if step.turn == last.turn] if last.turn != self._turn else [last]
+        line = self.last.line
+        return [step for step in self._kept if step.line == line] if line != self.running else [self.last]
 
-    def keep(
-        self, span: Span | None, log: UndoLog, last: tuple[Any, ...], chosen: dict[str, Guard], place: int = 0
-    ) -> None:
+    def keep(self, step: Step) -> None:
         """Remember a statement that has succeeded; do nothing if it changed only the last answer."""
-        if not self.depth or not log.changed:
+        if not self.depth or not step.log.changed:
             return
         if not self.redoing:
             self.undone.clear()
-        if self._together and self._partly == self._turn:
-            return  # what began this line is forgotten already
-        text = short(span) if span is not None else "the last step"
-        step = Step(text, span, log, last, chosen, place, self._turn if self._together else id(log))
+        if step.line == self._partly == self.running:
+            return
         self._weigh(step)
         self._kept.append(step)
         share = current().limits.memory / SHARE
@@ -450,15 +421,14 @@ class Steps:
             min(MOST, share) if len(self._kept) > 1 else share
         ):
             self._forgotten = self._forgotten or len(self._kept) <= self.depth
-            first = self._kept[0]
-            self._partly = first.turn
-            while self._kept and self._kept[0].turn == first.turn:
-                self._seen.difference_update(self._kept.popleft().nodes)  # a line is kept whole, or not at all
+            self._partly = self._kept[0].line
+            while self._kept and self._kept[0].line == self._partly:
+                self.nodes.difference_update(self._kept.popleft().nodes)  # a line is kept whole, or not at all
 
     def drop(self, log: UndoLog) -> None:
         """Forget a statement that failed later. May be called again if it was interrupted."""
         if self._kept and self._kept[-1].log is log:
-            self._seen.difference_update(self._kept[-1].nodes)
+            self.nodes.difference_update(self._kept[-1].nodes)
             self._kept.pop()
 
     @property
@@ -471,7 +441,7 @@ class Steps:
         for count, step in enumerate(reversed(self._kept), 1):
             span = step.span
             if span is not None and span.source == place.source and span.start <= place.start < span.end:
-                return len({step.turn for step in list(self._kept)[-count:]})
+                return len({step.line for step in list(self._kept)[-count:]})
         return 0
 
     def too_few(self, count: int) -> AgradError:
@@ -493,7 +463,7 @@ class Steps:
         """Forget all."""
         self._kept.clear()
         self.undone.clear()
-        self._seen.clear()
+        self.nodes.clear()
         self._forgotten = False
 
     def _weigh(self, step: Step) -> None:
@@ -516,8 +486,8 @@ class Steps:
                 stack += part.values()
             elif type(part) is not Node:
                 step.bytes += getattr(part, "nbytes", 0)
-            elif part not in self._seen:
-                self._seen.add(part)
+            elif part not in self.nodes:
+                self.nodes.add(part)
                 found.append(part)
                 step.bytes += _NODE
                 stack += (part.value, part.inputs, part.attrs)
@@ -529,7 +499,9 @@ def together(texts: Iterable[str]) -> str:
     return printable(truncate("; ".join(texts), _LONGEST))
 
 
-def short(span: Span) -> str:
+def short(span: Span | None) -> str:
     """A statement in one short line: of a block the first."""
+    if span is None:
+        return "the last step"
     first, _, rest = span.source.text[span.start : span.end].partition("\n")
     return truncate(f"{first} …" if rest.strip() else first, _LONGEST)

@@ -24,11 +24,11 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run.machine import MISSING, Machine, note_second_order
+from agrad.grammar.run.machine import Machine, note_second_order
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan, noted
-from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Steps, asks, together
+from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import List, settled
@@ -143,7 +143,7 @@ class Session:
         self._note_limits()
         read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file)
         self._pass(read)
-        self.steps.begin(together=read.is_entry)
+        self.steps.running = read.first_line if read.is_entry else 0
         self.record.enter(read)
         try:
             self._run_all(read, emit, report)
@@ -216,7 +216,7 @@ class Session:
         source = statement.span.source
         self._note_limits()
         self._pass(source)
-        self.steps.begin(together=source.is_entry, number=source.first_line)
+        self.steps.running = source.first_line if source.is_entry else 0
         self.loading = [source.name] if source.is_file else []
         self.record.begin(seed)
         if not self.steps.redoing:
@@ -282,7 +282,7 @@ class Session:
                     raise
                 stopped = error  # a line is taken back as a whole
         self.steps.undone.append(gone)
-        emit(Printed(f"took back: {together(step.text for step in steps)}"))
+        emit(Printed(f"took back: {together(short(step.span) for step in steps)}"))
         if stopped is not None:
             raise stopped
 
@@ -442,7 +442,7 @@ class Session:
             silence.begin()
             result = action()
             self._tell_undefined(result, log, held, span)
-            self.steps.keep(span, log, before[0], before[2], place)
+            self.steps.keep(Step(span, log, before[0], before[2], place))
             if statement is not None:
                 self.record.add(statement, self.last if self.last is not before[0] else ())
             held.release()
@@ -565,22 +565,6 @@ class Session:
     def time(self, run: Callable[[], None], names: Callable[[], Mapping[str, Any]]) -> None:
         """Measure and run the body of `time:`."""
         agrad.grammar.commands.time.timed(self, run, names)
-
-    @staticmethod
-    def remember_name(names: dict[str, Any], name: str) -> None:
-        """Remember the value of a name, in case the running statement fails."""
-        log = current().undo_log
-        if log is None:
-            return
-        before = names.get(name, MISSING)
-
-        def undo() -> None:
-            if before is MISSING:
-                names.pop(name, None)
-            else:
-                names[name] = before
-
-        log.remember((id(names), name), undo, before)
 
     def why_none(self, expression: ast.Expr) -> str | None:
         """The text to show instead of a bare None: for `W.grad`, why there is no gradient."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from agrad.engine.core.context import afford, current, scope
+from agrad.engine.core.context import afford, current, remember_entry, scope
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import OPS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
@@ -40,6 +40,9 @@ class List:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return List, (self.parts, True)  # a copy of it is a list in `+`
 
     # Changes
 
@@ -257,17 +260,10 @@ def become_list(array: Tensor, places: Iterable[Mapping[str, Any] | list[Any]]) 
         elif isinstance(place, dict) or getattr(type(place), "is_object", False):
             names = place if isinstance(place, dict) else getattr(place, "__dict__", {})
             for name in [name for name, value in names.items() if value is array]:
-                _rename(names, name, made)
+                remember_entry(names, name)
+                names[name] = made
+                made.name = made.name or name
     return made
-
-
-def _rename(names: dict[str, Any], name: str, value: Any) -> None:
-    log, before = current().undo_log, names[name]
-    if log is not None:
-        log.remember((id(names), name), lambda: names.__setitem__(name, before), before)
-    names[name] = value
-    if value.name is None:
-        value.name = name
 
 
 def quoted(value: Any, text: Callable[[Any], str]) -> str:

@@ -155,7 +155,7 @@ def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
             session.run("undo")
         assert_same(start, picture(session))
         assert (len(session.steps), len(session.record)) == (0, 1)
-        assert not session.steps._seen
+        assert not session.steps.nodes
 
 
 def at_each_bytecode(before, functions):

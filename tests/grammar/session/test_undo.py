@@ -168,7 +168,7 @@ def test_a_statement_that_replaces_more_than_may_be_kept_clears_what_was_kept(li
     made = session(START + "big = ones(2e6)")
     made.run("z = 1\nbig = 0")
     assert not len(made.steps)
-    assert made.steps.bytes == 0 and not made.steps._seen
+    assert made.steps.bytes == 0 and not made.steps.nodes
 
 
 def test_a_growing_graph_is_weighed_once():
@@ -176,7 +176,7 @@ def test_a_growing_graph_is_weighed_once():
     made.run("var t = 1\nd = t")
     for _ in range(60):
         made.run("d = sin(d)")
-    assert len(made.steps._seen) < 120
+    assert len(made.steps.nodes) < 120
 
 
 @each("count, said, left", [(1, "undo is complete", "xy"), (2, "undo took back 1 of 2 statements", "xy")])
