@@ -147,7 +147,7 @@ class Command(click.Command):
             return complain(problem, _wants_json(ctx))
         except MemoryError as problem:
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
-            return complain(agrad.engine.core.context.exhausted("this", problem), _wants_json(ctx))
+            return complain(agrad.grammar.runtime.budget.out_of_memory(problem), _wants_json(ctx))
         except KeyboardInterrupt:
             click.echo("interrupted before the end", err=True)
             return INTERRUPTED
@@ -279,7 +279,7 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
     """
-    usual = find("limits.memory")[0] or agrad.engine.core.context.current().limits.memory
+    usual = find("limits.memory")[0] or agrad.grammar.runtime.budget.memory_limit()
     advice = "--max-memory {}GB" if memory is not None or not statements else ""
     try:
         import resource

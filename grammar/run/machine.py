@@ -1032,7 +1032,7 @@ class Machine:
                 raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
             return self.session.answer
         if is_result(name):
-            return self.session.numbered(name, span)
+            return self.session.record.result(int(name[1:]), name, span)
         if name == "__name__":
             return "__main__"
         if name in ("dict", "set"):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
+from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, exhausted, next_stamp
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
@@ -29,6 +29,11 @@ _SIZE = r"(?i)(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?"
 _ADVICE = 'limit memory="{} GB"'
 
 
+def memory_limit() -> float:
+    """The bytes that one result may take: half of the machine's memory, unless something else is set."""
+    return current().limits.memory
+
+
 def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], None] | None = None) -> None:
     """Let one result take so many bytes.
 
@@ -38,6 +43,11 @@ def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], Non
     limits.advice = advice or limits.advice
     limits.ceiling = ceiling or limits.ceiling
     limits.allow(memory)
+
+
+def out_of_memory(error: MemoryError) -> AgradError:
+    """The error for a text, or an answer, that there was no memory for."""
+    return exhausted("this", error)
 
 
 class TimeUp(KeyboardInterrupt):

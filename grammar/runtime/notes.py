@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -102,15 +102,6 @@ def _is_product(node: Node, deep: int) -> bool:
     if node.op is None or node.op.reach != "pointwise" or not deep:
         return False
     return any(_is_product(x, deep - 1) for x in node.inputs if type(x) is Node and x.shape == node.shape)
-
-
-def noted(note: Note, counters: Callable[[], str]) -> Note:
-    """A note with the iteration behind the mark of its place."""
-    told = counters() if note.of_numbers else ""
-    if not told or not note.labels or note.labels[0].text:
-        return note
-    first = Label(note.labels[0].origin, f"at {told}")
-    return Note(note.message, [first, *note.labels[1:]], note.fixes, note.notes, note.follows, note.of_numbers)
 
 
 # Detects a graph that grows behind a name from statement to statement: `total = total + loss`.

@@ -12,7 +12,7 @@ from typing import Any
 
 from agrad.engine import ops
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import current
+from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
@@ -38,7 +38,7 @@ from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values import texts
-from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, lengthened, parts_of, place_in
+from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, parts_of, place_in
 
 DERIVATIVES = ("grad", "jacobian", "hessian")
 # The operations of two operands by their signs.
@@ -179,7 +179,7 @@ def _joined(left: Any, right: Any) -> Any:
             fixes = [Hint("xs + list(v)   to put them together"), Hint("tensor(xs) + v   to add their entries")]
             raise AgradError("type", message, fixes=fixes)
         return None
-    lengthened(len(left) + len(right))
+    afford("a list", (len(left) + len(right),))
     return List([*left.parts, *right.parts], joins=True)
 
 
@@ -218,7 +218,7 @@ def _repeated(sequence: Any, count: Any) -> Any:
     if not is_whole or type(sequence) is range or (type(sequence) is List and not is_repeated):
         return None
     times = max(0, int(number))
-    lengthened(len(sequence) * times)
+    afford("a list", (len(sequence) * times,))
     parts = list(sequence) * times
     return tuple_of(parts) if type(sequence) is tuple else List(parts, joins=True)
 

@@ -26,8 +26,8 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
 from agrad.grammar.run.machine import Machine, note_second_order
 from agrad.grammar.runtime.budget import TimeUp, Watch
-from agrad.grammar.runtime.builtins import Closure, Loop
-from agrad.grammar.runtime.notes import note_on_nan, noted
+from agrad.grammar.runtime.builtins import Loop
+from agrad.grammar.runtime.notes import note_on_nan
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
@@ -306,10 +306,6 @@ class Session:
         for statement in self._read(parse, source):
             self._run_statement(statement, self.emit)
 
-    def numbered(self, name: str, span: Span) -> Any:
-        """The value of `_5`: the result of line 5. Raises AgradError of kind `name` where there is none."""
-        return self.record.result(int(name[1:]), name, span)
-
     def forget(self) -> None:
         """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
         before, results = dict(self.names), self.record.results.copy()
@@ -531,7 +527,11 @@ class Session:
             key = note.message if place is None else f"{place.where} {place.text}"
             if key not in heard and not (note.follows and heard):
                 heard.add(key)
-                emit(Noted(noted(note, self.machine.iteration)))
+                told = self.machine.iteration() if note.of_numbers else ""
+                if told and note.labels and not note.labels[0].text:
+                    first = Label(note.labels[0].origin, f"at {told}")
+                    note = Note(note.message, [first, *note.labels[1:]], note.fixes, note.notes)
+                emit(Noted(note))
 
         return listener
 

@@ -239,11 +239,6 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
     return (value for value in parts_of(values, objects=False) if isinstance(value, Tensor))
 
 
-def lengthened(count: int) -> None:
-    """Refuse a list of more parts than the memory allows."""
-    afford("a list", (count,))
-
-
 def become_list(array: Tensor, places: Iterable[Mapping[str, Any] | list[Any]]) -> List:
     """A list in the place of a vector, for everything that refers to it from the given names and stacks.
 
@@ -296,7 +291,7 @@ def text_of_list(value: List, text: Any) -> str:
 def _open(xs: List, *more: Any) -> list[Any]:
     """The parts of a list that is changed, and gets these parts more."""
     refuse_itself(xs, more)
-    lengthened(len(xs) + len(more))
+    afford("a list", (len(xs) + len(more),))
     xs.remember()
     return xs.parts
 
