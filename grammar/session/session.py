@@ -26,7 +26,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
 from agrad.grammar.run.machine import Machine, note_second_order
 from agrad.grammar.runtime.budget import TimeUp, Watch
-from agrad.grammar.runtime.builtins import Loop
+from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
 from agrad.grammar.syntax import ast
