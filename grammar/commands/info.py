@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -218,6 +219,7 @@ def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
 
 def list_graphs(session: Session) -> str:
     """One line per graph that lives: its results, its nodes, memory and state, and what refers to it."""
+    gc.collect()  # what is garbage does not live, as the hooks of a session that has ended
     found = live_graphs((name, [*_nodes_in(values)]) for name, values in _holders(session))
     if not found:
         return "no graph is alive"
