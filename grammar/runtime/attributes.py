@@ -14,7 +14,7 @@ from agrad.engine.core.graph import Node, sharers
 from agrad.engine.core.guards import number
 from agrad.engine.core.op import FUNCTIONS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
+from agrad.engine.errors import AgradError, Hint, Label, Note, WrongAttribute
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.struct import Struct
@@ -312,14 +312,14 @@ def table_attribute(value: Any, name: str) -> Any:
     if name == "columns":
         return value.columns
     if name in value.columns or not _is_of_arrays(name):
-        return _advised(value, name)
+        return column(value, name)
     return (len(value), len(value.columns)) if name == "shape" else attribute(matrix(value), name)
 
 
 def table_callee(value: Any, name: str) -> Any:
     """The array that `t.name(…)` is a method of. Raises AgradError where there is no such method."""
     if isinstance(value, Table) and (name in value.columns or not _is_of_arrays(name)):
-        _advised(value, name)
+        column(value, name)
         message = f"{name} is a column, and no function: leave out the brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}")], facts=WrongAttribute(f"{name}()", (f".{name}",)))
     return as_operand(value)
@@ -332,24 +332,13 @@ def _is_of_arrays(name: str) -> bool:
 def table_entry(table: Table, index: Any) -> Any:
     """`t[index]`, where lists are as they are written: of names, or of numbers. Raises AgradError."""
     parts = tuple(map(_plain, index)) if isinstance(index, tuple) else _plain(index)
-    return _advised(table, parts) if isinstance(parts, str) else table[parts]
+    return column(table, parts) if isinstance(parts, str) else table[parts]
 
 
 def _plain(index: Any) -> Any:
     if type(index) is not List:
         return index
     return list(index) if any(isinstance(part, str) for part in index) else index.stacked()
-
-
-def _advised(table: Table, name: str) -> Any:
-    """The column of that name. Raises AgradError, whose facts say which columns there are."""
-    try:
-        return column(table, name)
-    except AgradError as problem:
-        if isinstance(problem.facts, UnknownColumn):  # columns of numbers first, which a fix may compute with
-            columns = sorted(table.columns, key=lambda one: isinstance(table[:, table.columns.index(one)], Texts))
-            problem.facts = UnknownColumn(name, tuple(columns), False)
-        raise
 
 
 def note_on_index(table: Table, index: Any, span: Span) -> Note | None:

@@ -318,41 +318,22 @@ def _retaining(text: str) -> str | None:
     return f"{method[1]}{given and f'{given}, '}retain_graph=True)"
 
 
-# Fixes for what a table does not have: the column that is meant, or what a method of data frames is here.
+# Fixes for what a table does not have: the column that is meant.
 
-# What is asked of the data frames of pandas and R, of a table t with a column x: the same of a table of the language.
-_OF_FRAMES = {
-    "head": "{t}[:{n}]",
-    "tail": "{t}[-{n}:]",
-    "values": "tensor({t})",
-    "to_numpy": "tensor({t})",
-    "dropna": "{t}[isfinite({x})]",
-    "sort_values": "{t}[argsort({x}), :]",
-    "hist": "histogram {x}",
-    "describe": "mean({x}), std({x}), min({x}), max({x})",
-    "iloc": "{t}[2:5]   for rows",
-    "loc": "{t}[{x} > 0]   for rows",
-    "plot": "plot {x}, {y}",
-}
 _GENERIC = pattern(r"(?<![\w.\"'])t(?=\[|\.columns|\)(?:$| |:))")
 _COLUMN_FIXES_NAMES = pattern(r"(?<![\w.\"'])[^\W\d]\w*")
-_ROWS = 5  # of head and tail
 _LEADING = pattern(r"[^\W\d]\w*(?![\w.])"), re.compile(r"[^\W\d]\w*(?: \w+)*(?=\s*[\[(/])")  # the name in `time (s)`
 
 
 def column_fixes(facts: errors.UnknownColumn, at: Origin | None) -> list[str]:
-    """The line with a column that the table has, or with what a method of a data frame is in the language."""
+    """The line with a column that the table has."""
     name, columns = facts.name, facts.columns
     word = re.escape(name)  # t.name(…), or t["name"]
-    found = re.fullmatch(rf"(?s)(.+?)(?:\.{word}\b(.*)|\[[\"']{word}[\"']\])", at.text if at is not None else "")
-    owner, rest = (found[1], found[2] or "") if found is not None else ("", "")
+    found = re.fullmatch(rf"(?s)(.+?)(?:\.{word}\b.*|\[[\"']{word}[\"']\])", at.text if at is not None else "")
+    owner = found[1] if found is not None else ""
     meant = suggest(name, columns) or leading(name, columns)
-    if isinstance(at, Span) and owner:
-        fixes = [corrected(at, spelled(owner, one)) for one in meant]
-        if name in _OF_FRAMES and not meant and columns:
-            fixes = [_of_frame(name, owner, rest, columns, at)]
-        if fixes := [fix for fix in fixes if isinstance(fix, Hint) or can_be_read(fix)]:
-            return fixes
+    if isinstance(at, Span) and owner and (fixes := edits(at, *(spelled(owner, one) for one in meant))):
+        return fixes
     table = owner if owner.isidentifier() else "t"
     return [Hint(spelled(table, one)) for one in meant] or [Hint(f"{table}.columns   are the names")]
 
@@ -378,18 +359,6 @@ def leading(name: str, columns: Iterable[str]) -> list[str]:
     known = {one: [found[0] for pattern in _LEADING if (found := pattern.match(one))] for one in columns}
     exact = [column for column, own in known.items() if name in own]
     return exact or [column for column, own in known.items() if name.lower() in map(str.lower, own)]
-
-
-def _of_frame(name: str, owner: str, rest: str, columns: tuple[str, ...], at: Span) -> str:
-    """What a method of data frames is in the language, in the line it stands in."""
-    given = re.fullmatch(r"\((\d*)\)", rest)
-    asked = re.search(r"[\"']([^\"']*)[\"']", rest)
-    x = asked[1] if asked is not None and asked[1] in columns else columns[0]
-    words = {"t": owner, "n": given[1] if given and given[1] else _ROWS}
-    fix = _OF_FRAMES[name].format(**words, x=spelled(owner, x), y=spelled(owner, columns[:2][-1]))
-    if "   " in fix:
-        return Hint(fix)
-    return fix if fix.startswith(("plot ", "histogram ")) else corrected(at, fix)  # these are statements
 
 
 # Places in words: at which line something was done, and which lines to evaluate again.
