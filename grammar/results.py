@@ -9,6 +9,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine import autodiff
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, Uncertainty
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
@@ -234,8 +235,12 @@ def whole_text_of(value: Any, settings: Settings) -> str:
     return text_of(value, settings)
 
 
-def text_of(value: Any, settings: Settings) -> str:
-    """A value of the language as it is printed: never a Python repr."""
+def text_of(value: Any, settings: Settings | None = None) -> str:
+    """A value of the language as it is printed, by the settings of the session if no others are given.
+
+    It is never a Python repr.
+    """
+    settings = settings or current().settings or Settings()
     if isinstance(value, Tensor):
         truth = as_truth(value)
         if truth is not value:

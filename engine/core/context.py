@@ -237,6 +237,7 @@ class Context(Struct, eq=False, frozen=False):
     undefined: list[Any] | None = None  # operations whose result is nan: see `inspect.undefined`
     silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
     quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
+    settings: Any = None  # of the session, which its texts of values follow
     outer: Context | None = None  # that this is derived from
     scope: scope | None = None  # that this was made by
     given: Any = None  # the guard that it began with
@@ -258,7 +259,7 @@ class Context(Struct, eq=False, frozen=False):
         made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined
         made.anomalies = self.anomalies
         made.limits, made.random, made.files = self.limits, self.random, self.files
-        made.silence, made.quietly = self.silence, self.quietly
+        made.silence, made.quietly, made.settings = self.silence, self.quietly, self.settings
         made.outer, made.scope, made.given = self, None, self.guard
         return made
 

@@ -686,8 +686,8 @@ class Machine:
         """An f-string."""
         for value in tensors_in(given):
             choose(value.node, value.value, entries)  # a text may be compared, or read as a number
-        waiting, form, settings = iter(given), operations.formatted, self.session.settings
-        pieces = [part if isinstance(part, str) else form(part, next(waiting), settings) for part in site[0]]
+        waiting = iter(given)
+        pieces = [part if isinstance(part, str) else operations.formatted(part, next(waiting)) for part in site[0]]
         return operations.joined(pieces)
 
     def on_unpack(self, target: ast.Tuple, value: Any) -> list[Any]:

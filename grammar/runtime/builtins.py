@@ -21,14 +21,14 @@ from agrad.engine.values import Value, describe, format_shape, not_a_number, who
 from agrad.grammar import values
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch import CONSTANTS
-from agrad.grammar.results import Settings, text_of
+from agrad.grammar.results import text_of
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
 # Functions that take a list as it is; all others get the array that it makes, or several values.
-TAKES_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "sorted", "reversed", "str", "bool", "isinstance"})
+TAKES_LISTS = frozenset("len enumerate zip list tuple sorted reversed str repr bool isinstance".split())
 
 
 # Names that are neither functions of the table nor constants: classes, and what only some scripts ask for.
@@ -412,7 +412,7 @@ def _str(x: Any) -> str:
     """A value as a text."""
     if isinstance(x, Tensor):
         choose(x.node, x.value, entries)
-    return text_of(x, Settings())
+    return text_of(x)
 
 
 @_sequence("bool", "x", "bool(2) == 1")

@@ -348,7 +348,7 @@ def added_up(xs: List) -> Any:
 def given_as(function: Any) -> Callable[[Any], Any]:
     """How a list is given to a function: as the list, as a tuple of several values, or as an array."""
     entry = entry_of(function)
-    if entry is not None and entry.name in TAKES_LISTS:
+    if function is format_of_texts or (entry is not None and entry.name in TAKES_LISTS):
         return lambda value: value
     if entry is None or takes_several(entry.name):
         return as_tuple_if_list
@@ -450,15 +450,15 @@ def sides(symbol: str, left: Any, right: Any) -> list[str]:
     return lines
 
 
-def formatted(part: Any, value: Any, settings: Settings) -> str:
+def formatted(part: Any, value: Any) -> str:
     """One value of an f-string, by its format spec as in Python."""
     prefix = f"{part.text}" if part.debug else ""
     if part.conversion:
-        value = repr(value) if part.conversion != "s" and isinstance(value, str) else text_of(value, settings)
-    return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
+        value = repr(value) if part.conversion != "s" and isinstance(value, str) else text_of(value)
+    return prefix + (_formatted(part, value) if part.spec else text_of(value))
 
 
-def _formatted(part: Any, value: Any, settings: Settings) -> str:
+def _formatted(part: Any, value: Any) -> str:
     value = as_array(value) if type(value) is List else value
     number, spec = value, part.spec
     if isinstance(value, Tensor):
@@ -468,7 +468,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
     if isinstance(number, Tensor):
         if number.size * max(widths, default=1) > current().limits.memory:
             raise too_long(float(number.size * max(widths, default=1)))
-        return f"[{', '.join(_formatted(part, entry, settings) for entry in number)}]"
+        return f"[{', '.join(_formatted(part, entry) for entry in number)}]"
     if len(widths) < len(numbers):
         message = f'the format "{spec}" asks for more than 999 characters'
         raise AgradError("limit", message, labels=[Label(part.span)])
@@ -476,7 +476,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
         number = int(number)
     elif isinstance(number, float) and re.fullmatch(_WIDTH, spec):
         # It does not name the digits, so they are those that agrad shows.
-        number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
+        number, spec = text_of(number), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
     elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
         found = re.fullmatch(_LAYOUT, spec)  # without a precision and a type, a whole number has no digits behind it
         spec = f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
@@ -492,7 +492,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
 def _one(conversion: str, spec: str, value: Any) -> str:
     """One value of a text that is formatted, as in an f-string."""
     span: Any = current().origin
-    return formatted(ast.Formatted(value, conversion, spec, "", False, span=span), value, Settings())
+    return formatted(ast.Formatted(value, conversion, spec, "", False, span=span), value)
 
 
 format_of_texts = texts.formatter(_one)

@@ -86,7 +86,7 @@ class Session:
     def __init__(self) -> None:
         self.context = Context(current().limits.copy())  # each statement runs in one derived from it
         self.names: dict[str, Any] = {}
-        self.settings = Settings()
+        self.settings = self.context.settings = Settings()
         self.last: tuple[Any, ...] = ()  # the last answer
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
         self.watch = Watch(self.context.limits)

@@ -13,7 +13,7 @@ from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe, format_bytes, whole
-from agrad.grammar.results import Settings, text_of
+from agrad.grammar.results import text_of
 from agrad.grammar.values.lists import List, ListMethod, tensors_in
 
 
@@ -128,7 +128,7 @@ def _filled(form: str, value: Any) -> str:
     if any(int(digits) > _MOST for digits in re.findall(r"\d+", form)):
         raise AgradError("limit", f"the format {form} asks for more than {_MOST} characters")
     if kind in "sra":
-        shown = repr(value) if kind != "s" and isinstance(value, str) else text_of(value, Settings())
+        shown = repr(value) if kind != "s" and isinstance(value, str) else text_of(value)
         return f"{form[:-1]}s" % shown
     number = value.item() if isinstance(value, Tensor) and value.size == 1 else value
     if not isinstance(number, float | bool):

@@ -1,5 +1,7 @@
 """What Python does with texts and agrad does not, and how long a text may be."""
 
+import re
+
 from rows import each
 
 from agrad.grammar.session.session import Session
@@ -32,3 +34,21 @@ def test_a_whole_number_is_formatted_as_pythons(number, spec):
     session = Session()
     session.run(f'print f"[{{{number}:{spec}}}]"', lambda result: said.append(result.text(session.settings)))
     assert said == [f"[{format(number, spec)}]"]
+
+
+TEXTS = 'str({0}) repr({0}) "%s"%{0} "%r"%{0} "{{}}".format({0}) "{{!r}}".format({0}) f"{{{0}}}" f"{{{0}!r}}"'
+NUMBERS = '"{{:>25}}".format({0}) f"{{{0}:>25}}"'
+
+
+@each("text", [*TEXTS.split(), *NUMBERS.split()])
+@each("shown", ["x", "v", "[x, v]", "[x, 'a']", "{'a': x}", "tensor([x, x])[0]"])
+def test_a_text_of_a_value_has_the_digits_that_are_set(text, shown):
+    if ">" in text and shown[0] in "[{":
+        return  # a width is for numbers
+    session = Session()
+    session.run(f"x = 0.1 + 0.2; var v = 0.1 + 0.2; shown = {shown}")
+    for digits, number in ((None, "0.30000000000000004"), (10, "0.3"), (3, "0.3")):
+        session.settings.precision = digits
+        session.run(f"told = {text.format('shown')}")
+        meant = re.sub(r"\b[xv]\b", number, shown) if shown[0] in "[{" else number
+        assert session.names["told"].strip() == meant
