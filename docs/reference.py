@@ -321,6 +321,14 @@ binary_cross_entropy(0, 1) == inf
 a backward frees the nodes that saved something
 it frees every node that it visits, unless `retain_graph=True`
 var x = 2; y = x + 1; y.backward(); fails freed: y.backward()
+
+`g = x.grad` follows later passes, and `x.grad.zero_()`
+it keeps the gradient of then
+var x = 3; y = x*x; backward y retain; g = x.grad; backward y; g == 6 and x.grad == 12
+
+`enumerate(xs)`, `zip(xs, ys)`, `map(f, xs)`, in Python, take the entries as a loop gets to them
+all at once
+xs = [1, 2]; z = zip(xs, xs); xs.append(3); len(z) == 2
 """
 DIFFERENT = [tuple(row.split("\n")) for row in _DIFFERENT.strip().split("\n\n")]
 

@@ -317,7 +317,8 @@ class Tensor:
 
     def copy_(self, value: object) -> Tensor:
         """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
-        if isinstance(value, Tensor) and value.node.recorded and current().recording and self.node.op is None:
+        has_graph = self.node.op is not None and self.node.requires_grad
+        if isinstance(value, Tensor) and value.node.recorded and current().recording and not has_graph:
             if self.node.requires_grad:
                 raise core.graph_errors.leaf_error(self.node)
             if not fits(value.shape, self.shape):
@@ -413,7 +414,7 @@ class Tensor:
                 inherit(alias, (node,))
         self._become(node, other.array)
         if before.keeps_grad and before.op is not None:
-            node.keeps_grad = True
+            node.keeps_grad, node.grad, before.keeps_grad = True, before.grad, False
         if node.name is None:
             node.name = before.name
         return self

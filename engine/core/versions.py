@@ -110,7 +110,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
             if type(operand) is not Node:
                 continue
             if operand.stamp > stamp:
-                if changed_since(operand, node):
+                if changed_since(operand, node) and (not _is_written(operand) or reads(node, operand)):
                     raise core.graph_errors.stale_error(node, operand, root)
                 if reads(node, operand):
                     raise core.graph_errors.changed_error(node, operand, root)
@@ -122,6 +122,11 @@ def check_walkable(order: list[Node], root: Node) -> None:
 def rewritten(node: Node) -> bool:
     """Whether the value of a node was written to, or given a new history, since it was computed."""
     return node.storage is not None and node.storage.stamp == node.stamp
+
+
+def _is_written(node: Node) -> bool:
+    """Whether the data changed by a write in place, which matters where they were saved, and not by `set` or `step`."""
+    return rewritten(node) and node.storage is not None and node.storage.way not in ("", "set", "data", "step")
 
 
 def changed_since(operand: Node, node: Node) -> bool:

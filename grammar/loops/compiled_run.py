@@ -65,6 +65,7 @@ class Placeholder:
     moments: list[Placeholder] = field(default_factory=list)  # of a leaf
     place: int = 0  # among the moments
     writes: int = 0
+    way: str = "update"  # of the last write: see `Storage.way`
     calls: int = 0  # of backward, that reached a leaf
     cleared: bool = False  # whether the iteration clears its gradient
     zeroed: bool = False  # whether the iteration sets its gradient to zero
@@ -350,7 +351,7 @@ class Stager(ByRule):
             self.by_proxy[value].aliases.append(weakref.ref(alias))
         return alias
 
-    def renew(self, target: Tensor, value: Any) -> None:
+    def renew(self, target: Tensor, value: Any, way: str = "update") -> None:
         """Give a value from outside new data, as a write in place does."""
         one = self.by_proxy.get(target)
         if one is None or one.kind not in (LEAF, PLAIN):
@@ -364,7 +365,7 @@ class Stager(ByRule):
         node.keeps_grad, node.grad, node.name, node.value = before.keeps_grad, before.grad, before.name, source.value
         target.node, target.array = node, None
         node.handle = weakref.ref(target)
-        one.writes += 1
+        one.writes, one.way = one.writes + 1, way
 
     def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
         """`x[i] = y`."""
@@ -552,7 +553,7 @@ class Stager(ByRule):
             raise NotTraceable("it sets a leaf in a function")
         target = self.on_load((name, node.span))
         value = as_array(value)
-        self.renew(target, self.cut(value) if isinstance(value, Tensor) else value)
+        self.renew(target, self.cut(value) if isinstance(value, Tensor) else value, "set")
 
     def _step(self, targets: list[Any], method: str, **rates: Any) -> None:
         if method not in STEPS or any(type(rate) is not float for rate in rates.values()):
@@ -567,7 +568,7 @@ class Stager(ByRule):
                 raise NotTraceable("step keeps something else in the next iteration")
             for moment, value in zip(one.moments, left, strict=True):
                 moment.proxy = value
-            self.renew(target, OPS["sub"].call(target, change))
+            self.renew(target, OPS["sub"].call(target, change), "step")
 
     def _moments(self, owner: Placeholder) -> list[Placeholder]:
         """What an optimiser keeps of a leaf."""
@@ -842,9 +843,9 @@ def _finite(kept: list[tuple[Value, ...]], state: int) -> int:
 def _write(one: Placeholder, value: Value, done: int) -> None:
     """New data for a leaf or a plain value; its version counts every write of the iterations."""
     target = one.value
-    target.write(lambda array: np.copyto(array, value), value if not target.shape else None, "update")
+    target.write(lambda array: np.copyto(array, value), value if not target.shape else None, one.way)
     old = target.node.storage
-    target.node.storage = old._replace(version=old.version + one.writes * done - 1, way="")
+    target.node.storage = old._replace(version=old.version + one.writes * done - 1)
 
 
 def _like(one: Placeholder, value: Value) -> Any:

@@ -848,6 +848,8 @@ class Machine:
                     mark(found, value)
                 return found
         if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
+            if name != "extend":
+                lists.refuse_itself(value, args)
             value = lists.become_list(value, self.places(args))
         if name in READERS:
             self.tell(at_number(value, span, self.cut_at))

@@ -210,7 +210,7 @@ def in_lists(value: Any) -> Any:
     return List(map(in_lists, value), joins=True) if isinstance(value, list) else value
 
 
-def refuse_itself(target: List, value: Any) -> None:
+def refuse_itself(target: List | Tensor, value: Any) -> None:
     """Refuse to put a list into itself, directly or inside another."""
     if any(one is target for one in parts_of([value], objects=False)):
         raise AgradError("type", "a list cannot be a part of itself")

@@ -9,6 +9,7 @@ from refused import leaf, lines, named, refusal, refuses
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.autodiff import optim
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import OPS
 
@@ -83,11 +84,60 @@ def test_a_chain_of_a_million_operations(length):
 def test_stale_through_a_comparison_and_not_through_a_detached_value():
     x, y = leaf(2.0), leaf(3.0)
     z, h = ag.where(x > 1, y, 0.0), (x * 3).detach()
-    with ag.no_grad():
-        x -= 2.0
+    x.data = 0.0
     refuses(z.backward, kind="stale")
     (x * h).backward()
     assert x.grad.item() == 6
+
+
+SAVE_NOTHING = "x + 1; 3 - x; -x; x*2; x/2; x.sum(); x.mean(); x.exp(); ag.sqrt(x); x[0]; ag.cumsum(x); x + x"
+SAVE_X = "x*x; ag.tanh(x); x**2; ag.sin(x); ag.log(x); x*y; ag.norm(x); 1/x*y"
+WRITES = {
+    "x += 1.0": False,
+    "x[0] = 7.0": False,
+    "x.copy_(y)": False,
+    "optim.SGD([x], lr=0.5).step()": False,
+    "x.set_([5.0, 6.0])": True,
+    "x.data = [5.0, 6.0]": True,
+    "step('sgd', [x], lr=0.5)": True,
+}  # and whether all that was computed from x is stale, whatever was saved
+
+
+@each("text", [*SAVE_NOTHING.split("; "), *SAVE_X.split("; ")])
+@each("write", WRITES)
+def test_a_write_makes_stale_what_has_saved_the_value_and_new_data_all(text, write):
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    names = {"x": x, "y": y, "ag": ag, "optim": ag.optim, "step": optim.step}
+    x.sum().backward()
+    result, once = ((eval(text, names) * 2.0).sum() for _ in range(2))
+    want = ag.grad(once, x)
+    with ag.no_grad():
+        exec(write, names)
+    if WRITES[write] or text in SAVE_X.split("; "):
+        refuses(result.backward, kind="stale")
+        return
+    x.grad = None
+    result.backward()
+    assert x.grad.tolist() == want.tolist()
+
+
+def test_a_retained_gradient_stays_where_the_value_is_written():
+    x = leaf([1.0, 2.0])
+    y = x * 3
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    y[0] = 5.0
+    assert y.grad.tolist() == [1, 1]
+    y.sum().backward()
+    assert (y.grad.tolist(), x.grad.tolist()) == ([2, 2], [3, 6])
+
+
+def test_a_constant_has_the_graph_of_what_is_copied_into_it():
+    x = leaf([1.0, 2.0])
+    mask = (x > 0) * 2.0
+    mask.copy_(x)
+    (mask * mask).sum().backward()
+    assert x.grad.tolist() == [2, 4]
 
 
 def test_what_is_not_selected_has_a_gradient_without_a_sign():

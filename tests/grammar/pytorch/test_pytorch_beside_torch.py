@@ -58,7 +58,26 @@ THERE = {
         and all(math.isfinite(gradient(f, x)) for f, x in ((torch.atanh, 2.0), (torch.acosh, -2.0)))
     ),
     "`binary_cross_entropy` takes no": lambda: torch.nn.functional.binary_cross_entropy(T([0.0]), T([1.0])) == 100,
+    "`g = x.grad` follows": lambda: followed() == [2, 0],
+    "`enumerate(xs)`, `zip(xs, ys)`": lambda: len(list(lengthened())) == 3,
 }
+
+
+def followed():
+    x = torch.tensor(3.0, requires_grad=True)
+    (x * 1).backward()
+    gradient, seen = x.grad, []
+    (x * 1).backward()
+    seen.append(gradient.item())
+    x.grad.zero_()
+    return [*seen, gradient.item()]
+
+
+def lengthened():
+    xs = [1, 2]
+    made = zip(xs, xs, strict=True)
+    xs.append(3)
+    return made
 
 
 def gradient(function, x):

@@ -18,6 +18,7 @@ NAMES = {
     "sessions": "a session with another one inside, and alone",
     "interrupts": "a session before a statement that fails, and after a Ctrl-C in its roll-back",
     "processes": "what a process does with random files, and what it may do",
+    "tensors": "programs of tensors here, and in PyTorch",
     "fixes": "the error of a statement, and that of its fix",
 }
 
