@@ -223,6 +223,20 @@ def is_real(prefix: str, name: str) -> bool:
     return name in libraries.names_in(canonical(prefix))
 
 
+def is_known(prefix: str, name: str) -> bool:
+    """Whether a name that is imported from a module of PyTorch, NumPy or Python means something, if only in a fix."""
+    if prefix.partition(".")[0] not in libraries.HERE:
+        return True
+    meant = FUNCTIONS, RENAMED, CONSTANTS, IGNORED, PREFIXES, KNOWN_ELSEWHERE, NAMESPACES
+    return any(name in one for one in meant) or function(prefix, name) is not None or is_real(prefix, name)
+
+
+def is_module(prefix: str, name: str) -> bool:
+    """Whether a name in a module is that of another one which agrad has, and which it reads by its full name."""
+    full = f"{canonical(prefix)}.{name}"
+    return name not in PREFIXES and (full in libraries.modules() or full.removeprefix("torch.") in NAMESPACES)
+
+
 def constant(prefix: str, name: str) -> Any:
     """A value that is spelled `prefix.name`: a number, a type, a version; None if there is none."""
     if name in CONSTANTS and is_real(prefix, name):

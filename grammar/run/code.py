@@ -837,10 +837,15 @@ class _Generator(_Expressions):
         libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
         named = pytorch.libraries.names_bound(node.text)
         absent = {name: module for name, module in named.items() if module in node.others}
+        missing = {here: one for one, name, here in node.names if not pytorch.names.is_known(one, name)}
+        inner = {here: f"{one}.{name}" for one, name, here in node.names if pytorch.names.is_module(one, name)}
+        missing = {here: one for here, one in missing.items() if here not in inner}
+        absent |= missing | inner
         if libraries or absent:
             made.append(self.run(self.do("import", (libraries, absent), [], span), span))
-        if node.others:
-            notes = tuple(map(pytorch.libraries.note_on_import, node.others))
+        if node.others or missing:
+            told = f"agrad has no {', '.join(f'{module}.{name}' for name, module in missing.items())}"
+            notes = (*map(pytorch.libraries.note_on_import, node.others), *([told] if missing else ()))
             made.append(self.run(self.do("note", notes, [], span), span))
         return made
 

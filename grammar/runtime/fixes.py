@@ -519,6 +519,10 @@ def _in_words(name: str, span: Span) -> list[str]:
 
 def of_a_module(name: str, module: str, span: Span) -> AgradError:
     """The error for a name that was imported from a module which agrad does not have."""
+    if module.endswith(f".{name}"):
+        facts = UnknownName(name, True)
+        message = f"an import gives no names to modules: it is {module} here"
+        return AgradError("name", message, labels=[Label(span)], fixes=[corrected(span, module)], facts=facts)
     instead = told(module)
     message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
     fixes: list[str] = [Hint(instead)] if instead else []
