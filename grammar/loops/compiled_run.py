@@ -607,6 +607,10 @@ class CompiledIteration:
         outputs = [self._output(place, one, stager) for place, one in enumerate(self.placeholders) if place]
         kept = [output for output in outputs if output is not None]
         inputs = [bare(one.leaf) for one in self.placeholders]
+        alive = {*collect([one.node for one in kept])}
+        # What no later iteration reads is computed, too, where it may be nan: the note is on the first that is.
+        last = [one for one in stager.scope.values() if isinstance(one, Tensor) and one.node not in alive]
+        stager.watched += [one for one in last if any(map(_may_be_undefined, collect([one.node])))]
         self.count = len(kept) + len(stager.watched)
         self.places = [place for place, _ in self.carried]
         program, self.step = runner(extract([*kept, *stager.watched, *stager.required], inputs))
@@ -791,6 +795,12 @@ class CompiledIteration:
         leaves = [ref(other.value.node) for other in self.placeholders if other.kind == LEAF]
         data.storage = Storage(roots=together(known.roots if known is not None else (), tuple(leaves)))
         node.grad = Gradient(bare(data), before.parts, calls, before.cleared)
+
+
+def _may_be_undefined(node: Node) -> bool:
+    """Whether a result may be nan where the operands are finite."""
+    op = node.op
+    return op is not None and (op.fails.remedy is not None or op.name in ("div", "pow", "remainder", "fmod"))
 
 
 def _changes(name: str) -> NotTraceable:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from rows import divided
+from rows import divided, each
 from thinned import thinned
 from transcript import sections
 
@@ -165,3 +165,18 @@ def test_a_limit_of_time_stops_it():
     with pytest.raises(AgradError, match="took longer"):
         session.run("for i in range(1e9): s = s*1.0000001")
     assert session.names["s"] == 1.0
+
+
+DEAD = "log(50 - i); sqrt(20 - i) + log(50 - i); log(x*(50 - i)); (50 - i)**0.5; asin(i/100); 0/max(60 - i, 0)"
+
+
+@each("dead", DEAD.split("; "))
+@each("rest", ["s += 1", "s += i; t = t*0.5 + s", "x = x*0.999"])
+def test_a_note_names_the_first_iteration_that_is_not_defined(dead, rest):
+    said = [], []
+    for compiles, notes in enumerate(said):
+        session = Session()
+        session.compiles = bool(compiles)
+        session.run("s = 0; t = 0; x = ones(3)")
+        session.run(f"for i in range(300):\n    y = {dead}\n    {rest}", notes.append)
+    assert len(said[0]) == 1 and [render(one.note) for one in said[0]] == [render(one.note) for one in said[1]]
