@@ -482,6 +482,10 @@ class Machine:
         if of_objects:
             raise _undefined(sign, left, right, span)
         if type(left) in SEQUENCES or type(right) in SEQUENCES:
+            several = next((x for x in (left, right) if type(x) is tuple and len(x) > 1), ())
+            if sign == "*" and several and all(type(x) is float for x in several):
+                vector = f"[{text_of(several)[1:-1]}]"
+                self.on_note(((f"* repeats a tuple; of the vector {vector} it gives multiples",), span))
             return with_sequences(function_of(sign), left, right, span)
         value = function_of(sign)(left, right)
         return value if isinstance(value, float | bool | Tensor) else no_arithmetic(span)

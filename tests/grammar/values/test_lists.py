@@ -5,6 +5,7 @@ from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.words import LISTS
+from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
 
@@ -90,3 +91,12 @@ def test_what_help_says_of_lists_holds(told, shown):
         text = f"assert {line}" if " == " in line else line
         shown = shown.replace(line, text, 1)
     Session().run(shown.replace("; ", "\n"))
+
+
+@each(
+    "text, noted", [("2*(3, 4)", 1), ("t = 3, 4; t*2", 1), ("norm((3, 4)*2)", 1), ("(0,)*3; 2*[3, 4]; (1, 'a')*2", 0)]
+)
+def test_a_repeated_tuple_of_numbers_is_noted(text, noted):
+    notes = []
+    Session().run(text, lambda result: notes.append(result.note.message) if isinstance(result, Noted) else None)
+    assert notes == ["* repeats a tuple; of the vector [3, 4] it gives multiples"] * noted
