@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -165,44 +164,9 @@ def labelled(problem: AgradError) -> list[str]:
     return [label.origin.text for label in problem.labels if label.origin is not None]
 
 
-def test_each_form_of_a_graph(drawn: Session) -> None:
-    shown = {form: said(f"graph d as {form}", drawn) for form in words("text tree dot mermaid json")}
-    assert all(len(lines) == 1 for lines in shown.values())
-    assert said("graph d", drawn) == shown["text"]
-    assert shown["text"][0].startswith("graph of d: 4 nodes, 2 leaves, held")
-    assert shown["dot"][0].startswith("digraph")
-    assert shown["mermaid"][0].startswith("flowchart TD")
-    assert json.loads(shown["json"][0])["name"] == "d"
-    assert len({*map(tuple, shown.values())}) == 5
-
-
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
     assert f"[as {' | '.join(FORMS)}]" in REGISTERED["graph"].usage
     assert {*ENDINGS.values()} <= {*FORMS, *PICTURES}
-
-
-def test_a_part_of_a_graph(drawn: Session) -> None:
-    def nodes(options: str) -> list[str]:
-        return [node["name"] for node in json.loads(said(f"graph d as json {options}", drawn)[0])["nodes"]]
-
-    assert sorted(nodes("")) == ["a", "b", "c", "d"]
-    assert "a" not in nodes("depth 1")
-    assert "b" not in nodes("from c depth 1") or nodes("from c") != nodes("")
-
-
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [("d.txt", "text"), ("d.dot", "dot"), ("d.gv", "dot"), ("D.GV", "dot"), ("d.mmd", "mermaid"), ("d.json", "json")],
-)
-def test_a_file_gets_the_form_that_its_ending_names(drawn: Session, tmp_path: Path, name: str, form: str) -> None:
-    path = tmp_path / name
-    assert said(f'graph d to "{path}"', drawn) == [f"wrote {path}"]
-    assert [path.read_text("utf-8")] == [f"{text}\n" for text in said(f"graph d as {form}", drawn)]
-
-
-def test_a_file_of_text_takes_any_form(drawn: Session, tmp_path: Path) -> None:
-    said(f'graph d to "{tmp_path}/d.txt" as dot', drawn)
-    assert (tmp_path / "d.txt").read_text("utf-8").startswith("digraph")
 
 
 @pytest.mark.parametrize("form", PICTURES)
@@ -222,9 +186,3 @@ def test_a_file_that_cannot_be_written(drawn: Session, tmp_path: Path) -> None:
     problem = error(f'graph d to "{tmp_path}/no/d.dot"', drawn)
     assert (problem.kind, problem.message.split(": ")[1]) == ("file", f"there is no folder {tmp_path}/no")
     said(f'fails file: graph d to "{tmp_path}"', drawn)
-
-
-def test_time_runs_its_body(drawn: Session) -> None:
-    assert said("time: k = 7", drawn)
-    assert said("k", drawn) == ["7"]
-    assert error("time: k = sin(q)", drawn).kind == "name"
