@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.syntax import parser
+from agrad.grammar.syntax import lexer, parser
 
 ROUNDS = 5
 LINES = """\
@@ -47,7 +47,6 @@ def main() -> None:
     lines = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     whole = LINES * (lines // LINES.count("\n") + 1)
     source = Source("bench", "".join(whole.splitlines(keepends=True)[:lines]))
-    lexer = parser.lexer()
     count = sum(1 for _ in lexer.read(source))
     times = [
         (seconds(lambda: deque(lexer.read(source), maxlen=0)), seconds(lambda: parser.parse(source)))

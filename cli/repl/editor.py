@@ -28,7 +28,8 @@ from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import kinds, lexer
+from agrad.grammar.syntax.lexer import read
+from agrad.grammar.syntax.parser import kinds
 from agrad.lazy import pattern, rare
 
 _USAGE = 34  # columns for the usage of a word; its description follows
@@ -112,7 +113,7 @@ class Highlighter(Lexer):
         """A function from a line's number to its coloured pieces."""
         if len(document.text) > _LONGEST:
             return lambda number: [("", document.lines[number])]
-        items = [*lexer().read(Source("session", document.text), comments=True)]
+        items = [*read(Source("session", document.text), comments=True)]
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
         own = {*self.session.names, *self.words}
         names = helping.used_names.unknown(tokens, own) if tokens else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os.path import splitext
 
 from agrad.engine import inspect, program
@@ -224,13 +225,9 @@ def _set(session: Session, call: Call) -> None:
 
 def _switch(settings: Settings, name: str, value: bool | str) -> None:
     """Change how the terminal shows things, so that `undo` takes it back."""
-    log, before = current().undo_log, getattr(settings, name)
-
-    def undo() -> None:
-        setattr(settings, name, before)
-
+    log = current().undo_log
     if log is not None:
-        log.remember((id(settings), name), undo)
+        log.remember((id(settings), name), partial(setattr, settings, name, getattr(settings, name)))
     setattr(settings, name, value)
 
 

@@ -14,14 +14,8 @@ from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Token
 _DEFINING = frozenset({"DEF", "CLASS", "FOR", "VAR", "IMPORT"})
 _OTHERWISE = {"_DOT", "AS", "FAILS", "SET", *(word.upper() for word, made in COMMANDS.items() if made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
-_KNOWN = (
-    frozenset({"print", "_", "ans", "no_grad", "super", "object"})
-    | OTHERS
-    | FUNCTIONS.keys()
-    | CONSTANTS.keys()
-    | PREFIXES
-    | IGNORED
-)
+_WORDS = frozenset({"print", "_", "ans", "no_grad", "super", "object"})
+_KNOWN = _WORDS.union(OTHERS, FUNCTIONS, CONSTANTS, PREFIXES, IGNORED)
 
 
 def given(tokens: Sequence[Token]) -> dict[str, Token]:

@@ -48,15 +48,57 @@ def is_long(text: str) -> bool:
     return len(text) > 5 and text[:3] in ('"""', "'''")
 
 
+KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
+
+
+# What `with` begins, by its name without `torch.` and its arguments: whether something is recorded inside.
+_BLOCKS: dict[tuple[Any, ...], bool | str] = {
+    ("no_grad",): False,
+    ("inference_mode",): False,
+    ("enable_grad",): True,
+    **{("set_grad_enabled", on): on for on in (True, False)},
+    **{("inference_mode", off): not off for off in (True, False)},
+    ("detect_anomaly",): "anomaly",
+    ("set_detect_anomaly", True): "anomaly",
+}
+
+
+def _block(context: s.Expr) -> bool | str | None:
+    """What `with context:` begins; None where it is no such context."""
+    if not isinstance(context, s.Call) or context.keywords:
+        return None
+    name = _path(context.function).removeprefix("torch.").removeprefix("autograd.")
+    return _BLOCKS.get((name, *[getattr(value, "value", None) for value in context.arguments]))
+
+
+# The words before a colon; what looks like one of them is no annotation.
+_HEADERS = HEADERS | {"else", "elif", "try", "finally", "except", "while", "with"}
+_MEMBERS = ("staticmethod", "property")  # decorators of the functions of a class
+_COMPILERS = ("torch.jit.script", "torch.compile", "torch.compile()")  # which leave a function as it is
+_TYPES = words("float int str bool list tuple dict set object bytes complex callable any")
+
+
+def _is_type(node: s.Expr) -> bool:
+    """Whether an expression is a type, as far as its form shows that."""
+    match node:
+        case s.Index(value, _):
+            return _is_type(value)
+        case s.Name(name):
+            return name in _TYPES or name[0].isupper()
+        case s.Attribute():
+            return bool(_path(node))
+    return isinstance(node, s.String | s.NoneLiteral)
+
+
 _ALL = slice(None)
 
 
-def _node(kind: type[s.Node], *fields: Any) -> Callable[[Expressions, Parts], Any]:
+def _node(kind: type[s.Node], *fields: Any) -> Callable[[Builder, Parts], Any]:
     """A method that makes a node: each field is the number of a part, as many as there are, `_ALL` but for signs, or a
     value.
     """
 
-    def make(self: Expressions, parts: Parts) -> s.Node:
+    def make(self: Builder, parts: Parts) -> s.Node:
         span = self.span(parts[0], parts[-1])
         return kind(*[_field(one, parts) if type(one) in (int, slice) else one for one in fields], span)
 
@@ -71,10 +113,16 @@ def _field(place: Any, parts: Parts) -> Any:
     return str(found) if isinstance(found, Token) else found
 
 
-class Expressions:
-    """The methods for expressions and their parts."""
+class Builder:
+    """The transformer that is embedded in lark's parser. `begin` is called before each parse."""
 
-    source: Source  # the text that is parsed; every node's span points into it
+    def begin(self, source: Source) -> None:
+        """Prepare for a text, into which the span of every node points."""
+        self.source = source
+        self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
+        self.methods: dict[int, AgradError] = {}  # by the places of functions that must be in a class: the error if not
+
+    # Expressions and their parts
 
     def span(self, first: Any, last: Any) -> Span:
         """From the beginning of one part to the end of another."""
@@ -313,61 +361,6 @@ class Expressions:
                 bounds[-1] = part
         start, stop, step = [*bounds, None][:3]
         return s.Slice(start, stop, step, span=self.span(parts[0], parts[-1]))
-
-
-# Statements.
-
-KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
-
-
-_BLOCKS: dict[
-    tuple[Any, ...], bool | str
-] = {  # of `with`, without `torch.`, by their name and arguments: whether something is recorded inside
-    ("no_grad",): False,
-    ("inference_mode",): False,
-    ("enable_grad",): True,
-    **{("set_grad_enabled", on): on for on in (True, False)},
-    **{("inference_mode", off): not off for off in (True, False)},
-    ("detect_anomaly",): "anomaly",
-    ("set_detect_anomaly", True): "anomaly",
-}
-
-
-def _block(context: s.Expr) -> bool | str | None:
-    """What `with context:` begins; None where it is no such context."""
-    if not isinstance(context, s.Call) or context.keywords:
-        return None
-    name = _path(context.function).removeprefix("torch.").removeprefix("autograd.")
-    return _BLOCKS.get((name, *[getattr(value, "value", None) for value in context.arguments]))
-
-
-# The words before a colon; what looks like one of them is no annotation.
-_HEADERS = HEADERS | {"else", "elif", "try", "finally", "except", "while", "with"}
-_MEMBERS = ("staticmethod", "property")  # decorators of the functions of a class
-_COMPILERS = ("torch.jit.script", "torch.compile", "torch.compile()")  # which leave a function as it is
-_TYPES = words("float int str bool list tuple dict set object bytes complex callable any")
-
-
-def _is_type(node: s.Expr) -> bool:
-    """Whether an expression is a type, as far as its form shows that."""
-    match node:
-        case s.Index(value, _):
-            return _is_type(value)
-        case s.Name(name):
-            return name in _TYPES or name[0].isupper()
-        case s.Attribute():
-            return bool(_path(node))
-    return isinstance(node, s.String | s.NoneLiteral)
-
-
-class Builder(Expressions):
-    """The transformer that is embedded in lark's parser. `begin` is called before each parse."""
-
-    def begin(self, source: Source) -> None:
-        """Prepare for a text, into which the span of every node points."""
-        self.source = source
-        self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
-        self.methods: dict[int, AgradError] = {}  # by the places of functions that must be in a class: the error if not
 
     # Simple statements
 

@@ -35,6 +35,7 @@ from agrad.grammar.syntax.keywords import (
     SOFT,
     SUPERSCRIPTS,
     reduce,
+    saved,
     words,
 )
 
@@ -68,8 +69,6 @@ _ALONE = r"[ \t]+[\d.]|[ \t]*(?![^\r\n;#])"
 _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
-_RUN = r"[\w.]*"
-_DIGITS = r"\d+"
 _REST_OF_LINE = r"[^\r\n]*"
 _MAGIC = r"(%{1,2}[a-z]\w*)([^\r\n]*)"
 FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
@@ -104,10 +103,10 @@ class Input:
 
     _Token = lark.Token  # of which that parser makes the kinds that it tries
 
-    def __init__(self, source: Source, ahead: Iterator[Item]) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.taken: list[Token] = []
-        self.ahead = ahead
+        self.ahead = read(source)
 
     def lex(self, parser: Any = None) -> Iterator[Token]:
         """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
@@ -120,21 +119,16 @@ class Input:
             yield item
 
 
-class Lexer:
-    """One for all texts, made of the words and signs of the grammar."""
+@cache
+def terminals() -> tuple[dict[str, str], re.Pattern[str]]:
+    """The terminals of the words of the grammar, and the pattern of its signs, in the order in which they are tried."""
+    signs = "|".join(f"(?P<{name}>{sign})" for name, sign in saved()["signs"].items())
+    return dict.fromkeys(RESERVED, "RESERVED") | saved()["keywords"], re.compile(signs)
 
-    def __init__(self, keywords: dict[str, str], signs: dict[str, str]) -> None:
-        """`keywords`: their terminals; `signs`: the pattern of each terminal, in the order in which they are tried."""
-        self.words = dict.fromkeys(RESERVED, "RESERVED") | keywords
-        self.pattern = re.compile("|".join(f"(?P<{name}>{sign})" for name, sign in signs.items()))
 
-    def input(self, source: Source) -> Input:
-        """A text as the parser takes it."""
-        return Input(source, self.read(source))
-
-    def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:
-        """The tokens of a text, one at a time, and its lexical errors where they occur."""
-        return _Scanner(self, source, comments).items()
+def read(source: Source, *, comments: bool = False) -> Iterator[Item]:
+    """The tokens of a text, one at a time, and its lexical errors where they occur."""
+    return _Scanner(source, comments).items()
 
 
 _PROMPT = r"[ \t]*(?:>>>|agrad(?: \d+)?>)"
@@ -197,11 +191,10 @@ class _Open:
 class _Scanner:
     """One pass over one text."""
 
-    def __init__(self, lexer: Lexer, source: Source, comments: bool) -> None:
+    def __init__(self, source: Source, comments: bool) -> None:
         self.source = source
         self.text = typed_in(source.text) if ">>>" in source.text or "agrad" in source.text else source.text
-        self.words = lexer.words
-        self.pattern = lexer.pattern
+        self.words, self.pattern = terminals()
         self.comments = comments
         # A file may begin with a byte order mark.
         self.position = self.line_start = 1 if source.text.startswith("\ufeff") else 0
@@ -425,7 +418,7 @@ class _Scanner:
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
-        run = re.compile(_RUN).match(self.text, end)
+        run = re.compile(r"[\w.]*").match(self.text, end)
         rest = run.group() if run else ""
         number = self.text[start:end]
         factor = re.match(r"[^\W\d_]\w*", rest)
@@ -479,7 +472,7 @@ class _Scanner:
         if character == "?":
             yield self.asked()
             return
-        if found := re.compile(_DIGITS).match(self.text, start):
+        if found := re.compile(r"\d+").match(self.text, start):
             self.position = end = found.end()
         character = self.text[start:end]
         if sign := self.sign_for(character):

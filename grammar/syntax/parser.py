@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -21,17 +22,9 @@ if TYPE_CHECKING:
     from lark.parsers.lalr_parser import _Parser
 
     from agrad.grammar.syntax.builder import Builder
-    from agrad.grammar.syntax.lexer import Item, Lexer, Token
+    from agrad.grammar.syntax.lexer import Item, Token
 
 # lark, and what needs it, is imported with the first text: `agrad --help` and the errors of a command line have none.
-
-
-@cache
-def lexer() -> Lexer:
-    """The lexer of the grammar, made once."""
-    from agrad.grammar.syntax.lexer import Lexer
-
-    return Lexer(saved()["keywords"], saved()["signs"])
 
 
 @cache
@@ -73,7 +66,7 @@ def _read(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
 
-    (parser, builder), text = _parser(), lexer().input(source)
+    (parser, builder), text = _parser(), syntax.lexer.Input(source)
     with _PARSING:
         builder.begin(source)
         collecting = gc.isenabled()
@@ -117,7 +110,7 @@ def needs_more(text: str) -> bool:
         if _DECORATOR_ALONE.search(text):
             return True
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
-    last = deque(lexer().read(source), maxlen=1)
+    last = deque(syntax.lexer.read(source), maxlen=1)
     return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)
 
 
@@ -130,7 +123,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
     parser, builder = _parser()
     # Which words are commands depends on what follows them: here a name.
-    stream = lexer().input(Source("session", f"{text}_"))
+    stream = syntax.lexer.Input(Source("session", f"{text}_"))
     with _PARSING:
         builder.begin(stream.source)
         interactive: Any = parser.parse(cast(Any, stream), "program", start_interactive=True)
@@ -147,7 +140,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
 def lexed(text: str) -> list[Token]:
     """The tokens of a text that may be unfinished or wrong, without its lexical errors."""
-    items = lexer().read(Source("session", text))
+    items = syntax.lexer.read(Source("session", text))
     return [item for item in items if not isinstance(item, AgradError)]
 
 
@@ -157,7 +150,7 @@ def starts(text: str) -> Iterator[int]:
     The end of the text is left out if a bracket is open there.
     """
     fresh = True
-    for item in lexer().read(Source("session", text)):
+    for item in syntax.lexer.read(Source("session", text)):
         if not isinstance(item, AgradError):
             if fresh and item:
                 yield item.start_pos
@@ -197,7 +190,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
 
     The kinds are number, string, name, command, keyword, operator, comment and error.
     """
-    return kinds(lexer().read(Source("session", text), comments=True))
+    return kinds(syntax.lexer.read(Source("session", text), comments=True))
 
 
 def kinds(items: Iterable[Item]) -> list[tuple[str, int, int]]:

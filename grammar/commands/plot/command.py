@@ -242,18 +242,12 @@ def _data(call: Call) -> Plot:
             span = call.operand(place).span
             message = f"{first.text} has {len(x)} entries and {span.text} has {length}: points need as many of each"
             raise wrong("shape", message, span)
-    u = _uncertainties(call, 1) if len(points) == 1 else ()
-    found = [Curve(name, x, y, "points", u=u) for name, y in points]
+    value = as_array(call.values[1])
+    u: Any = uncertainty(value) if len(points) == 1 and isinstance(value, Tensor) else None
+    found = [Curve(name, x, y, "points", u=() if u is None else u.tolist()) for name, y in points]
     over = zip([curve for curves in lines for curve in curves], cycle(LINES), strict=False)
     found += [Curve(name, *ordered(x, y), style) for (name, y), style in over]
     return Plot(tuple(found), axis)
-
-
-def _uncertainties(call: Call, place: int) -> Sequence[float]:
-    """The uncertainties of a vector; none where it has none."""
-    value = as_array(call.values[place])
-    u: Any = uncertainty(value) if isinstance(value, Tensor) else None
-    return () if u is None else u.tolist()
 
 
 def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:

@@ -20,7 +20,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar import commands as commands  # which fill the table of shapes
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax import keywords, parser, table
+from agrad.grammar.syntax import keywords, lexer, parser, table
 from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.builder import Builder
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
@@ -45,7 +45,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 def forget() -> None:
     """Have the parser loaded anew."""
     keywords.saved.cache_clear()
-    parser.lexer.cache_clear()
+    lexer.terminals.cache_clear()
     parser._parser.cache_clear()
 
 
@@ -186,7 +186,7 @@ def outcome(parse: Callable[[Any], Any], builder: Builder, text: str) -> object:
     source = Source("script.ag", text)
     builder.begin(source)
     try:
-        return list(flat(parse(parser.lexer().input(source))))
+        return list(flat(parse(lexer.Input(source))))
     except lark.UnexpectedToken as error:
         return error.token.type, error.token, error.token.start_pos, error.accepts
     except AgradError as error:
