@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -235,38 +235,27 @@ class Specialization:
         return self.native
 
 
-class Tree:
-    """The specialisations by the outcomes of their guards, in the order in which a function asks for them.
-
-    Those that take the same way up to a guard share the nodes up to it. `latest` is the one added last below a node.
-    """
-
-    __slots__ = ("children", "latest")
+class Ways:
+    """The specialisation added last of those with the same outcomes up to a guard, for each outcome of that."""
 
     def __init__(self, known: Sequence[Specialization] = ()) -> None:
         """`known`: the one added last first."""
-        self.children: dict[object, Tree] = {}
-        self.latest: Specialization | None = None
+        self.after: dict[int, dict[object, Specialization]] = {}  # by a hash of the outcomes before
         for one in reversed(known):
             self.add(one)
 
     def add(self, one: Specialization) -> None:
         """Add a specialisation."""
-        node = self
+        way = 0
         for outcome in one.outcomes:
-            node = node.children.setdefault(outcome, Tree())
-            node.latest = one
+            self.after.setdefault(way, {})[outcome] = one
+            way = hash((way, outcome))
 
-    def after(self, outcomes: Sequence[object], number: int) -> Specialization | None:
+    def other(self, one: Specialization, number: int) -> Specialization | None:
         """One with the same outcomes up to the guard of this number, and another of this one; None if there is none."""
-        node = self
-        for outcome in outcomes[:number]:
-            known = node.children.get(outcome)
-            if known is None:
-                return None
-            node = known
-        others = [child for outcome, child in [*node.children.items()] if outcome != outcomes[number]]
-        return others[0].latest if len(others) == 1 else None
+        way, here = reduce(lambda way, outcome: hash((way, outcome)), one.outcomes[:number], 0), one.outcomes[number]
+        others = [x for outcome, x in [*self.after.get(way, {}).items()] if outcome != here]
+        return others[0] if len(others) == 1 else None
 
 
 class Eager(NamedTuple):
@@ -302,7 +291,7 @@ class Specializations:
         self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
         self.first: Specialization | None = None  # of all that were traced
-        self.tree = Tree()
+        self.ways = Ways()
         self.together: Together | None = None  # most of them as one function
         self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
         self.left_out: set[Specialization] = set()  # of these, the ones that do not fit into it
@@ -319,7 +308,7 @@ class Specializations:
             self.known = self.fresh = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
             self.together, self.outside, self.left_out = None, 0.0, set()
-            self.tree = Tree(self.known)
+            self.ways = Ways(self.known)
 
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
@@ -357,7 +346,7 @@ class Specializations:
                 return new, new.code.call(*values)
 
     def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
-        """The same by the tree: a guard that does not hold leads to a specialisation with the other outcome of it."""
+        """The same by ways: a guard that does not hold leads to a specialisation with the other outcome of it."""
         one: Specialization | None = self.known[0]
         last = -1
         while one is not None:
@@ -365,7 +354,7 @@ class Specializations:
                 outputs = one.call(values)
             except Diverged as diverged:
                 (number,) = diverged.args
-                one, last = self.tree.after(one.outcomes, number) if number > last else None, number
+                one, last = self.ways.other(one, number) if number > last else None, number
                 continue
             if last >= 0:
                 self._move_up(one)
@@ -401,7 +390,7 @@ class Specializations:
             self.first = self.first or new
             self.known = (new, *self.known)
             self.fresh = (new, *self.fresh)
-            self.tree.add(new)
+            self.ways.add(new)
             self._drop()
         return new
 
@@ -446,4 +435,4 @@ class Specializations:
             self.known = self.known[:count]
             kept_ones = {*self.known}
             self.fresh = tuple([one for one in self.fresh if one in kept_ones])
-            self.tree = Tree(self.known)
+            self.ways = Ways(self.known)

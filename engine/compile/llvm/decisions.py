@@ -45,6 +45,7 @@ class Decisions:
     def __init__(
         self, paths: Paths, inputs: Sequence[Shape], outputs: Sequence[Sequence[Shape]], has_doubts: bool
     ) -> None:
+        self.paths = paths
         self.members = paths.members
         self.has_doubts = has_doubts  # a path that is not known may be one whose numbers are not as expected
         self._pack = packing(inputs)
@@ -158,6 +159,7 @@ class Branches:
     """The function of some paths through the guards of a function."""
 
     def __init__(self, paths: Paths, schedule: Schedule) -> None:
+        self.paths = paths
         self.members = paths.members
         self.loops = Loops(schedule)
         self.has_doubts = bool(schedule.systems)  # a path that is not known may be one with a singular matrix

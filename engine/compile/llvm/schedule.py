@@ -33,7 +33,7 @@ from agrad.engine.compile.paths import Branching, straight
 from agrad.engine.compile.symbols import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import Shape, np, size_of
+from agrad.engine.values import Shape, size_of
 
 _MOST = 48  # rows and columns of small matrices: the products of larger ones take BLAS less time
 
@@ -113,17 +113,7 @@ class Schedule:
         return slot in self.joins
 
     def _part(self, slot: int, operand: int, where: stages.Places) -> stages.Join | None:
-        """The part of a result that is an operand, or what that is a rearrangement of; None if it lies irregularly."""
-        while (view := self.views.get(operand)) is not None and view.table is not None:
-            step = self.step(operand)
-            shape = self.program.shape(step.operands[0])
-            turned = stages.moved(step.op, stages.dense(slot, shape), shape, step.shape, step.attrs)
-            if turned is None or size_of(shape) != size_of(step.shape) or not stages.is_injective(turned, step.shape):
-                break
-            operand, before = step.operands[0], where
-            where = np.empty(size_of(shape), dtype=np.int64)
-            where[stages.places(turned, step.shape).ravel()] = before.ravel()
-            where = where.reshape(shape)
+        """The part of a result that is an operand; None if it lies irregularly."""
         found = stages.affine(slot, where)
         return None if found is None else stages.Join(slot, operand, found.strides, found.offset)
 
