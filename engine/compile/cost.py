@@ -15,6 +15,7 @@ from agrad.engine.text import counted
 from agrad.engine.values import format_shape, size_of
 
 _STEP = 60.0  # of Python, on floats
+_TURN = 900.0  # an iteration of a loop in Python, beside its steps
 _CALL = 1000.0  # of numpy, of an operation entry by entry
 _WHOLE = 3000.0  # the same of other operations, most of which are functions of Python
 _ENTRY = 0.8  # that numpy reads and writes
@@ -55,7 +56,7 @@ def _of_step(program: Program, step: Step, is_native: bool = False) -> float:
     if step.op.role == "loop":
         body: Program = step.attrs["body"].repeated
         count: int = step.attrs["count"]
-        of_body = _INSTRUCTION * len(body.steps) if is_native and body.is_scalar else interpreted(body)
+        of_body = _INSTRUCTION * len(body.steps) if is_native and body.is_scalar else _TURN + interpreted(body)
         return _WHOLE + count * of_body
     shapes = [program.shape(x) for x in step.operands]
     if not step.shape and not any(shapes):

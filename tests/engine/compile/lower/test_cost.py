@@ -88,6 +88,20 @@ def test_by_default_machine_code_comes_after_calls_that_are_counted():
     assert told(lambda x: x * 2, 1.0, backend="python")[1] == "computed by python, since the backend is python"
 
 
+def test_the_iterations_of_a_loop_in_python_are_counted():
+    def polynomial(x):
+        y = 0.0 * x
+        for place in range(1000):
+            y = y * x + 1.0 / (place + 1.0)
+        return y
+
+    compiled = ag.compile(polynomial, 0.9)
+    compiled.value_and_grad(0.5)
+    (one,) = compiled._gradient.known
+    assert [step.op.role for step in one.exact.steps].count("loop") == 2
+    assert one.most_calls < 200  # each takes some ms
+
+
 def test_without_machine_code_it_says_so(monkeypatch):
     from agrad.engine.compile import plan
     from agrad.engine.compile.llvm import backend
