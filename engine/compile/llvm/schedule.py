@@ -106,16 +106,10 @@ class Schedule:
         found = stages.placed(step.op, shapes, step.shape, step.attrs)
         if found is None:
             return False
-        parts = [self._part(slot, x, where) for x, where in zip(step.operands, found, strict=True) if where.size]
-        whole = [part for part in parts if part is not None]
-        if len(whole) == len(parts):
-            self.joins[slot] = whole
+        parts = [(x, stages.affine(slot, where)) for x, where in zip(step.operands, found, strict=True) if where.size]
+        if all(view is not None for _, view in parts):
+            self.joins[slot] = [stages.Join(slot, x, one.strides, one.offset) for x, one in parts if one is not None]
         return slot in self.joins
-
-    def _part(self, slot: int, operand: int, where: stages.Places) -> stages.Join | None:
-        """The part of a result that is an operand; None if it lies irregularly."""
-        found = stages.affine(slot, where)
-        return None if found is None else stages.Join(slot, operand, found.strides, found.offset)
 
     def _adds(self, slot: int, step: Step) -> bool:
         """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
