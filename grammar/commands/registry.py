@@ -75,8 +75,8 @@ class Session(Protocol):
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
 
-    def undo_last(self) -> None:
-        """Take back the last statement that changed something."""
+    def take_back(self, left: int) -> None:
+        """Take back the last statements that changed something, until so many are left."""
 
     def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
         """Take back the last statements that changed something."""

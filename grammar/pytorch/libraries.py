@@ -7,8 +7,6 @@ and NumPy 2; a test compares it with what is installed.
 
 from __future__ import annotations
 
-from functools import cache
-
 from agrad.lazy import rare
 
 # fmt: off
@@ -60,17 +58,7 @@ _NAMES = {
     ),
 }
 # fmt: on
-
-
-@cache
-def names_in(prefix: str) -> frozenset[str]:
-    """The names of a module; none for one that does not exist, or that has nothing of what agrad has."""
-    return frozenset(_NAMES.get(prefix, "").split())
-
-
-def modules() -> tuple[str, ...]:
-    """The modules that have names of agrad."""
-    return tuple(_NAMES)
+NAMES = {module: frozenset(text.split()) for module, text in _NAMES.items()}
 
 
 # Modules that a pasted script imports and a calculation does not need: what stands in for each.

@@ -220,7 +220,7 @@ _USUAL = {"numpy": "np", "F": "torch.nn.functional", "nn": "torch.nn", "optim": 
 
 def is_real(prefix: str, name: str) -> bool:
     """Whether PyTorch, NumPy or Python has a name in a module."""
-    return name in libraries.names_in(canonical(prefix))
+    return name in libraries.NAMES.get(canonical(prefix), ())
 
 
 def is_known(prefix: str, name: str) -> bool:
@@ -273,7 +273,7 @@ def table() -> dict[str, dict[str, str]]:
     A function of agrad is named by its name, what has other arguments there by its form.
     """
     here = RENAMED | dict.fromkeys(IGNORED, "float64")
-    found = {prefix: {one: here.get(one, one) for one in libraries.names_in(prefix)} for prefix in libraries.modules()}
+    found = {prefix: {one: here.get(one, one) for one in known} for prefix, known in libraries.NAMES.items()}
     for full, (form, _) in OWN_FORMS.items():
         prefix, _, name = full.rpartition(".")
         found.setdefault(canonical(prefix), {})[name] = Signature(name, form).usage

@@ -548,7 +548,7 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
         return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         full = [f"{module}.{name}" for module in ("torch", "np") if called]
-        there = [one for one in full if one in names.OWN_FORMS or name in libraries.names_in(one.partition(".")[0])]
+        there = [one for one in full if one in names.OWN_FORMS or name in libraries.NAMES[one.partition(".")[0]]]
         return [corrected(span, one) for one in there[:1]]
     return _instead(name, span)
 
@@ -679,7 +679,7 @@ def unknown_in(module: str, name: str, span: Span) -> AgradError:
     if name in FUNCTIONS or name in CONSTANTS or name in RENAMED:
         first = canonical(module).partition(".")[0]
         library = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}.get(first, module.partition(".")[0])
-        there = [prefix for prefix in libraries.modules() if name in libraries.names_in(prefix)]
+        there = [prefix for prefix, known in libraries.NAMES.items() if name in known]
         there.sort(key=lambda prefix: (prefix.partition(".")[0] != first, len(prefix)))  # those of the same library
         instead = [f"{prefix}.{name}" for prefix in there] or [name]
         message = f"{library} has no {module}.{name}"

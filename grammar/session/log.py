@@ -322,8 +322,7 @@ def redo(session: Session, count: int, span: Span) -> None:
         try:
             restore(session, gone, lambda path: changed.setdefault(path))
         except BaseException:  # also Ctrl-C: what ran again is taken back, and can still be brought back
-            while len(steps) > before:
-                session.undo_last()
+            session.take_back(before)
             session.record.cut(place)
             raise
         finally:

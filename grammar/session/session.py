@@ -271,31 +271,29 @@ class Session:
 
     def _undo_together(self, emit: Callable[[Result], None]) -> None:
         """Take back the last line that was entered, or the last statement of a text; a Ctrl-C is raised after that."""
-        steps, stopped = self.steps.last_together, None
+        steps, before, stopped = self.steps.last_together, len(self.steps), None
         gone = self.record.entries[steps[0].place :]
-        before = len(self.steps)
-        while len(self.steps) > before - len(steps):
-            try:
-                self.undo_last()
-            except KeyboardInterrupt as error:
-                if len(self.steps) == before:
-                    raise
-                stopped = error  # a line is taken back as a whole
+        try:
+            self.take_back(before - len(steps))
+        except KeyboardInterrupt as error:
+            if len(self.steps) == before:
+                raise
+            stopped = error
         self.steps.undone.append(gone)
         emit(Printed(f"took back: {together(short(step.span) for step in steps)}"))
         if stopped is not None:
             raise stopped
 
-    def undo_last(self) -> None:
-        """Take back the last statement that changed something, completely: a Ctrl-C is raised after that."""
-        step, stopped = self.steps.last, None
-        while True:
+    def take_back(self, left: int) -> None:
+        """Take back the last statements that changed something, until so many are left; a Ctrl-C comes after that."""
+        stopped = None
+        while len(self.steps) > left:
             try:
+                step = self.steps.last
                 self.last, self.chosen = step.last, step.chosen
                 step.log.roll_back()
                 self.record.cut(step.place)
                 self.steps.drop(step.log)
-                break
             except KeyboardInterrupt as error:  # may be interrupted at any point: all of this can be done again
                 stopped = error
         if stopped is not None:

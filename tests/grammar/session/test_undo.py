@@ -200,10 +200,10 @@ def test_an_undo_that_is_interrupted_before_it_takes_back_anything_says_nothing_
     made = session()
     made.run("x = 1")
 
-    def pressed():
+    def pressed(left):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(made, "undo_last", pressed)
+    monkeypatch.setattr(made, "take_back", pressed)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
         made.run("undo")
     assert "x" in made.names
