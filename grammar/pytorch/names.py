@@ -234,7 +234,7 @@ def is_known(prefix: str, name: str) -> bool:
 def is_module(prefix: str, name: str) -> bool:
     """Whether a name in a module is that of another one which agrad has, and which it reads by its full name."""
     full = f"{canonical(prefix)}.{name}"
-    return name not in PREFIXES and (full in libraries.modules() or full.removeprefix("torch.") in NAMESPACES)
+    return name not in PREFIXES and (full in libraries.NAMES or full.removeprefix("torch.") in NAMESPACES)
 
 
 def constant(prefix: str, name: str) -> Any:
