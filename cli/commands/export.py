@@ -45,8 +45,7 @@ def command(asked: Asked) -> None:
     Where EXPR is an array, so is the value, and grad has the derivatives of each of its entries: the Jacobian. In C,
     both are written where the last arguments say, which must not overlap the others.
 
-    Arrays of many entries become loops; the function in Python then needs NumPy. `if` is allowed where all its paths
-    can be found.
+    A function has at most 20,000 instructions. `if` is allowed where all its paths can be found.
 
     With --hessian there is also hess: in C row by row, elsewhere a list of rows. The language is that of --to, or of
     the extension of FILE.

@@ -2,8 +2,7 @@
 
 `derive` makes one program of numbers of a value, its gradient and its Hessian, of all paths of a function that chooses;
 `source` writes its steps as formulas of a language, and the function around them; `languages` says how each spells what
-a symbol can do, and `arrays` writes what is too large for numbers. `terms` is the algebra of formulas, in which like
-terms are collected, and `formulas` writes them.
+a symbol can do. `terms` is the algebra of formulas, in which like terms are collected, and `formulas` writes them.
 """
 
 from typing import TYPE_CHECKING

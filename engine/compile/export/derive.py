@@ -1,4 +1,4 @@
-"""A value, its gradient and its Hessian, as one program of numbers, or of arrays that are too large for these.
+"""A value, its gradient and its Hessian, as one program of numbers.
 
 Of a function that chooses by an `if` whose condition depends on an argument, a trace follows one path. The others are
 found by tracing at other values: those that the program compares with, small whole numbers, and random ones of all
@@ -23,7 +23,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program, Step, spans
 from agrad.engine.program.passes import Rewriting, arranged, frozen, inserted, optimised
-from agrad.engine.program.trace import gradient_of, gradients, of_graph, trace
+from agrad.engine.program.trace import gradients, of_graph, trace
 from agrad.engine.struct import Struct
 from agrad.engine.values import Shape, Value, format_shape, np, size_of
 
@@ -34,8 +34,7 @@ class Derived(Struct):
     """A program of numbers: the value, its derivatives by each entry of the arguments at `wrt`, the second ones.
 
     `arguments`: the names and shapes; `order`: of the highest derivatives; `result`: the shape of the value, of which
-    each entry has its derivatives, one after the other; `arrays`: whether it is a program of arrays,
-    which are too large for numbers.
+    each entry has its derivatives, one after the other.
     """
 
     program: Program
@@ -43,7 +42,6 @@ class Derived(Struct):
     wrt: tuple[int, ...]
     order: int
     result: Shape = ()
-    arrays: bool = False
 
     @property
     def shapes(self) -> list[Shape]:
@@ -82,28 +80,16 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
         raise refusal(paths[0])
     entries = spans([size_of(given.shape) for given in inputs])
     places = [entry for place in wrt for entry in entries[place]]
-    has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
-    try:
-        with quiet():  # at these values another path may have no number
-            several = [
-                _with_derivatives(program, values, wrt, order)
-                if (numbers := _numbers(program)) is None
-                else _differentiated(numbers, flat(values), places, order, size_of(result))
-                for program in paths
-            ]
-        made = _in_order(optimised(merged(several)))
-        if len(made.steps) > MOST:
-            raise _too_long()
-    except AgradError as problem:
-        if problem.kind != "limit":
-            raise
-        if not has_loops:
-            raise _without_loops(problem, paths, result) from None
-        made = optimised(paths[0], again=bool(order))  # of arrays that are too large for numbers
-        if order:
-            made = gradient_of(made, values, wrt)
-        made = _in_order(optimised(_of_choices(made)))
-        return Derived(made, inputs, tuple(wrt), order, arrays=True)
+    with quiet():  # at these values another path may have no number
+        several = [
+            _with_derivatives(program, values, wrt, order)
+            if (numbers := _numbers(program)) is None
+            else _differentiated(numbers, flat(values), places, order, size_of(result))
+            for program in paths
+        ]
+    made = _in_order(optimised(merged(several)))
+    if len(made.steps) > MOST:
+        raise _too_long()
     return Derived(made, inputs, tuple(wrt), order, result)
 
 
@@ -184,15 +170,6 @@ def _of_choices(program: Program) -> Program:
 
 def _too_long() -> AgradError:
     return AgradError("limit", f"the function cannot be exported: it would have more than {MOST} instructions")
-
-
-def _without_loops(problem: AgradError, paths: Sequence[Program], result: Shape) -> AgradError:
-    """The same for a function that cannot be written with loops, either: why, and what can be."""
-    if len(paths) > 1 or paths[0].is_scalar:
-        return problem
-    what = f"values of shape {format_shape(result)}" if result else "second derivatives"
-    fix = "export the sum of the entries" if result else "leave out the second derivatives"
-    return AgradError("limit", problem.message, notes=[f"{what} are exported without loops"], fixes=[Hint(fix)])
 
 
 MOST_PATHS = 64  # paths

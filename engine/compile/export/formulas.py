@@ -374,9 +374,6 @@ def _results(what: Derived, spelling: Language, times: float = 1.0) -> tuple[str
 
     Raises AgradError of kind `shape` where the value is not one number.
     """
-    if what.arrays:
-        message = "arrays of so many entries are not exported as formulas"
-        raise AgradError("limit", message, fixes=[Hint("export to .c, .js or .py")])
     if what.result:
         message = f"the value has shape {format_shape(what.result)}, and as a formula one number is exported"
         raise AgradError("shape", message, fixes=[Hint("sum the entries up, or export to .c, .js or .py")])

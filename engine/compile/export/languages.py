@@ -10,19 +10,15 @@ import builtins
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from keyword import kwlist
 from operator import mul
 from typing import ClassVar
 
 from agrad.engine.compile.export import special
-from agrad.engine.compile.export.arrays import Expressions, Loops, of_arrays
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.formulas import in_agrad, in_latex
-from agrad.engine.compile.export.source import CHOICE, Formula, Language, Lines, Results, Written, source, spread
+from agrad.engine.compile.export.source import CHOICE, Formula, Language, Lines, Results, source, spread
 from agrad.engine.compile.llvm.stages import strides_of
-from agrad.engine.program.ir import spans
-from agrad.engine.values import size_of
 
 _MATH = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
@@ -63,7 +59,6 @@ class C(Language):
     doubtful = r"_.*|[A-Z][A-Z0-9_]+|\w+_t"  # the headers of a system may define such names, as macros or types
 
     nan, infinity = "NAN", "INFINITY"
-    counting, zero = "int", "double {} = 0.0;"
 
     def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
         """An entry, counted row by row."""
@@ -84,39 +79,15 @@ class C(Language):
         stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
         end = [] if what.result else [f"return {results.values[0]};"]
         lines = ["#include <math.h>", "", *(f"{one}\n" for one in self.definitions), f"/* {_commented(remark)} */"]
-        return "\n".join([*lines, *_framed(head, names, [], [*_stored(body, stored), *end])])
+        statements = [*_stored(body, stored), *end]
+        used = set(re.findall(_NAME, "\n".join(statements)))
+        unused = [f"(void){one};" for one in names if one not in used]  # which the compiler is told
+        return "\n".join([*lines, head, "{", *[f"    {line}" for line in (*unused, *statements)], "}\n"])
 
     @property
     def definitions(self) -> list[str]:
         """All are declared first, since some call each other."""
         return [line for part in zip(*map(special.in_c, self.special), strict=True) for line in part]
-
-    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
-        """The function; what it computes besides stands in memory that it takes, and gives back."""
-        given = [*_parameters(names, what), *([f"double grad[{what.count}]"] if what.order else [])]
-        lines = ["#include <math.h>", "#include <stdlib.h>", ""]
-        for data, numbers in written.constants:
-            wrapped = [f"    {', '.join(numbers[begin : begin + 8])}," for begin in range(0, len(numbers), 8)]
-            lines += [f"static const double {data}[{len(numbers)}] = {{", *wrapped, "};", ""]
-        lines += [f"/* {_commented(remark)}", "   The value is NAN, and grad untouched, where there is no memory. */"]
-        size = max(sum(written.buffers.values()), 1)  # the arrays are one after the other in a piece of memory
-        opening = [f"double *const work = malloc({size}*sizeof(double));", "if (work == NULL) return NAN;"]
-        places = zip(written.buffers, spans(written.buffers.values()), strict=True)
-        opening += [f"double *const {one} = work + {place.start};" for one, place in places]
-        body, parts = list(written.body), spans(map(size_of, what.shapes))
-        for output, shape, part in zip(written.outputs[1:], what.shapes, parts, strict=False):
-            place = f"{part.start} + i" if part.start and shape else "i" if shape else f"{part.start}"
-            stored = f"grad[{place}] = {output}{'[i]' if shape else ''};"
-            body.append(f"for (int i = 0; i < {len(part)}; i++) {stored}" if shape else stored)
-        body += [f"const double value = {written.outputs[0]};", "free(work);", "return value;"]
-        return "\n".join([*lines, *_framed(f"double {name}({', '.join(given)})", names, opening, body)])
-
-
-def _framed(head: str, names: Lines, opening: Lines, body: Lines) -> Lines:
-    """The lines of a function, of whose arguments the compiler is told which are not used."""
-    used = set(re.findall(_NAME, "\n".join(body)))
-    unused = [f"(void){one};" for one in names if one not in used]
-    return [head, "{", *[f"    {line}" for line in (*opening, *unused, *body)], "}\n"]
 
 
 def _parameters(names: Sequence[str], what: Derived) -> list[str]:
@@ -210,7 +181,6 @@ class JavaScript(Language):
     words = frozenset(_JAVASCRIPT_WORDS)
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
-    counting, zero, flat = "let", "let {} = 0;", "{}_flat"
     helpers = _JAVASCRIPT_HELPERS
     spell = staticmethod(special.in_javascript)
 
@@ -231,41 +201,11 @@ class JavaScript(Language):
         if results.what.order > 1:
             parts.append(f"hess: {results.rows}")
         lines = [*self.definitions, ""] if self.definitions else []
-        return "\n".join([*lines, *self._framed(name, names, body, parts, remark)])
-
-    def _framed(self, name: str, names: Lines, body: Lines, parts: Lines, remark: Lines) -> Lines:
-        """The lines of the function, with a comment before it, that returns an object with these parts."""
-        head = [*(f"// {line}" for line in remark), f"export function {name}({', '.join(names)}) {{"]
-        return [*head, *(f"    {line}" for line in body), f"    return {{{spread(parts)}}};", "}\n"]
-
-    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
-        """The function; the gradients get the shapes of the arguments at its end."""
-        lines = [self.helpers[helper] for helper in self.used]
-        lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
-        for data, numbers in written.constants:
-            lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
-        flat = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
-        body = [f"const {self.flat.format(one)} = Array.from({one}).flat(Infinity);" for one in flat]
-        body += [f"const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
-        grads = [
-            output if not shape else f"Array.from({output})" if len(shape) == 1 else f"nested({output}, {list(shape)})"
-            for output, shape in zip(written.outputs[1:], what.shapes, strict=False)
-        ]
-        parts = [f"value: {written.outputs[0]}"] + [f"grad: [{', '.join(grads)}]"] * (what.order > 0)
-        return "\n".join([*lines, *self._framed(name, names, [*body, *written.body], parts, remark)])
+        lines += [*(f"// {line}" for line in remark), f"export function {name}({', '.join(names)}) {{"]
+        lines += [*(f"    {line}" for line in body), f"    return {{{spread(parts)}}};", "}\n"]
+        return "\n".join(lines)
 
 
-_NESTED = """\
-const nested = (flat, [length, ...rest]) => {
-    const step = flat.length/length;
-    const row = (i) => flat.slice(i*step, (i + 1)*step);
-    return rest.length ? Array.from({length}, (_, i) => nested(row(i), rest)) : Array.from(flat);
-};"""
-
-
-_NUMPY = (
-    "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt hypot fmod sqrt floor ceil trunc rint copysign"
-).split()
 _TOTAL = "atan atan2 asinh tanh cbrt hypot erf erfc copysign".split()
 
 
@@ -350,44 +290,11 @@ class Python(Language):
         return f"import math\n\n\n{text}" if "math." in text else text
 
 
-class NumPy(Language):
-    """Python for large arrays: operations on whole ones."""
-
-    name = "Python"
-    words = frozenset()
-    functions: ClassVar[dict[str, str]] = {
-        **{name: f"np.{name}" for name in _NUMPY},
-        **{f"a{name}": f"np.arc{name}" for name in "sin cos tan tan2 sinh cosh tanh".split()},
-        "pow": "np.power",
-        "fabs": "np.abs",
-    }
-    nan, infinity = "np.nan", "np.inf"
-    opposite, choice = Formula("np.logical_not({})"), Formula("np.where({}, {}, {})")
-
-    def logic(self, name: str, a: str, b: str) -> str:
-        """Two outcomes together."""
-        return self._outcome(lambda x, y: Formula(f"np.logical_{name}({x.text}, {y.text})"), a, b, key=name)
-
-    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
-        """The function, which takes arrays, and returns the value, and a tuple of gradients."""
-        value, *grads = written.outputs
-        results = [f"float({value})", *([f"({', '.join(grads)}{',' * (len(grads) == 1)})"] if what.order else [])]
-        lines = ["import numpy as np"]
-        lines += ["from numpy.lib.stride_tricks import as_strided"] * any("as_strided(" in x for x in written.body)
-        constants = [f"{data} = np.array({text})" for data, (text,) in written.constants]
-        lines += ["", *constants, *([""] if constants else []), ""]
-        lines += [*[f"# {line}" for line in remark], f"def {name}({', '.join(names)}):"]
-        arrays = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
-        lines += [f"    {one} = np.ascontiguousarray({one}, dtype=float)" for one in arrays]
-        lines += ['    with np.errstate(all="ignore"):', *[f"        {line}" for line in written.body]]
-        return "\n".join([*lines, f"    return {', '.join(results)}"]) + "\n"
-
-
 # Of a value with its derivatives, the name of the function, and the expression, for a comment.
 LANGUAGES: dict[str, Callable[[Derived, str, str], str]] = {
-    "c": lambda what, name, text: source(what, C(), name, text, partial(of_arrays, Loops, C())),
-    "js": lambda what, name, text: source(what, JavaScript(), name, text, partial(of_arrays, Loops, JavaScript())),
-    "py": lambda what, name, text: source(what, Python(), name, text, partial(of_arrays, Expressions, NumPy())),
+    "c": lambda what, name, text: source(what, C(), name, text),
+    "js": lambda what, name, text: source(what, JavaScript(), name, text),
+    "py": lambda what, name, text: source(what, Python(), name, text),
     "ag": in_agrad,
     "tex": in_latex,
 }

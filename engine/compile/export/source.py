@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from agrad.engine.compile.export.derive import Derived
@@ -20,8 +19,6 @@ from agrad.engine.values import Shape, format_shape, np, size_of
 
 # How tightly parts of a formula hold together.
 CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
-COUNTERS = "ijklmnop"  # of loops
-ARRAY_WORDS = (*COUNTERS, *"work malloc free nested Array Float64Array np as_strided".split())  # of large arrays
 _LONG = 88  # characters of a formula inside another
 _SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -65,16 +62,6 @@ class Results(Struct):
         """The Hessian as a list of rows."""
         rows = [f"[{', '.join(row)}]" for row in self.second]
         return f"[{', '.join(rows)}]"
-
-
-@dataclass
-class Written:
-    """The parts of a function of arrays: data, statements, the arrays that it computes, with sizes, and outputs."""
-
-    constants: list[tuple[str, list[str]]] = field(default_factory=list)
-    body: list[str] = field(default_factory=list)
-    buffers: dict[str, int] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)
 
 
 class Lacking(Exception):
@@ -258,20 +245,6 @@ class Language(Writer):
         """The text of the function: `names` are those of its arguments, `remark` the lines of a comment."""
         raise NotImplementedError
 
-    # Functions of large arrays
-
-    counting: ClassVar[str]  # what declares the counter of a loop
-    zero: ClassVar[str]  # a statement that makes a variable of 0
-    flat: ClassVar[str] = "{}"  # the name of an argument as a flat array
-
-    def loop(self, counter: str, length: int) -> str:
-        """The head of a loop that counts from 0."""
-        return f"for ({self.counting} {counter} = 0; {counter} < {length}; {counter}++) {{"
-
-    def arrays(self, name: str, names: Lines, what: Derived, written: Written, remark: Lines) -> str:
-        """The text of the function for arrays: `names` are those of its arguments."""
-        raise NotImplementedError
-
 
 def spread(parts: Sequence[str]) -> str:
     """Parts of a result in one line, or a line for each where that is long."""
@@ -284,21 +257,14 @@ def inside(formula: Formula, binding: int) -> str:
     return formula.text if formula.binding >= binding else f"({formula.text})"
 
 
-def source(
-    what: Derived, language: Language, name: str, text: str, large: Callable[[Derived, str, Lines, Lines], str]
-) -> str:
+def source(what: Derived, language: Language, name: str, text: str) -> str:
     """The text of a function of that name in a language. `text`: the expression, for a comment.
-
-    `large` writes a program of arrays: it is given the names of the arguments, and the lines of a comment.
 
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
     if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared | NAMED:
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
-    if what.arrays:
-        names = _names(what.arguments, name, language, ARRAY_WORDS)
-        return large(what, name, names, _remark(text, names, what))
     names, body, found = statements(what.program, what.arguments, language, name)
     return language.function(name, names, body, Results(what, *what.divided(found)), _remark(text, names, what))
 
@@ -369,9 +335,9 @@ def written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[li
     return body, [formulas[x].text for x in outputs]
 
 
-def _names(arguments: Sequence[Input], function: str, language: Language, others: Iterable[str] = ()) -> list[str]:
+def _names(arguments: Sequence[Input], function: str, language: Language) -> list[str]:
     """The names of the arguments in the language: another where theirs is taken, or not in ASCII."""
-    taken = {function, *language.words, *language.helpers, *NAMED, *others}
+    taken = {function, *language.words, *language.helpers, *NAMED}
     names: list[str] = []
     for place, given in enumerate(arguments):
         name = given.name if given.name.isascii() and given.name.isidentifier() else f"x{place}"

@@ -369,6 +369,10 @@ def in_language(language, text):
     return exported(Session(), text, (), 1, language, "f")
 
 
+def test_small_powers_are_products():
+    assert "pow(" not in in_language("c", "sum(tanh([x, y])**2)*x**3/y**4")
+
+
 @each("call, kind, message", refusals("exported code", globals()))
 def test_what_is_refused(call, kind, message):
     refuses(call, message, kind=kind)
