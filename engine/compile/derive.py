@@ -18,7 +18,7 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Input, Program, Step, assembled
+from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import checked, extract, gradients, handle_of, of_graph, placeholders, recorded, valued
 from agrad.engine.values import Shape, Value, size_of
@@ -47,7 +47,7 @@ class Derivation(NamedTuple):
     entries: bool = False  # whether there is a backward pass from each entry of the results
 
     def program(self, program: Program, values: Sequence[Value], groups: Groups) -> Program:
-        """The program, made of that of the function, at some values.
+        """The program, made of that of the function, at some values: those of its inputs, and of further ones.
 
         Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
         """
@@ -58,20 +58,6 @@ class Derivation(NamedTuple):
             if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
                 raise TooLong
         return of_graph(program, values, _all(groups), lambda ys, xs: self.made(ys, xs, groups, True))
-
-
-def widened(program: Program, extras: Sequence[Input]) -> Program:
-    """The program with further inputs, which it does not use."""
-    if not extras:
-        return program
-    count, more = len(program.inputs), len(extras)
-    steps = [(step, step.operands) for step in program.steps]
-    read = [(check, check.slot) for check in program.checks]
-
-    def moved(slot: int) -> int:
-        return slot if slot < count else slot + more
-
-    return assembled((*program.inputs, *extras), program.constants, steps, program.outputs, read, moved)
 
 
 def _all(groups: Groups) -> list[int]:

@@ -20,7 +20,6 @@ from agrad.engine.compile.derive import (
     NotBatched,
     TooLong,
     batched,
-    widened,
 )
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.plan import Lowered, explained, lowered
@@ -30,7 +29,7 @@ from agrad.engine.compile.specializations import TRACING, Eager, Specialization,
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.program.ir import Diverged, Input, Program
+from agrad.engine.program.ir import Diverged, Program
 from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import check_kept, plain, sole, trace, traced
@@ -326,18 +325,17 @@ class Compiled:
             sole(traced)  # a program of its entries has others
         if at_once:
             more = row_of([np.asarray(x) for x in more], 0)
-        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(more)]
         about = self.backend, is_of_data(traced), template, self._shapes_of(traced)
 
         def exact() -> Program:
-            made = derived.program(widened(traced, extras), (*values, *more), [(place,) for place in places])
+            made = derived.program(traced, (*values, *more), [(place,) for place in places])
             if at_once:
                 made = batched(optimised(made), given, range(count, len(given)), shape_of(given[count])[0])
             return guards_first(made if at_once else optimised(made))
 
         def shared(as_loops: bool = False) -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
-            return lowered(widened(short, extras), given, places, derived, as_loops)
+            return lowered(short, given, places, derived, as_loops)
 
         if at_once:
             program = exact()

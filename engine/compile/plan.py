@@ -22,7 +22,7 @@ from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
 from agrad.engine.struct import Struct
 from agrad.engine.text import counted
-from agrad.engine.values import Shape, Value, format_shape, mask_type, size_of
+from agrad.engine.values import Shape, Value, format_shape, mask_type, shape_of, size_of
 
 _MOST = 10_000  # instructions of a value
 _MOST_DERIVED = 45_000  # and of what is derived of it
@@ -138,14 +138,14 @@ def without_outer(program: Program) -> Program:
 def _of_entries(
     program: Program, numbers: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation
 ) -> Lowered | None:
-    entries = spans([size_of(x.shape) for x in program.inputs])
+    inputs = tuple(map(shape_of, values))
+    entries = spans(map(size_of, inputs))
     try:
         made = optimised(derive.program(numbers, flat(values), [entries[place] for place in places]))
     except TooLong:
         return None
     if len(made.steps) > _MOST_DERIVED:
         return None
-    inputs = tuple([x.shape for x in program.inputs])
     results = [program.shape(slot) for slot in program.outputs]
     outputs = tuple(derive.outputs(results, [inputs[place] for place in places]))
     return Lowered(made, (inputs, outputs) if any((*inputs, *outputs)) else None)

@@ -187,8 +187,8 @@ def placeholders(values: Sequence[Value], wrt: Sequence[int]) -> Iterator[list[T
 
 
 def inlined(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:
-    """A program computed on values with a graph: its outputs, and the slots that its checks read."""
-    slots: list[Any] = [*map(valued, xs), *program.constants]
+    """A program computed on values with a graph, the first ones: its outputs, and the slots that its checks read."""
+    slots: list[Any] = [*map(valued, xs[: len(program.inputs)]), *program.constants]
     for step in program.steps:
         slots.append(recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
     return [handle_of(slots[slot]) for slot in (*program.outputs, *[check.slot for check in program.checks])]
