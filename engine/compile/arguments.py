@@ -262,6 +262,8 @@ def reading(shapes: Sequence[Shape]) -> Callable[[Any], tuple[Value, ...]]:
     """
     if not any(shapes):
         return struct.Struct(f"{len(shapes)}d").unpack_from
+    if len(shapes) == 1:
+        return lambda buffer: (np.ndarray(shapes[0], "d", bytearray(buffer)),)
     places = spans([8 * size_of(shape) for shape in shapes])
     parts = [(one.start, shape) for one, shape in zip(places, shapes, strict=True)]
 

@@ -67,7 +67,7 @@ class Hessian:
             self.directions = dense(self.size)
             self._tell(self.size, None, None)
         # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
-        self.specializations = Specializations(self._specialized, lambda flat: (Eager((), []), ()))
+        self.specializations = Specializations(self._specialized, lambda flat: (Eager(None, []), ()))
 
     @cached_property
     def size(self) -> int:
@@ -148,11 +148,11 @@ class Hessian:
     def _by_entries(self, flat: tuple[float, ...]) -> Array | None:
         """The matrix from the second derivatives that vary; None where it is made without a specialisation."""
         used = next(iter(self.specializations.known), None)
-        if isinstance(used, _Specialization) and used.native is not None and not used.checks:
-            code: Any = used.native  # that of numbers
-            return used.matrix(np.frombuffer(code.raw(code.pack(*flat))))
+        if used is not None and used.native is not None and not used.checks:
+            return _filled(used.template, used.native.call(*flat)[0])
+        found: Any  # numbers, or an array of them
         taken, found = self.specializations.found(flat)
-        return taken.matrix(np.array(found, np.float64)) if isinstance(taken, _Specialization) else None
+        return _filled(taken.template, np.ravel(found)) if taken.template is not None else None
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
         """Keep what was compared: so many products, and the entries one by one."""
@@ -205,30 +205,25 @@ class Hessian:
             constant, varying = _second(results[1:count], [xs[place].node for place in places])
             found = extract([*varying.values(), *results[count:]], xs, [given.name for given in numbers.inputs])
         made = optimised(checked(found, gradient.checks))
-        return _Specialization(made, self.backend, constant, list(varying))
+        rows, columns = np.array([*varying], dtype=int).reshape(-1, 2).T
+        apart = np.flatnonzero(rows != columns)
+        both = np.concatenate([rows * len(places) + columns, (columns * len(places) + rows)[apart]])
+        where = constant, both, np.concatenate([np.arange(len(varying)), apart])
+        about = code_size(made), self.backend, is_of_data(made), where
+        shapes = tuple([given.shape for given in made.inputs]), ((len(varying),),)  # one array of all results
+        return Specialization(lambda: made, lambda: Lowered(made, shapes), *about)
 
 
 class _ByProducts(Exception):
     """Raised if the Hessian is not computed by entries; with the directions that it is multiplied with."""
 
 
-class _Specialization(Specialization):
-    """A specialisation, and the places of its second derivatives in the matrix."""
-
-    def __init__(self, program: Program, backend: str, constant: Array, varying: list[tuple[int, int]]) -> None:
-        size = code_size(program)
-        super().__init__(lambda: program, lambda: Lowered(program), size, backend, is_of_data(program))
-        self.constant, side = constant, len(constant)
-        rows, columns = np.array(varying, dtype=int).reshape(-1, 2).T
-        apart = np.flatnonzero(rows != columns)
-        self.places = np.concatenate([rows * side + columns, (columns * side + rows)[apart]])
-        self.which = np.concatenate([np.arange(len(varying)), apart])
-
-    def matrix(self, found: Array) -> Array:
-        """The Hessian, with the computed values of the second derivatives that vary."""
-        full = self.constant.copy()
-        full.reshape(-1)[self.places] = found[self.which]
-        return full
+def _filled(where: tuple[Array, Any, Any], found: Any) -> Array:
+    """The Hessian: a matrix of constants, with the second derivatives that vary at their places."""
+    constant, places, which = where
+    full = constant.copy()
+    full.reshape(-1)[places] = found[which]
+    return full
 
 
 def _second(gradient: Sequence[Tensor], xs: Sequence[Node]) -> tuple[Array, dict[tuple[int, int], Tensor]]:

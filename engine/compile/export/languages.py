@@ -78,7 +78,8 @@ class C(Language):
         head = f"{'void' if what.result else 'double'} {name}({', '.join(given) or 'void'})"
         stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
         end = [] if what.result else [f"return {results.values[0]};"]
-        lines = ["#include <math.h>", "", *(f"{one}\n" for one in self.definitions), f"/* {_commented(remark)} */"]
+        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        lines = ["#include <math.h>", "", *(f"{one}\n" for one in self.definitions), f"/* {comment} */"]
         statements = [*_stored(body, stored), *end]
         used = set(re.findall(_NAME, "\n".join(statements)))
         unused = [f"(void){one};" for one in names if one not in used]  # which the compiler is told
@@ -93,10 +94,6 @@ class C(Language):
 def _parameters(names: Sequence[str], what: Derived) -> list[str]:
     pairs = zip(names, what.arguments, strict=True)
     return [f"const double *{one}" if argument.shape else f"double {one}" for one, argument in pairs]
-
-
-def _commented(remark: Sequence[str]) -> str:
-    return "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
 
 
 def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:

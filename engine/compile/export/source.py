@@ -60,8 +60,7 @@ class Results(Struct):
     @property
     def rows(self) -> str:
         """The Hessian as a list of rows."""
-        rows = [f"[{', '.join(row)}]" for row in self.second]
-        return f"[{', '.join(rows)}]"
+        return nested([x for row in self.second for x in row], [(len(self.second), len(self.second))])[0]
 
 
 class Lacking(Exception):

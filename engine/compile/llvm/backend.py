@@ -73,17 +73,13 @@ class Native:
         self._mapped = 0  # rows so far
         self._loops: dict[bool, Any] = {}
         self.inputs, self.outputs = shapes or ([()] * len(program.inputs), [()] * len(program.outputs))
-        self.pack, self._read = packing(self.inputs), reading(self.outputs)
+        self._pack, self._read = packing(self.inputs), reading(self.outputs)
 
     @cached_property
     def call(self) -> Callable[..., tuple[Value, ...]]:
         """The Python function that computes the program: from its inputs to a tuple; arrays are contiguous."""
-        pack, compute, read = self.pack, self._compute, self._read
+        pack, compute, read = self._pack, self._compute, self._read
         return lambda *values: compute(pack(*values), read)
-
-    def raw(self, given: bytes) -> bytearray:
-        """The outputs as bytes, for all inputs as bytes: eight for each."""
-        return self._compute(given, bytearray)  # type: ignore[no-any-return]
 
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
@@ -92,7 +88,7 @@ class Native:
         with them.
         """
         pack, compute, read = strictly_packing(self.inputs), self._compute, self._read
-        expected = None if known is None else self.pack(*known)
+        expected = None if known is None else self._pack(*known)
 
         def call(*values: Any) -> Any:
             try:
