@@ -119,9 +119,9 @@ class Body:
         """The program of an iteration that is the cheapest to run."""
         return self.numbers or self.program
 
-    def loop(self, count: int) -> tuple[Repeated, int] | None:
-        """The machine code for so many iterations; None where there is none, or where it runs for too long at once."""
-        return (self.native, count) if 0 < count <= PIECE and self.native is not None else None
+    def is_one_call(self, count: int) -> bool:
+        """Whether there is machine code that runs so many iterations, and not for too long at once."""
+        return 0 < count <= PIECE and self.native is not None
 
     def run(self, x: Array, count: int, is_native: bool = False) -> Array:
         """All iterations. `x`: the first state, the rows, and what is the same; gives the new states and results in

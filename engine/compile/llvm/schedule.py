@@ -25,7 +25,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
-from typing import Any
 
 from agrad.engine.compile.llvm import stages
 from agrad.engine.compile.llvm.ir_builder import of_step
@@ -87,7 +86,7 @@ class Schedule:
             return "solve"
         if step.op.runs is not None and size_of(shape) and all(one == shape for one in shapes):
             return "running"
-        if _loop(step) is not None:
+        if step.op.role == "loop" and step.attrs["body"].is_one_call(step.attrs["count"]):
             return "repeat"
         if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
             return "product"
@@ -344,12 +343,5 @@ class Schedule:
             columns = step.shape[1] if len(step.shape) > 1 else None
             return stages.Solve(slot, self.systems[slot], step.operands[1], columns)
         if kind == "repeat":
-            found = _loop(step)
-            assert found is not None
-            return stages.Repeat(slot, step.operands[0], *found)
+            return stages.Repeat(slot, step.operands[0], step.attrs["body"].native, step.attrs["count"])
         return stages.Library(slot)
-
-
-def _loop(step: Step) -> tuple[Any, int] | None:
-    """The machine code for all iterations of a loop, and how many these are; None for any other step."""
-    return step.attrs["body"].loop(step.attrs["count"]) if step.op.role == "loop" else None

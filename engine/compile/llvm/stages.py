@@ -339,7 +339,7 @@ class Running(Struct):
 
 
 class Repeat(Struct, eq=False):
-    """A loop whose iterations have machine code of their own: see `scan.Body.loop`."""
+    """A loop whose iterations have machine code of their own: see `scan.Body.is_one_call`."""
 
     slot: int
     operand: int
