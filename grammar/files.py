@@ -186,18 +186,26 @@ def sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def _lock(path: str) -> int | None:
-    """Lock a file; a descriptor that keeps the lock until it is closed, or None if it cannot be locked."""
-    with suppress(ImportError, OSError):  # a system, or a file system, without locks; or a file that is locked
+def locked(descriptor: int) -> bool | None:
+    """Lock an open file until it is closed: False if another process has locked it, None where there are no locks."""
+    try:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # a system, or a file system, without locks
+        return None
+    return True
+
+
+def _lock(path: str) -> int | None:
+    """Lock a file; a descriptor that keeps the lock until it is closed, or None if it cannot be locked."""
+    with suppress(OSError, AttributeError):  # of a system without such files
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            flock(descriptor, LOCK_EX | LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise
-        return descriptor
+        if locked(descriptor):
+            return descriptor
+        os.close(descriptor)
     return None
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import partial
 from mmap import mmap
 from typing import Any, BinaryIO, NoReturn
@@ -34,7 +34,7 @@ from agrad.cli.arguments.expression import constants_option, listed, texts_by_na
 from agrad.cli.arguments.options import Cluster, Reading, TableCommand, opened, require_readable, split, where
 from agrad.cli.main import Wrong, again, end_in, limit_memory, shown_name, typed
 from agrad.cli.output import note
-from agrad.cli.terminal import shown
+from agrad.cli.terminal import handled, shown
 from agrad.cli.terminal.progress import on_terminal
 from agrad.engine.compile.registry import AUTO, CHOICES, described
 from agrad.engine.errors import AgradError
@@ -313,21 +313,11 @@ class _Screen(io.RawIOBase):
         self.stream.flush()
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
+def _terminable() -> AbstractContextManager[None]:
     """Let the signals that end a process clean up first; the exit code is the usual one, 128 plus the signal."""
 
     def end(number: int, frame: object) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        with suppress(AttributeError, ValueError):  # no such signal, or a thread
-            number = getattr(signal, name)
-            before[number] = signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return handled(end, "SIGTERM", "SIGHUP")

@@ -28,6 +28,7 @@ from agrad.cli.arguments.options import On
 from agrad.cli.data.job import Reading, Tally
 from agrad.cli.data.parts import RECORD, Part, Record
 from agrad.cli.data.work import MapBench, MapWork
+from agrad.cli.terminal import handled
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 
@@ -57,7 +58,7 @@ def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
     load_all()  # what is loaded when it is used cannot be loaded by two threads at once
     with ExitStack() as stack:
         stack.enter_context(_silent())
-        stack.enter_context(_pipes_ignored())
+        stack.enter_context(handled(signal.SIG_IGN, "SIGPIPE"))  # of a worker that has died: writing to it is an error
         if address:
             _require_scheduler(address)
         else:
@@ -237,19 +238,6 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
-def _pipes_ignored() -> Iterator[None]:
-    """Let writing to a worker that has died be an error, and not the end of this process."""
-    before: Any = None
-    with suppress(AttributeError, ValueError):  # no such signal, or a thread
-        before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGPIPE, before)
-
-
 # The parts of `agrad map` on a Dask cluster.
 #
 # What is to be done is sent once, as one object that all tasks share; a worker reads and compiles the expressions when
@@ -327,9 +315,12 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
     places = {task.key: place for place, task in enumerate(tasks)}
     failed, error = len(tasks), None
     done = as_completed(tasks, loop=client.loop)
-    looks = _looks(client, line)
+    workers, again = 0, 0.0
     while not done.is_empty():
-        next(looks)
+        if line is not None:
+            if time.monotonic() >= again:
+                workers, again = len(client.nthreads()), time.monotonic() + _COUNT
+            line.at(f"on {workers} {'worker' if workers == 1 else 'workers'}", 0, None, 0)
         for task in done.next_batch(block=False):
             place = places[task.key]
             if place > failed:
@@ -343,15 +334,3 @@ def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Re
             time.sleep(_LOOK)
     if error is not None:
         raise error
-
-
-def _looks(client: Any, line: Reading | None) -> Iterator[None]:
-    """Show the progress at each step, if there is a terminal, with the workers as the scheduler counts them."""
-    count, again = 0, 0.0
-    while True:
-        now = time.monotonic()
-        if line is not None and now >= again:
-            count, again = len(client.nthreads()), now + _COUNT
-        if line is not None:
-            line.at(f"on {count} {'worker' if count == 1 else 'workers'}", 0, None, 0)
-        yield

@@ -23,7 +23,7 @@ from agrad.engine.data.formats import files_of, is_folder, open_table
 from agrad.engine.data.tables import unreadable
 from agrad.engine.data.text_tables import ending_of
 from agrad.engine.errors import AgradError, Hint
-from agrad.grammar.files import remove_left, sync_folder
+from agrad.grammar.files import locked, remove_left, sync_folder
 
 # The parts of the input of `agrad map`, and the names of the files that they are written to.
 
@@ -246,7 +246,9 @@ def recorded(folder: str, *, resume: bool) -> Iterator[Record]:
             if not os.path.exists(path):
                 _require_empty(folder)
             file = stack.enter_context(open(path, "ab+"))
-            _lock(file, folder)
+            if locked(file.fileno()) is False:
+                message = f"another agrad is writing to {folder}"
+                raise AgradError("file", message, fixes=[Hint("wait until it has ended")])
             file.seek(0)
             record = Record(folder, file, is_new)
         if record.head is not None and not resume:
@@ -280,20 +282,6 @@ def _refuse(record: Record) -> None:
     count = len(record.done)
     message = f"{record.folder} has {count} {'part' if count == 1 else 'parts'} of a run that was interrupted"
     raise AgradError("file", message, fixes=[Hint("--resume continues it"), Hint("or name a new folder")])
-
-
-def _lock(file: BinaryIO, folder: str) -> None:
-    """Lock the record, where the system has such locks. Raises AgradError if another process has."""
-    with suppress(ImportError):
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
-        try:
-            flock(file, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            message = f"another agrad is writing to {folder}"
-            raise AgradError("file", message, fixes=[Hint("wait until it has ended")]) from None
-        except OSError:  # a file system without locks
-            pass
 
 
 def _size(path: str) -> int | None:

@@ -336,12 +336,11 @@ class ParquetWriter(Writer):
 
     def close(self) -> None:
         """See Writer. A writer that is left open writes when it is freed, to a file that is closed by then."""
-        if self.writer is not None and self.writer.is_open:
-            with suppress(
-                OSError, ValueError, pyarrow().ArrowException
-            ):  # as on a full disk: the file is removed anyway
+        if self.writer is not None:
+            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file is removed
                 self.writer.close()
-            self.writer.is_open = False
+            with suppress(AttributeError):  # that of Arrow has none, and does not write
+                self.writer.is_open = False
 
 
 class ArrowWriter(ParquetWriter):
@@ -351,12 +350,6 @@ class ArrowWriter(ParquetWriter):
         """See ParquetWriter."""
         ipc = pyarrow("ipc")
         return (ipc.new_file if self.stream.seekable() else ipc.new_stream)(self.stream, schema)
-
-    def close(self) -> None:
-        """See Writer."""
-        if self.writer is not None:
-            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as above
-                self.writer.close()
 
 
 WRITERS: dict[str, type[Writer]] = {

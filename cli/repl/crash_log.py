@@ -29,7 +29,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, truncate
 from agrad.grammar import commands
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.files import require_ordinary
+from agrad.grammar.files import locked, require_ordinary
 from agrad.grammar.session.log import DEPTH, Entry, SessionLog, restore
 from agrad.grammar.session.session import Session
 
@@ -142,21 +142,8 @@ def _created(path: Path) -> int:
     settings.make_folder(path.parent)
     _tidy()
     file = os.open(path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
-    _lock(file)
+    locked(file)
     return file
-
-
-def _lock(file: int) -> bool:
-    """Lock a crash log until it is closed; whether no running session has locked it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: two sessions may then restore the same one
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 # Restoring
@@ -333,7 +320,7 @@ def _opened(path: Path) -> CrashedSession | None:
     except OSError:
         return None
     found = os.fstat(file)
-    if _lock(file) and found.st_nlink:
+    if locked(file) is not False and found.st_nlink:  # without locks, two sessions may restore the same one
         crashed = CrashedSession(path, file, found.st_mtime)
         _read(crashed)
         return crashed

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import click
 
 from agrad.cli import __version__
-from agrad.cli.terminal import ignored, stop_once
+from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit
 from agrad.grammar.session.session import Session
@@ -38,10 +38,7 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
     An empty line ends a block, and Ctrl-C discards an unfinished statement.
     """
     opening = opening or Opening()
-    if opening.greeting:
-        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
-    if opening.told:
-        click.echo(fit(opening.told, shutil.get_terminal_size().columns), err=True)
+    opening.show()
     lines: list[str] = []
     with ignored():
         while True:
@@ -193,6 +190,14 @@ class Opening:
     submits: bool = False
     alone: frozenset[str] = frozenset()
     live: bool = True
+
+    def show(self) -> None:
+        """Print what the session begins with."""
+        columns = shutil.get_terminal_size().columns
+        if self.greeting:
+            click.echo(fit(self.greeting, columns))
+        if told := fit(self.told, columns):
+            click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
 
     def waits(self, text: str) -> bool:
         """Whether another line is awaited below a text."""

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-import click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -78,10 +77,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     steps = Steps(session)
     prompt = _prompt(session, toolbar, vi, opening, steps)
     search_quickly(prompt.default_buffer)
-    if opening.greeting:
-        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
-    if told := fit(opening.told, shutil.get_terminal_size().columns):
-        click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
+    opening.show()
     left = Document()
     with ignored():  # at the prompt Ctrl-C is a key like any other
         while True:

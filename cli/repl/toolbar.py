@@ -43,7 +43,8 @@ class Toolbar:
         found = survey(self.session, _MOST)
         undo = [f"undo {format_bytes(self.session.steps.bytes)}"] if self.session.steps.told else []
         time = [] if seconds is None else [duration(seconds)]
-        leaves, nodes, state = leaves_of(found), nodes_of(found), nodes_of(found, saved=False)
+        leaves = [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
+        nodes, state = nodes_of(found), nodes_of(found, saved=False)
         self.told = GAP.join([*leaves, *nodes, *undo, *time])
         less = ([*leaves, *state, *undo, *time], [*leaves, *state, *time], [*state, *time] if state else leaves, state)
         self.shorter = [GAP.join(parts) for parts in less if parts]
@@ -75,11 +76,6 @@ def not_found(app: Application[Any]) -> str:
     state = SearchState(app.current_buffer.text, target.search_state.direction, ignore_case=True)
     found = target.buffer.document_for_search(state).text.lower()
     return state.text if state.text.lower() not in found else ""
-
-
-def leaves_of(found: Survey) -> list[str]:
-    """`2 leaves`."""
-    return [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
 
 
 def nodes_of(found: Survey, saved: bool = True) -> list[str]:

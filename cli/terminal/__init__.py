@@ -12,7 +12,7 @@ import signal
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -35,13 +35,23 @@ def stop_once(number: int, frame: object) -> NoReturn:
 
 
 @contextmanager
-def ignored() -> Iterator[None]:
-    """Ignore Ctrl-C inside, except where `stop_once` handles it again."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def handled(handler: Any, *names: str) -> Iterator[None]:
+    """Handle some signals inside, as far as the system has them, and the thread may."""
+    before = {}
+    for name in names:
+        with suppress(AttributeError, ValueError):
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, usual in before.items():
+            signal.signal(number, usual)
+
+
+def ignored() -> AbstractContextManager[None]:
+    """Ignore Ctrl-C inside, except where `stop_once` handles it again."""
+    return handled(signal.SIG_IGN, "SIGINT")
 
 
 # What can be shown.

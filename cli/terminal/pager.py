@@ -13,7 +13,7 @@ import click
 
 import agrad
 from agrad.cli.settings import find
-from agrad.cli.terminal import shown
+from agrad.cli.terminal import handled, shown
 from agrad.lazy import rare
 
 
@@ -93,10 +93,9 @@ def _undisturbed() -> Iterator[None]:
     if not hasattr(signal, "SIGALRM"):
         yield
         return
-    closed = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
-        yield
+        with handled(signal.SIG_IGN, "SIGPIPE"):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, left, interval)
-        signal.signal(signal.SIGPIPE, closed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +17,7 @@ from agrad.cli.integrations.jupyter.magic import Bundle, lines_of, show
 from agrad.cli.integrations.lookup import asked_about, help_about
 from agrad.cli.main import internal
 from agrad.cli.settings import find
-from agrad.cli.terminal import stop_once
+from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
@@ -72,21 +71,19 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
         """Run a cell. Each result is shown when it is there; after an error the rest of the cell does not run."""
         session = self.language_session
         session.line = self.execution_count  # so that messages, and `_5`, count as the notebook does
-        before = signal.signal(signal.SIGINT, stop_once)
-        try:
-            session.run(code, lambda result: None if silent else self._show(result))
-        except Quit:
-            return self._ok([{"source": "ask_exit", "keepkernel": False}])
-        except AgradError as problem:
-            return self._failed(f"error[{problem.kind}]", problem.message, lines_of(problem), silent)
-        except KeyboardInterrupt as stop:
-            message = str(stop) or "everything is as before this statement"
-            return self._failed("interrupted", message, [f"interrupted: {message}"], silent)
-        except Exception as error:  # an error in agrad itself does not end a session
-            own = internal(error, "the statement is taken back, and the session goes on")
-            return self._failed("error[internal]", own.message, lines_of(own), silent)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        with handled(stop_once, "SIGINT"):
+            try:
+                session.run(code, lambda result: None if silent else self._show(result))
+            except Quit:
+                return self._ok([{"source": "ask_exit", "keepkernel": False}])
+            except AgradError as problem:
+                return self._failed(f"error[{problem.kind}]", problem.message, lines_of(problem), silent)
+            except KeyboardInterrupt as stop:
+                message = str(stop) or "everything is as before this statement"
+                return self._failed("interrupted", message, [f"interrupted: {message}"], silent)
+            except Exception as error:  # an error in agrad itself does not end a session
+                own = internal(error, "the statement is taken back, and the session goes on")
+                return self._failed("error[internal]", own.message, lines_of(own), silent)
         return self._ok([])
 
     def _show(self, result: Result) -> None:

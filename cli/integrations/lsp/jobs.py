@@ -7,9 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
-from threading import RLock, Thread
+from multiprocessing.connection import Connection
+from threading import Lock, Thread
 from typing import Any
 
 from agrad.engine.errors import AgradError
@@ -76,6 +78,9 @@ def _in_script(span: Span, source: Source) -> tuple[int, int]:
 # A process beside the server, which works while the server answers.
 
 
+_ENDED = (EOFError, OSError)  # the other end of a pipe is closed
+
+
 class Worker:
     """A process that answers questions, of several about the same only the latest.
 
@@ -86,58 +91,59 @@ class Worker:
     def __init__(self, work: Callable[..., Any], answer: Callable[[Any], None]) -> None:
         self.work = work
         self.answer = answer
-        self._pool: ProcessPoolExecutor | None = None
-        self._asked: Future[Any] | None = None  # what the process works on
+        self._process: Any = None
+        self._pipe: Any = None
+        self._talk = ThreadPoolExecutor(1)
         self._waiting: dict[Hashable, tuple[Any, ...]] = {}
-        self._lock = RLock()
+        self._lock = Lock()
 
     def ask(self, about: Hashable, *question: Any) -> None:
         """Have the process work on a question, when it has answered those before. This does not wait for it."""
         with self._lock:
             self._waiting.pop(about, None)
-            self._waiting[about] = question
-            if self._asked is None:
-                self._send()
+            self._waiting[about] = about, *question
+        self._talk.submit(self._ask)
 
     def stop(self) -> None:
         """End the process, whatever it does."""
         with self._lock:
-            pool, self._pool, self._asked, self._waiting = self._pool, None, None, {}
-        if pool is not None:
-            for process in [*pool._processes.values()]:  # which it would wait for
-                process.kill()
-            pool.shutdown(cancel_futures=True)
+            process, self._process, self._waiting = self._process, None, {}
+        if process is not None:
+            process.kill()
+            process.join()
 
-    def _send(self) -> None:
-        """Ask what was asked first."""
-        about = next(iter(self._waiting))
-        context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks
-        self._pool = self._pool or ProcessPoolExecutor(1, context, _begin)
-        self._asked = self._pool.submit(self.work, about, *self._waiting.pop(about))
-        self._asked.add_done_callback(self._take)
-
-    def _take(self, done: Future[Any]) -> None:
-        """Pass an answer on, and ask what waits."""
+    def _ask(self) -> None:
+        """Ask what was asked first, and pass the answer on."""
         with self._lock:
-            if done is not self._asked:  # it was stopped
+            if not self._waiting:
                 return
-            self._asked = None
-            if done.exception() is None:
-                self.answer(done.result())
-            else:
-                self._pool = None
-            if self._waiting:
-                self._send()
+            if self._process is None or not self._process.is_alive():
+                self._start()
+            question, pipe = self._waiting.pop(next(iter(self._waiting))), self._pipe
+        with suppress(*_ENDED):
+            pipe.send(question)
+            self.answer(pipe.recv())
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other, self.work), daemon=True)
+        self._process.start()
+        other.close()
 
 
-def _begin() -> None:
-    """Make a process one that ends when the server is gone: also where that was killed."""
+def _serve(pipe: Connection, work: Callable[..., Any]) -> None:
+    """Answer questions until the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     sys.stdout = sys.stderr  # on stdout the server speaks with the editor
     Thread(target=_end_with_server, daemon=True).start()
+    with suppress(*_ENDED):
+        while True:
+            pipe.send(work(*pipe.recv()))
 
 
 def _end_with_server() -> None:
+    """End this process, whatever it does, when the server is gone: also where that was killed."""
     server = multiprocessing.parent_process()
     assert server is not None
     server.join()

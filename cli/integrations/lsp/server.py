@@ -91,14 +91,6 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
 
-def build() -> Server:
-    """The server with all that it answers."""
-    server = Server()
-    _follow(server)
-    _answer(server)
-    return server
-
-
 def _follow(server: Server) -> None:
     """The scripts that are opened, changed and closed."""
 
@@ -199,7 +191,9 @@ def _diagnostic(document: Document, uri: str, found: Found) -> types.Diagnostic:
 
 def serve() -> None:
     """Answer on stdin and stdout until the editor says goodbye."""
-    server = build()
+    server = Server()
+    _follow(server)
+    _answer(server)
     try:
         server.start_io()
     finally:
