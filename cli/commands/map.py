@@ -198,7 +198,7 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
         _tell_of_constants(ask, table)
         job = agrad.cli.data.job.Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
         line = on_terminal(agrad.cli.data.job.Reading) if to.path is not None or not sys.stdout.isatty() else None
-        with _writing(to.path, written) as output:
+        with _writing(to.path) as output:
 
             def write() -> Any:
                 job.begin(written, to.precision, to.backend)
@@ -282,7 +282,7 @@ def _require_other(data: str, out: str | None) -> None:
 
 
 @contextmanager
-def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
+def _writing(out: str | None) -> Iterator[BinaryIO]:
     """The output. A file exists only when everything has succeeded; otherwise a message says so. Raises AgradError."""
     if out is None:
         screen: Any = _Screen(sys.stdout.buffer)

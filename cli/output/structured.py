@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.json_values import plain
@@ -26,10 +26,9 @@ from agrad.grammar.results import (
 )
 from agrad.grammar.values.lists import as_truth
 
-if TYPE_CHECKING:
-    from agrad.engine.autodiff.gradcheck import Finding
-
 SCHEMA = 1
+# What is told of an entry that `check` has looked at; `claim` is null where nothing is claimed.
+_CHECKED = ("entry", "exact", "difference", "doubt", "claim", "absolute", "verdict", "remark")
 
 # JSON
 
@@ -91,7 +90,8 @@ def result_line(result: Result, settings: Settings) -> str:
         fields: dict[str, Any] = {"grad": {result.name: result.value}}
         fields |= {"remark": result.remark} if result.remark else {}
     elif isinstance(result, Checked):
-        fields = {"ok": result.report.ok, "check": list(map(_finding, result.report.findings))}
+        found = [{name: getattr(one, name) for name in _CHECKED} for one in result.report.findings]
+        fields = {"ok": result.report.ok, "check": found}
     elif isinstance(result, Estimated):
         fields = result.found.fields()
     elif isinstance(result, Plot):
@@ -113,12 +113,6 @@ def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     texts = {key: text for key, text in (("label", plot.label), ("title", plot.title)) if text}
     log = {"log": [axis for axis, is_log in zip(("axis", "values"), plot.log, strict=True) if is_log]}
     return {name: curves, **below, "axis": plot.axis, **texts, **(log if any(plot.log) else {})}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    """The outcome of `check` for one entry; `claim` is null where nothing is claimed."""
-    names = ("entry", "exact", "difference", "doubt", "claim", "absolute", "verdict", "remark")
-    return {name: getattr(finding, name) for name in names}
 
 
 def plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:

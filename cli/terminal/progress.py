@@ -103,15 +103,6 @@ class Progress:
             shown, self.shown = self.shown, 0
             self.write(f"\r{' ' * min(shown + len('^C'), self.width)}\r")  # a Ctrl-C has added ^C to it
 
-    def around(self, emit: Callable[[Result], None]) -> Callable[[Result], None]:
-        """A function that removes the line before it prints a result."""
-
-        def printed(result: Result) -> None:
-            self.clear()
-            emit(result)
-
-        return printed
-
 
 def duration(seconds: float) -> str:
     """`12 s`, `3 min 5 s`, `2 h 10 min`."""
@@ -126,10 +117,14 @@ def duration(seconds: float) -> str:
 @contextmanager
 def watching(session: Session, emit: Callable[[Result], None]) -> Iterator[Callable[[Result], None]]:
     """Show the progress of a session's loops, if the terminal can remove a line; yields the function to print with."""
-    watched = on_terminal(Progress)
-    session.progress = watched
+
+    def printed(result: Result) -> None:
+        clear(session)
+        emit(result)
+
+    session.progress = on_terminal(Progress)
     try:
-        yield watched.around(emit) if watched is not None else emit
+        yield printed
     finally:
         clear(session)
         session.progress = None

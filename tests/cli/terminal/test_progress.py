@@ -10,7 +10,7 @@ import launch
 import pytest
 from rows import each
 
-from agrad.cli.terminal.progress import AFTER, Progress, duration
+from agrad.cli.terminal.progress import AFTER, Progress, duration, watching
 from agrad.grammar.session.session import Session
 
 
@@ -88,11 +88,12 @@ def test_a_loop_that_is_left_takes_its_line_along():
     assert terminal.progress.loops == []
 
 
-def test_what_is_printed_finds_the_line_empty():
+def test_what_is_printed_finds_the_line_empty(monkeypatch):
     terminal, seen = Terminal(), []
-    emit = terminal.progress.around(lambda result: seen.append(terminal.screen))
-    for _ in terminal.turns(5, 1.0):
-        emit(None)
+    monkeypatch.setattr("agrad.cli.terminal.progress.on_terminal", lambda kind: terminal.progress)
+    with watching(Session(), lambda result: seen.append(terminal.screen)) as emit:
+        for _ in terminal.turns(5, 1.0):
+            emit(None)
     assert seen == [""] * 5
 
 
