@@ -139,13 +139,3 @@ def test_every_package_on_disk_is_installed():
     on_disk = [path.parent.relative_to(ROOT).as_posix() for path in MODULES if path.name == "__init__.py"]
     packages = {names.get(folder, f"agrad.{folder.replace('/', '.')}") for folder in on_disk}
     assert {*setup["packages"]} == packages | {"agrad.examples"}  # programs, without code
-
-
-@each("path", MODULES)
-def test_a_module_that_is_named_by_dots_is_imported_by_its_package(path):
-    for name in filter(None, map(dotted, ast.walk(ast.parse(path.read_text("utf-8"))))):
-        place = ROOT
-        for part in name.split(".")[1:]:
-            file, place = place / "__init__.py", place / part
-            if place.is_dir() or place.with_suffix(".py").exists():
-                assert not file.exists() or "lazy(__name__)" in file.read_text("utf-8"), name

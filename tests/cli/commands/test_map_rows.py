@@ -45,9 +45,3 @@ def test_another_encoding_is_asked_for_and_read(agrad, tmp_path):
     assert "  fix: agrad map y old.csv --encoding cp1252\n" in agrad("map", "y", "old.csv")[1]
     assert agrad("map", '"x (°)"*y', "old.csv", "--encoding", "cp1252")[0] == "value\n2\n"
     assert "'foo' is not an encoding of text" in agrad("map", "y", "old.csv", "--encoding", "foo")[1]
-
-
-def test_lines_of_json_come_from_standard_input(agrad):
-    lines = '{"x": 1, "at": {"lat": 52.5}}\n{"x": 2, "at": {"lat": 50}}\n'
-    for options in ((), ("--from", "jsonl")):
-        assert agrad("map", 'x*"at.lat"', "-", *options, given=lines)[0] == "value\n52.5\n100\n"

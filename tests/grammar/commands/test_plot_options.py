@@ -46,13 +46,6 @@ def test_how_the_options_are_read() -> None:
     ]
 
 
-def test_their_words_are_names_elsewhere(session: Session) -> None:
-    plot, _ = run("plot title title 'log' logy", session)
-    assert (plot.curves[0].name, plot.title, plot.log) == ("title", "log", (False, True))
-    session.run("value = [1, 2]; twin = 2; contour = 1; histogram = 2; levels = bins = path = derivative = labels = 3")
-    session.run("assert contour + histogram + levels + twin*log == 12")
-
-
 def test_a_logarithmic_axis_has_as_many_points_in_each_decade(session: Session) -> None:
     plot, _ = run("plot 1/(1 + t) for t in 1e-3..1e3 log", session)
     values, slopes = plot.curves
@@ -102,13 +95,6 @@ def test_the_derivatives_of_several_functions(session: Session) -> None:
     plot, _ = run("plot sin(t), f(t) for t in 0..1 derivative", session)
     assert [curve.name for curve in plot.curves] == ["d/dt sin(t)", "d/dt f(t)"]
     assert plot.window == pytest.approx((0, 2))
-
-
-def test_title_and_labels(session: Session) -> None:
-    plot, _ = run("plot f(t) for t in 0..1 title 'A curve' labels 'time (s)' 'way (m)'", session)
-    assert (plot.title, plot.axis, plot.label) == ("A curve", "time (s)", "way (m)")
-    plot, _ = run("plot x labels 'step'", session)
-    assert (plot.title, plot.axis, plot.label) == ("", "step", "")
 
 
 @pytest.mark.parametrize(

@@ -115,14 +115,6 @@ def test_a_pager_that_shows_all_at_once_is_none(shown, environment, pager):
     assert shown()["pager"] == ("false", "environment PAGER")
 
 
-def test_the_paths_of_both_files_and_whether_they_are_there(inside, written, tmp_path):
-    written("init.ag", "")
-    lines = inside("config")[0].splitlines()
-    assert f"{tmp_path}/agrad/config.toml  does not exist" in lines
-    assert f"{tmp_path}/agrad/init.ag      exists" in lines
-    assert inside("config", "--path") == (f"{tmp_path}/agrad\n", "", 0)
-
-
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the system has a folder of its own")
 @pytest.mark.parametrize("place", ["", "here"])
 def test_a_folder_that_is_not_absolute_is_none(monkeypatch, tmp_path, place):
