@@ -69,23 +69,6 @@ def test_an_error_is_coloured_where_there_is_colour(bytes_of, words, terminal, s
     assert bytes_of("eval", "sin(q)", *words, terminal=terminal, **settings) == (b"", fixed)
 
 
-def test_the_option_may_stand_before_the_command(bytes_of):
-    assert bytes_of("--color", "always", "eval", "sin(q)")[1] == COLOURED
-    assert bytes_of("--color", "always", "eval", "sin(q)", "--color", "never")[1].startswith(PLAIN[:-1])
-
-
-def test_notes_have_a_colour_of_their_own(bytes_of):
-    out, err = bytes_of("eval", "1", "x=1", "--wrt", "x", "--color", "always")
-    assert out == b"1\nd/dx = 0\n"
-    assert err == b"\x1b[36m\x1b[1mnote\x1b[0m: 1 does not depend on x: the derivative is 0\n"
-
-
-def test_the_place_in_a_file_keeps_its_form_for_editors(bytes_of, tmp_path):
-    (tmp_path / "s.ag").write_text("x = ^\n", "utf-8")
-    first = bytes_of("run", "s.ag", "--color", "always")[1].splitlines()[0]
-    assert first.startswith(b"s.ag:1:5: \x1b[31m\x1b[1merror[syntax]\x1b[0m: ")
-
-
 @pytest.mark.long
 def test_results_in_a_pipe_are_text_alone(bytes_of):
     for words in (["graph", "a*2", "a=1", "--as", "tree"], ["help"], ["functions"], ["eval", "[1, 2]"]):

@@ -16,8 +16,7 @@ from thinned import thinned
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.plot.files import _ticks
-from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.lint.lint import problems
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Curve, Noted, Plot, Printed, Result
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
@@ -68,10 +67,6 @@ def error(text: str, session: Session) -> AgradError:
     return caught.value
 
 
-def labelled(problem: AgradError) -> list[str]:
-    return [label.origin.text for label in problem.labels if isinstance(label.origin, Span)]
-
-
 def gaps(curve: Curve) -> list[float]:
     return [x for x, y in zip(curve.x, curve.y, strict=True) if not math.isfinite(y)]
 
@@ -94,12 +89,6 @@ def test_how_it_is_read(text: str) -> None:
     ]
     told += [f"{name}: {value and value.span.text}" for name, value in command.options]
     assert "\n".join(told) == READ[text]
-
-
-def test_a_check_before_the_run_knows_the_name_that_runs() -> None:
-    text = "plot q*t for t in 0..z\nplot t\nplot sin(t, t, t) for t in 0..1\nplot t*u for t in 0..1\nu = 3\n"
-    found = problems(Source("s.ag", text, 1, True))
-    assert [labelled(problem)[0] for problem in found] == ["q", "z", "t", "sin(t, t, t)", "u"]
 
 
 # The curves of functions
@@ -433,19 +422,3 @@ def test_a_fit_is_drawn_with_the_uncertainties_it_was_made_with(y: str, sigma: s
     _, plot = drawn_fit(f"{setup}; fit {y} ~ a*exp(-b*x) over a, b {sigma} from a=1, b=1\nplot fit")
     assert plot.below is not None
     assert plot.curves[0].u == plot.below.curves[0].u == u
-
-
-def test_a_value_that_was_computed_from_the_variable_is_told(session: Session) -> None:
-    results: list[Result] = []
-    session.run("var x = 2; z = x**2; backward z retain", lambda result: None)
-    session.run("plot z for x in 0..1", results.append)
-    noted, _ = results
-    assert isinstance(noted, Noted)
-    assert noted.note.message == "z is a value, computed before, and does not change with x"
-    (fix,) = noted.note.fixes
-    session.run(fix.partition("   ")[0], results.append)
-    assert isinstance(results[-1], Printed)
-    assert results[-1].line == "x**2"
-    results.clear()
-    session.run("plot x*2 for x in 0..1; plot z*t for t in 0..1; plot w*x for x in 0..1", results.append)
-    assert [type(result) for result in results] == [Plot, Plot, Plot]

@@ -3,7 +3,6 @@
 import itertools
 from contextlib import suppress
 
-import pytest
 from rows import each
 
 from agrad.engine.errors import AgradError
@@ -51,12 +50,6 @@ def said(made, text):
     return lines
 
 
-def refused(made, text):
-    with pytest.raises(AgradError) as error:
-        made.run(text)
-    return error.value
-
-
 def test_undo_restores_attributes_parameters_and_optimisers():
     made = session(NET + "opt = optim.Adam(net.parameters(), lr=0.1); F.mse_loss(net(x), y).backward()", DEPTH)
     look = "print net.calls, net.training, net.fc1.weight, opt.param_groups[0]['lr'], len(opt.state)"
@@ -72,13 +65,6 @@ def test_undo_restores_attributes_parameters_and_optimisers():
         assert said(made, look) != before, text
         made.undo(1)
         assert said(made, look) == before, text
-
-
-def test_a_class_is_undone_as_a_name_is():
-    made = session("class A: pass", DEPTH)
-    made.run("class A:\n    n = 1\n")
-    made.undo(1)
-    refused(made, "A.n")
 
 
 def test_modules_of_two_sessions_are_apart():

@@ -137,14 +137,3 @@ def test_help_has_something_on_every_word():
         assert text.startswith(word)
     assert "backward d [retain]" in said("help")[0]
     assert error("help sine").fixes == ["help sin", "help sinc", "help sinh"]
-
-
-def test_a_loop_that_fails_says_that_it_is_taken_back():
-    session = Session()
-    session.record.on = True
-    session.run("x = 1")
-    for text, told in (("for i in range(3): x = x + 1; nothing", True), ("for i in range(nothing): x = 2", False)):
-        with pytest.raises(AgradError) as caught:
-            session.run(text)
-        assert ("the loop is taken back: all is as it was before it" in caught.value.notes) is told
-        assert session.names["x"] == 1

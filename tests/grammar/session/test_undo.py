@@ -108,28 +108,6 @@ def test_a_text_that_does_not_keeps_none():
     assert not len(made.steps)
 
 
-@each(
-    "text, kind, message",
-    [
-        ("undo", "limit", "there is nothing to take back"),
-        ("z = 1\nundo 2", "limit", "undo 2: only 1 statement can be taken back"),
-        ("z = 1; z = 2\nundo 7", "limit", "undo 7: only 2 statements can be taken back"),
-        ("if 1:\n    undo", "syntax", "undo cannot be inside a block"),
-        ("fails name: undo", "syntax", "undo cannot be inside a block"),
-        ("undo 0", "syntax", "`undo` takes back a number of statements, and 0 is not one"),
-        ("undo 1.5", "syntax", "`undo` takes back a number of statements, and 1.5 is not one"),
-        ("undo x", "syntax", ""),
-        ("undo = 3", "syntax", ""),
-    ],
-)
-def test_what_undo_refuses(text, kind, message):
-    made = session()
-    with pytest.raises(AgradError) as caught:
-        made.run(text)
-    assert caught.value.kind == kind
-    assert message in caught.value.message
-
-
 def test_only_so_many_statements_are_kept():
     made = session()
     for number in range(DEPTH + 20):
@@ -289,11 +267,3 @@ def test_statements_beyond_the_hundredth_are_not_said_to_need_memory():
     with pytest.raises(AgradError) as caught:
         made.run(f"undo {DEPTH + 1}")
     assert caught.value.notes == []
-
-
-def test_again_alone_is_the_last_line_that_is_no_undo():
-    made = session()
-    made.record.on, made.by_entry = True, True
-    for made.line, text in enumerate(["x = 1", "x = x + 1", "undo", "again", "undo 1", "redo", "again"], 1):
-        made.run(text)
-    assert made.names["x"] == 3
