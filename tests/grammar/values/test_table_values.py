@@ -20,19 +20,6 @@ def session(tmp_path, monkeypatch):
     return made
 
 
-def said(session, text):
-    lines = []
-    session.run(text, lambda result: lines.append(result.text(session.settings)))
-    return lines
-
-
-def test_columns_are_differentiated_fitted_and_plotted(session):
-    assert said(session, 'var w = 2; loss = sum((w*t.t - t["speed m/s"])**2); backward loss; w.grad') == ["19"]
-    fitted = said(session, 'fit t["speed m/s"] ~ a*t.t + b over a, b from a=1, b=1')
-    assert fitted[0].startswith("a = 1.25 ± ")
-    assert said(session, 'plot t.t, t["speed m/s"]')[0].startswith("plot of")
-
-
 def test_columns_are_completed(session):
     def offered(text):
         return [candidate.text for candidate in completions(text, session)[1]]
