@@ -203,14 +203,14 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
     return value if value is None else min(value, FOREVER)
 
 
-def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+def size(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """The bytes of a size such as 2GB: the callback of an option. Raises click.BadParameter."""
     if value is None:
         return None
-    size = agrad.grammar.runtime.budget.bytes_of(value)
-    if not 0 < size < math.inf:
+    found = agrad.grammar.runtime.budget.bytes_of(value)
+    if not 0 < found < math.inf:
         raise click.BadParameter(f"{value} is not a size such as 2GB or 500MB", context, parameter)
-    return size
+    return found
 
 
 def timeout_option(what: str) -> Any:
@@ -219,19 +219,12 @@ def timeout_option(what: str) -> Any:
     return option("--timeout", "SECONDS", text, type=float, callback=_seconds)
 
 
-part_size_option = option(
-    "--part-size",
-    "SIZE",
-    "Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
-    default="128MB",
-    callback=_size,
-)
 memory_option = option(
     "--max-memory",
     "SIZE",
     "The memory for results, each and together, in addition to the program itself, such as 2GB; the default is half of "
     "the machine's memory.",
-    callback=_size,
+    callback=size,
 )
 
 

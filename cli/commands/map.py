@@ -57,7 +57,13 @@ class Asked(Options):
         callback=arguments.file_or_stdout,
     )
     resume: bool = flag("--resume", "Continue a run into a folder that was interrupted.")
-    most: float = arguments.part_size_option
+    most: float = option(
+        "--part-size",
+        "SIZE",
+        "Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
+        default="128MB",
+        callback=arguments.size,
+    )
     cluster: Cluster = group(Cluster)
     to: str | None = option("--to", TO, "The format of the output, whatever its name.")
     uncertain: tuple[str, ...] = many(
