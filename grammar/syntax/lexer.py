@@ -250,14 +250,13 @@ class _Scanner:
         start = self.position
         self.position = end
         self.before, self.previous = self.previous, kind
-        around = self.open[-1]
         if kind in _NEAR_ENDS:
-            around.is_near = False
+            self.open[-1].is_near = False
         elif kind == "_NEAR":
-            around.is_near = True
+            self.open[-1].is_near = True
         elif kind == "FOR":
-            around.fors += 1
-            around.counts = True
+            self.open[-1].fors += 1
+            self.open[-1].counts = True
         return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
