@@ -10,9 +10,9 @@ it computes something else there, so that `where(x > 0, log(x), 0)` has derivati
 not masked: 0 * inf stays nan.
 
 A rule is linear in the cotangent, so that a mask only matters where it computes something that is not finite, or the
-sign of a zero. A pass on plain values therefore does without masks at first, `_fast`, which takes half of the time, and
-is repeated with them if a gradient has an entry that is not finite, or -0. For a backward of numbers alone `by_leaves`
-makes this pass and finds the nodes on the way, which takes half of that time again.
+sign of a zero. A pass on plain values therefore does without masks at first, which takes half of the time, and is
+repeated with them if something was selected, and a gradient has an entry that is not finite, or -0. For numbers alone
+there is a fast pass, `by_leaves`, which finds the nodes on the way, and takes half of that time again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
@@ -51,12 +51,20 @@ def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_gra
     for what only comparisons and the like lead to, which have no derivative.
     """
     found: dict[Node, Any] = {}
+    cotangents = flight.cotangents
     for node in order:
-        g = flight.pop(node, create_graph)
-        if node in wanted or (node.keeps_grad and flight.reaches(node, g)):
+        op, is_usual = node.op, node.extra is None
+        g = cotangents.pop(node, None) if is_usual else flight.pop(node, create_graph)
+        if (wanted and node in wanted) or (
+            (op is None or not is_usual) and node.keeps_grad and flight.reaches(node, g)
+        ):
             found[node] = flight.whole(node, g)
-        if g is not None and node.op is not None:
-            for operand, c, mask in contributions(node.op, node, g, flight, create_graph):
+        if g is None or op is None or (not flight.masked and flight.step(op, node, g)):
+            continue
+        for operand, c, mask in contributions(op, node, g, flight, create_graph):
+            if mask is None and operand not in cotangents:
+                cotangents[operand] = c
+            else:
                 flight.add(operand, c, mask)
     return found
 
@@ -79,12 +87,26 @@ def walk(
     """
     wanted = set(targets)
     if not (create_graph or watch or (hooks and HOOKED)):
-        found: dict[Node, Any] = {}
+        numbers = None if masks else _of_numbers(seeds, wanted)
+        if numbers is not None:
+            return numbers
         with suppress(AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
-            selects = _fast(iter(order), Flight(seeds), found, wanted)
-            if not (selects or masks) or all(map(_is_sure, found.values())):
+            flight = Flight(seeds, masked=False)
+            found: dict[Node, Any] = walked(False, reverse, order, flight, wanted)
+            if not (flight.selects or masks) or all(map(_is_sure, found.values())):
                 return found
     return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
+
+
+def _of_numbers(seeds: dict[Node, Any], wanted: set[Node]) -> dict[Node, Any] | None:
+    """What `by_leaves` finds of one number, if leaves are asked for."""
+    (root, seed), *others = seeds.items()
+    if others or type(seed) is not float or seed != 1.0 or any(node.op is not None for node in wanted):
+        return None
+    known = by_leaves(root)
+    if known is None:
+        return None
+    return {node: known[0].get(node, 0.0) for node in wanted} if wanted else known[0]
 
 
 def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, Any]:
@@ -98,8 +120,6 @@ def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, A
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
-    __slots__ = ("behind", "cotangents", "hooks", "masks", "owned", "owned_masks", "roots", "watch", "zeros")
-
     def __init__(
         self,
         seeds: dict[Node, Any],
@@ -107,6 +127,7 @@ class Flight:
         watch: Watch | None = None,
         hooks: bool = False,
         zeros: bool = False,
+        masked: bool = True,
     ) -> None:
         self.cotangents = dict(seeds)
         self.roots = tuple(seeds)
@@ -115,6 +136,8 @@ class Flight:
         self.watch = watch
         self.hooks = hooks  # whether they are called
         self.zeros = zeros  # whether what was not selected gets a cotangent of zeros
+        self.masked = masked and not zeros  # whether masks are kept
+        self.selects = False  # whether anything was selected
         self.owned: set[Node] = set()
         self.owned_masks: set[Node] = set()
 
@@ -159,6 +182,43 @@ class Flight:
         elif type(total) is not float:
             self.owned.add(node)
 
+    def step(self, op: Op, node: Node, g: Any) -> bool:
+        """Add without masks what `contributions` would give, in half of the time, and return whether that is done.
+
+        It is for operations entry by entry on one or two values, except where Python's arithmetic raises, and for what
+        joins many values.
+        """
+        x: Any
+        y: Any
+        if op.parts is not None:
+            parts = op.parts(spread(g, node.shape), **(node.attrs or {}))
+            for x, part in zip(node.inputs, parts, strict=True):
+                if type(x) is Node and x.requires_grad:
+                    self.add(x, part, None)
+            return True
+        if op.rules_of_scalars is None:
+            return False
+        by_x, by_y = op.rules_of_scalars
+        first = second = None
+        try:
+            if by_y is None:
+                (x,) = node.inputs
+                first = by_x(g, node.value, x.value)
+            else:
+                x, y = node.inputs
+                a, b = x.value if type(x) is Node else x, y.value if type(y) is Node else y
+                if a is not x and x.requires_grad:
+                    first = g if by_x is onward else by_x(g, node.value, a, b)
+                if b is not y and y.requires_grad:
+                    second = g if by_y is onward else by_y(g, node.value, a, b)
+        except IEEE:
+            return False
+        if first is not None:
+            self.arrive(x, first, node.shape)
+        if second is not None:
+            self.arrive(y, second, node.shape)
+        return True
+
     def arrive(self, node: Node, c: Any, shape: Shape) -> None:
         """A contribution by an operation entry by entry, whose result has a shape: broadcasting is undone."""
         if node.shape != shape:
@@ -172,7 +232,7 @@ class Flight:
         """The gradient of an index, added into one buffer, even if many entries are taken one by one."""
         assert op.scatter is not None
         attrs = node.attrs or {}
-        written = None if operand.op is None or self.zeros else self._writable_mask(operand)
+        written = self._writable_mask(operand) if self.masked and operand.op is not None else None
         fresh = operand not in self.cotangents
         op.scatter(self.buffer(operand), g, fresh, **attrs)
         if written is not None:
@@ -199,6 +259,8 @@ class Flight:
 
     def whole(self, node: Node, g: Any) -> Any:
         """A cotangent as the gradient of a value: with its shape, in a new array."""
+        if type(g) is float and not node.shape:
+            return g
         full = spread_to(0.0 if g is None else g, node.shape)
         if type(full) is Tensor:
             return OPS["own"].call(full)
@@ -209,21 +271,27 @@ class Flight:
 
 def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> Contributions:
     """What a node passes on to each operand that requires a gradient; the flight itself adds that of an index."""
-    values = [operand_value(x, create_graph) for x in node.inputs]
-    out: Any = operand_value(node, create_graph)
-    watch, given = flight.watch, flight.masks.pop(node, None)
-    if op.reach != "pointwise":
-        g = spread_to(g, node.shape)
+    watch, given, shape = flight.watch, flight.masks.pop(node, None), node.shape
+    pointwise, attrs = op.reach == "pointwise", node.attrs or {}
+    flight.selects = flight.selects or op.selects is not None or op.reach == "part"
+    if shape and not pointwise:
+        g = spread_to(g, shape)
+    if op.scatter is not None and not create_graph and node.inputs[0].shape:  # type: ignore[union-attr]
+        flight.scatter(op, node, node.inputs[0], g, given)  # type: ignore[arg-type]
+        if watch is not None:
+            watch(node, 0, g, g)
+        return
+    if create_graph:
+        values, out = [operand_value(x, True) for x in node.inputs], operand_value(node, True)
+    else:
+        values, out = [x.value if type(x) is Node else x for x in node.inputs], node.value
+    rules = op.rules * len(values) if op.variadic else op.rules
     for position, operand in enumerate(node.inputs):
-        rule = op.rule(position)
-        if type(operand) is not Node or not operand.requires_grad or rule is None:
+        rule = rules[position]
+        if rule is None or type(operand) is not Node or not operand.requires_grad:
             continue
-        attrs = op.attributes_at(position, node.attrs)
-        if op.scatter is not None and not create_graph and operand.shape:
-            flight.scatter(op, node, operand, g, given)
-            if watch is not None:
-                watch(node, position, g, g)
-            continue
+        if op.variadic:
+            attrs = op.attributes_at(position, node.attrs)
         mask = given
         selected = op.selects[position] if op.selects else None
         if selected is not None:
@@ -236,19 +304,30 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
                     yield operand, 0.0, None
                 continue  # nothing is selected: the nodes beyond are not visited
             mask = _unless_all(mask)
-        c = applied(rule, g, out, values, attrs)
-        if mask is not None and op.reach == "pointwise":
+        try:
+            c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
+        except IEEE:
+            c = applied(rule, g, out, values, attrs)
+        if mask is not None and pointwise:
             c = OPS["where"].call(mask, c, 0.0)
         elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be selected
             c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
         if watch is not None:
             watch(node, position, g, c)
-        has_mask = operand.op is not None and not flight.zeros
-        behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out) if has_mask else None
-        if op.reach == "pointwise" and operand.shape != node.shape:
-            c = _sum_to(spread_to(c, node.shape), operand.shape)
-            behind = behind if behind is None else _arrived(_sum_to(spread_to(behind, node.shape), operand.shape))
-        yield operand, c, _unless_all(behind)
+        behind, is_first = None, watch is None and operand.op is None and operand not in flight.cotangents
+        if flight.masked and operand.op is not None and (mask is not None or not pointwise):
+            behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out)
+        if pointwise and operand.shape != shape:
+            c = _sum_to(spread_to(c, shape), operand.shape)
+            behind = None if behind is None else _arrived(_sum_to(spread_to(behind, shape), operand.shape))
+        elif is_first and not pointwise and _is_new(c, (g, out, *values, *attrs.values())):
+            flight.owned.add(operand)  # the gradient of a leaf, which need not be copied
+        yield operand, c, None if behind is None else _unless_all(behind)
+
+
+def _is_new(c: Any, known: tuple[Any, ...]) -> bool:
+    """Whether what a rule returns is an array, and none of those that it was given."""
+    return type(c) is np.ndarray and c.base is None and not any(c is one for one in known)
 
 
 def operand_value(x: Any, create_graph: bool) -> Any:
@@ -324,121 +403,12 @@ def _is_sure(gradient: Any) -> bool:
     return not gradient.size or bool(np.minimum.reduce(gradient.view(np.int64), None) != _LEAST)
 
 
-def _fast(
-    nodes: Iterator[Node], flight: Flight, found: dict[Node, Any], wanted: set[Node], is_quiet: bool = False
-) -> bool:
-    """The pass without masks; returns whether anything was selected on the way.
-
-    The step of operations entry by entry on one or two values is written inline: calling a function would take a fifth
-    longer. numpy's warnings are turned off where the first array comes.
-    """
-    cotangents, selects = flight.cotangents, False
-    x: Any
-    y: Any
-    a: Any
-    b: Any
-    for node in nodes:
-        g, op = cotangents.pop(node, None), node.op
-        if op is None or node.extra is not None:
-            keeps = (op is None and node.requires_grad) or (node.extra is not None and node.extra.keeps)
-        else:
-            keeps = False
-        if (keeps and (g is not None or flight.reaches(node, g))) or (wanted and node in wanted):
-            found[node] = g if type(g) is float and not node.shape else flight.whole(node, g)
-        if g is None or op is None:
-            continue
-        rules, shape, out = op.rules_of_scalars, node.shape, node.value
-        if not is_quiet and (shape or rules is None):
-            cotangents[node] = g
-            return walked(False, _fast, chain([node], nodes), flight, found, wanted, True)
-        if rules is None:
-            selects = selects or not op.straight
-            _step(op, node, g, flight)
-            continue
-        first = second = None
-        try:
-            by_x, by_y = rules
-            if by_y is not None:
-                x, y = node.inputs
-                a = x.value if type(x) is Node else x
-                b = y.value if type(y) is Node else y
-                if a is not x and x.requires_grad:
-                    first = g if by_x is onward else by_x(g, out, a, b)
-                if b is not y and y.requires_grad:
-                    second = g if by_y is onward else by_y(g, out, a, b)
-            else:
-                (x,) = node.inputs
-                first = by_x(g, out, x.value)
-        except IEEE:
-            _step(op, node, g, flight)
-            continue
-        if shape:
-            if first is not None:
-                flight.arrive(x, first, shape)
-            if second is not None:
-                flight.arrive(y, second, shape)
-            continue
-        if first is not None:
-            cotangents[x] = cotangents[x] + first if x in cotangents else first
-        if second is not None:
-            cotangents[y] = cotangents[y] + second if y in cotangents else second
-    return selects
-
-
-def _step(op: Op, node: Node, g: Any, flight: Flight) -> None:
-    """The step on plain values without masks."""
-    shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
-    pointwise, straight, mask = op.reach == "pointwise", op.straight, 1.0
-    if shape and not pointwise:
-        g = spread(g, shape)
-    if op.scatter is not None and node.inputs[0].shape:  # type: ignore[union-attr]
-        (operand,) = node.inputs
-        fresh = operand not in cotangents
-        op.scatter(flight.buffer(operand), g, fresh, **(attrs or {}))  # type: ignore[arg-type]
-        return
-    if op.parts is not None:
-        for operand, part in zip(node.inputs, op.parts(g, **(attrs or {})), strict=True):
-            if type(operand) is Node and operand.requires_grad:
-                flight.add(operand, part, None)
-        return
-    values = [x.value if type(x) is Node else x for x in node.inputs]
-    for position, x in enumerate(node.inputs):
-        rule = op.rules[position] if straight else op.rule(position)
-        if type(x) is not Node or not x.requires_grad or rule is None:
-            continue
-        if not straight:
-            attrs = op.attributes_at(position, node.attrs)
-            selected = op.selects[position] if op.selects else None
-            mask = 1.0 if selected is None else selected(out, *values, **attrs)
-            if type(mask) is float and mask == 0.0:
-                continue  # nothing is selected: the nodes beyond are not visited
-        try:
-            c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
-        except IEEE:
-            c = applied(rule, g, out, values, attrs or {})
-        if type(mask) is not float:
-            c = np.where(mask, c, 0.0)
-        if pointwise and shape:
-            flight.arrive(x, c, shape)
-        elif x in cotangents:
-            flight.add(x, c, None)
-        else:
-            cotangents[x] = c
-            if x.op is None and type(c) is not float and c.base is None and _is_new(c, g, node, values):
-                flight.owned.add(x)  # the gradient of a leaf, which need not be copied
-
-
-def _is_new(c: Any, g: Any, node: Node, values: list[Any]) -> bool:
-    """Whether an array that a rule returns is none of those that it was given."""
-    return not any(c is known for known in (g, node.value, *values, *(node.attrs or {}).values()))
-
-
 def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
     """The derivatives of a number by the leaves behind it, and the nodes between, youngest first, in one pass.
 
     The pass finds the nodes, their order and their cotangents at once, which takes half of `walkable` and `walk`. Those
     do the rest, where this gives None: operations on arrays, with attributes or selections, and what was freed or
-    written, retains its gradient or has hooks. As in `_fast`, all is written inline.
+    written, retains its gradient or has hooks. All is written inline: calling a function would take a fifth longer.
     """
     x: Any
     y: Any

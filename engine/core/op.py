@@ -286,14 +286,12 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[int, ...], bool]] = computed()  # what `read_by` found so far
     rules_of_scalars: tuple[Any, Any] | None = computed()  # both, if it is one of two floats; of one, the other is None
-    straight: bool = computed()  # whether the backward pass needs only the rules
 
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic
         operands = self.signature.operands
         self.known, self.python_raises = {}, "/" in self.python or "%" in self.python
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
-        self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
         plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
         self.rules_of_scalars = (self.rules[0], self.rules[1] if len(operands) == 2 else None) if plain else None
