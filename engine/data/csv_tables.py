@@ -112,11 +112,10 @@ class Dialect:
 
     def is_number(self, text: str) -> bool:
         """Whether an entry is a number, or stands for one that is missing."""
-        try:
+        with suppress(ValueError):
             self.strict(text)
-        except ValueError:
-            return False
-        return True
+            return True
+        return False
 
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""
@@ -176,10 +175,8 @@ def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
         text = text[: text.rfind("\n") + 1] or text
     comments = form.comments != "none"
     delimiter = form.delimiter or _delimiter(text, comments, form.decimal)
-    found = Dialect(delimiter, form.decimal or ".", comments, frozenset(form.na))
-    if form.decimal is None:
-        found.decimal = _decimal(found.beginning(text), delimiter)
-    return found
+    decimal = form.decimal or _decimal(Dialect(delimiter, comments=comments).beginning(text), delimiter)
+    return Dialect(delimiter, decimal, comments, frozenset(form.na))
 
 
 def _delimiter(text: str, comments: bool, decimal: str | None) -> str:
@@ -191,15 +188,11 @@ def _delimiter(text: str, comments: bool, decimal: str | None) -> str:
             continue
         entries = list(chain.from_iterable(others or rows))
         agreed = sum(len(row) == len(first) for row in rows) / len(rows)
-        score = agreed, sum(map(_is_number, entries)) / len(entries)
+        numbers = (_PLAIN.is_number(one) or _WITH_COMMA.fullmatch(one.strip()) is not None for one in entries)
+        score = agreed, sum(numbers) / len(entries)
         if score > best and (delimiter != BLANKS or (agreed == 1 and score[1])):
             best, chosen = score, delimiter
     return chosen
-
-
-def _is_number(entry: str) -> bool:
-    """Whether an entry is a number with either decimal mark."""
-    return _PLAIN.is_number(entry) or _WITH_COMMA.fullmatch(entry.strip()) is not None
 
 
 def _decimal(rows: Iterable[Sequence[str]], delimiter: str) -> str:
@@ -244,7 +237,9 @@ class CsvTable(TextTable):
     def _begin(self) -> None:
         """See TextTable."""
         self._skip(self.form.skip)
-        self._refuse_separator()
+        if self.head.partition(b"\n")[0].strip(b'"; \t,|\r') == b"sep=":
+            message = f"line {self.line} of {self.path} is no row: it tells Excel the delimiter"
+            raise AgradError("file", message, facts=OtherForm("skip", (self.form.skip + 1,)))
         self.dialect = find(self.head, self.form, self.ended)
         first = next((block for block in self.blocks if next(self._rows(block), None)), None)
         if first is None:
@@ -266,12 +261,6 @@ class CsvTable(TextTable):
             return
         self.names = [entry.strip() for entry in entries]
         self.first = Block(b"".join(first.data.split(b"\n", lines)[lines:]), first.line + lines, first.done)
-
-    def _refuse_separator(self) -> None:
-        """Refuse a first line that tells Excel the delimiter. Raises AgradError of kind `file`."""
-        if self.head.partition(b"\n")[0].strip(b'"; \t,|\r') == b"sep=":
-            message = f"line {self.line} of {self.path} is no row: it tells Excel the delimiter"
-            raise AgradError("file", message, facts=OtherForm("skip", (self.form.skip + 1,)))
 
     def _cut(self, data: bytes) -> int:
         """See TextTable: after the last line break outside quotes."""
@@ -350,10 +339,6 @@ class CsvTable(TextTable):
     def convert(self) -> Callable[[str], float]:
         """See TextTable."""
         return float if self.dialect.decimal == "." and not self.na else self.dialect.strict
-
-    def _says_infinite(self, entry: str) -> bool:
-        """See TextTable."""
-        return not any(map(str.isdigit, entry))
 
     def _wrong(self, entry: str) -> tuple[str, dict[str, Any]]:
         """See TextTable."""

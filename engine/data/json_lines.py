@@ -74,10 +74,6 @@ class JsonLinesTable(TextTable):
             return nan
         raise ValueError
 
-    def _says_infinite(self, entry: Any) -> bool:
-        """See TextTable: `Infinity`, which a file may say."""
-        return isinstance(entry, _Constant)
-
     def _columns(self, rows: Sequence[dict[str, Any]], wanted: Wanted) -> Iterator[tuple[str, list[Any]]]:
         """See TextTable: a field that an object has not is null."""
         for name in wanted.names:

@@ -76,9 +76,9 @@ class Table:
     """A file with columns. `parts` reads, one part after the other; `piece` may be called in any thread."""
 
     names: list[str]
-    size: int  # bytes; 0 if unknown
-    total: int | None  # in the unit of `Piece.done`; None if unknown
-    nameless: bool  # whether the file names no columns
+    size = 0  # bytes; 0 if unknown
+    total: int | None = None  # in the unit of `Piece.done`; None if unknown
+    nameless = False  # whether the file names no columns
     aliases: dict[str, str]  # other names for columns, in expressions
     typed = False  # whether what is copied has a type that Parquet can keep
     groups: tuple[int, int] | None = None  # of its row groups those that are read: from, up to; None for all
@@ -86,12 +86,9 @@ class Table:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.size = 0
         with suppress(OSError, ValueError):  # a path without a file is refused when it is read
             self.size = os.path.getsize(path)
         self.names = []
-        self.total = None
-        self.nameless = False
         self.aliases = {}
 
     def known(self) -> set[str]:
