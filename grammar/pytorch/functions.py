@@ -307,7 +307,7 @@ def deep(x: Any) -> Any:
     PyTorch does, and for what is no data.
     """
     known: dict[int, Any] = {}  # the copies that Python does not make, by the identity of what they are of
-    for part in parts_of([x]):
+    for part in reversed([*parts_of([x])]):  # from the first on
         if isinstance(part, Tensor):
             known[id(part)] = _leaf(part)
         elif isinstance(part, _DATA) or (hasattr(part, "__dict__") and getattr(type(part), "is_object", False)):
@@ -316,7 +316,11 @@ def deep(x: Any) -> Any:
             known[id(part)] = part
         else:
             raise AgradError("type", f"copy.deepcopy does not copy {describe(part)}")
-    return deepcopy(x, known)
+    made = deepcopy(x, known)
+    for part in parts_of([made]):
+        if type(part) is List:
+            part.joins, part.name = True, None
+    return made
 
 
 def shallow(x: Any) -> Any:

@@ -272,7 +272,7 @@ class Machine:
     def remember_names(self, log: UndoLog, frame: FrameType) -> None:
         """Let a log take back what the code of a frame binds."""
         own, names = self.scopes_of(frame)[0], self.session.names
-        log.remember(("names", id(names)), partial(_restore, names, dict(names)))
+        log.remember(("names", id(names)), partial(restore_names, names, dict(names)))
         if isinstance(own, Local):
             log.remember(("names", id(frame)), own.restore)
 
@@ -1456,7 +1456,8 @@ def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
     return ", ".join(told.values())
 
 
-def _restore(names: dict[str, Any], before: dict[str, Any]) -> None:
+def restore_names(names: dict[str, Any], before: dict[str, Any]) -> None:
+    """Give names the values that they had, and no others."""
     names.clear()
     names.update(before)
 

@@ -7,13 +7,23 @@ the random generator.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
-from agrad.engine.core.context import Context, Limits, UndoLog, current, enter, exhausted, remember_random
+from agrad.engine.core.context import (
+    Context,
+    Limits,
+    UndoLog,
+    current,
+    enter,
+    exhausted,
+    remember_entry,
+    remember_random,
+)
 from agrad.engine.core.graph import Guard
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
@@ -24,7 +34,7 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run.machine import Machine, note_second_order
+from agrad.grammar.run.machine import Machine, note_second_order, restore_names
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan
@@ -104,7 +114,7 @@ class Session:
         self.absent: dict[str, str] = {}  # names that were imported from modules that agrad does not have
         self.fit: Any = None  # the latest, for `plot fit`
         self.restoring = False  # whether the statements of an earlier session run again
-        self._limits: dict[str, float] = {}  # as they were before the first statement
+        self._limits: dict[str, float] = {}  # as they were before they were set
         self._log: UndoLog | None = None  # of the statement that is running
 
     @property
@@ -140,7 +150,6 @@ class Session:
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
         those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
-        self._note_limits()
         read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file)
         self._pass(read)
         self.steps.running = read.first_line if read.is_entry else 0
@@ -214,7 +223,6 @@ class Session:
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
         """Run a statement of an earlier session, without output; `seed`: with which it seeded the random numbers."""
         source = statement.span.source
-        self._note_limits()
         self._pass(source)
         self.steps.running = source.first_line if source.is_entry else 0
         self.loading = [source.name] if source.is_file else []
@@ -306,18 +314,12 @@ class Session:
 
     def forget(self) -> None:
         """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
-        before, results = dict(self.names), self.record.results.copy()
-
-        def undo() -> None:
-            self.names.clear()
-            self.names.update(before)
-            self.record.results = results
-
-        log = current().undo_log
+        log, before = current().undo_log, dict(self.names)
         if log is not None:
-            log.remember(("forget", id(self.names)), undo, before)
+            log.remember(("forget", id(self.names)), partial(restore_names, self.names, before), before)
+        remember_entry(vars(self.record), "results")
         self.names.clear()
-        self.record.results.clear()
+        self.record.results = deque()
         self.last, self.chosen, self.fit = (), {}, None
         remember_random(self.context.random)
         self.context.random.generator = None
@@ -327,15 +329,11 @@ class Session:
     def limit(self, name: str, amount: float) -> None:
         """Set the limit of `memory`, `time` or `nodes`, so that `undo` takes it back."""
         change = self.watch.allow if name == "memory" else partial(setattr, self.watch, name)
-        log = current().undo_log
+        log, before = current().undo_log, getattr(self.watch, name)
         if log is not None:
-            log.remember((id(self.watch), name), partial(change, getattr(self.watch, name)))
+            log.remember((id(self.watch), name), partial(change, before))
+        self._limits.setdefault(name, before)
         change(amount)
-
-    def _note_limits(self) -> None:
-        """Remember what the limits are before any statement, for `forget`."""
-        if not self._limits:
-            self._limits = {name: getattr(self.watch, name) for name in ("memory", "time", "nodes")}
 
     def _read(self, reader: Callable[[Source], _T], source: Source) -> _T:
         """Parse a text within the time limit. Raises AgradError."""

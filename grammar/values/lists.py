@@ -42,7 +42,7 @@ class List:
         return iter(self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return List, (self.parts, True)  # a copy of it is a list in `+`
+        return List, (self.parts, self.joins), (None, {"name": self.name})  # without the array that it is
 
     # Changes
 
