@@ -26,7 +26,7 @@ CHOSEN ?= -m 'not long'
 PARALLEL := --numprocesses auto --dist worksteal
 PYTEST = $(TESTS)/bin/python -m pytest -q --durations=10 $(PARALLEL)
 BESIDE := build/venv-beside$(SUFFIX)
-TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|USUAL)' tests --include='test_*.py')
+TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|"mpmath|USUAL)' tests --include='test_*.py')
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
 DIST := build/venv-dist$(SUFFIX)
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check

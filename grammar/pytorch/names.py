@@ -104,6 +104,7 @@ _ELSEWHERE = (
     ("ls pwd", 'load_csv("   and Tab lists the files'),
     ("dir", 'vars   lists the names; load_csv("   and Tab the files'),
     ("who whos", "vars"),
+    ("clear", "del x   deletes a name; at its prompt in a terminal, clear empties the screen"),
     ("backward backwards", "backward y"),
     ("optimizer opt", "step sgd w b lr=0.1"),
     ("no_grad inference_mode set_grad_enabled", "no_grad: …, or with torch.no_grad(): …"),
@@ -235,6 +236,15 @@ def is_module(prefix: str, name: str) -> bool:
     """Whether a name in a module is that of another one which agrad has, and which it reads by its full name."""
     full = f"{canonical(prefix)}.{name}"
     return name not in PREFIXES and (full in libraries.NAMES or full.removeprefix("torch.") in NAMESPACES)
+
+
+def example_of(prefix: str) -> str:
+    """A call of what is read behind a prefix."""
+    full = canonical(prefix)
+    if "sin" in libraries.names_in(full):
+        return "sin(x)"
+    own = [name.rpartition(".")[2] for name in OWN if name.startswith(f"{full}.")]
+    return f"{[*names_in(prefix), *own, 'plot'][0]}(…)"
 
 
 def constant(prefix: str, name: str) -> Any:

@@ -22,7 +22,7 @@ from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.pytorch import libraries, names
 from agrad.grammar.pytorch.libraries import USUAL, told
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, RENAMED, canonical, names_in
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, RENAMED, canonical, example_of, names_in
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
@@ -482,7 +482,7 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         message = f"{name} is a command, which is written without brackets"
         return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
     if name in names.PREFIXES and not called:
-        message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
+        message = f"{name} is not a value: it is a prefix of functions, as in {name}.{example_of(name)}"
         return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
     if name in USUAL and span.source.text.startswith(".", span.end):
         return of_a_module(name, USUAL[name], span)
@@ -544,6 +544,8 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
     """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
     if name in ("agrad", "learn"):
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
+    if name == "sessions":
+        return [Hint("agrad sessions   in the shell; at its prompt in a terminal, agrad has it too")]
     if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
         return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well

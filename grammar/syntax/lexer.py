@@ -687,8 +687,8 @@ class _Scanner:
         return self.open_fstring(text.start, end) if around is text else self.unclosed(around)
 
     def open_fstring(self, start: int, end: int) -> AgradError:
-        """The error of an f-string that does not end; `f'(x)` is a derivative."""
-        called = re.compile(r"f'\([^'\"{}\n]*\)").match(self.text, start)
+        """The error of an f-string that does not end; `f'(x)` and `f'` are a derivative."""
+        called = re.compile(r"f'(?:\([^'\"{}\n]*\)|[ \t]*(?:\n|\Z))").match(self.text, start)
         problem = primed(Span(self.source, start + 1, start + 2)) if called else None
         return problem or self.wrong("unterminated string", start, end)
 

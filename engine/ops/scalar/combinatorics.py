@@ -64,7 +64,7 @@ def _between(n: float, k: float, is_ordered: bool) -> float:
 
 
 def _rule(by: str, is_ordered: bool) -> Function:
-    """The derivative by n or k: with digammas up to k = n, and beyond of the product by the reflection formula."""
+    """The derivative by n or k: with digammas, and far beyond k = n of the product by the reflection formula."""
 
     def rule(g: Any, out: Any, n: Any, k: Any) -> Any:
         if by == "n":
@@ -76,7 +76,7 @@ def _rule(by: str, is_ordered: bool) -> Function:
         of_other: Any = digamma(n + 1.0) if by == "n" else 0.0 if is_ordered else digamma(k + 1.0)
         slope = (of_other - digamma(k - n)) * (1.0 if by == "n" else -1.0)
         turn = -cos(angle) if by == "n" else cos(angle)
-        return g * where(greater(k, n), size * (turn + sin(angle) / math.pi * slope), out * within)
+        return g * where(greater(k, n + 0.5), size * (turn + sin(angle) / math.pi * slope), out * within)
 
     return rule
 

@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
-from agrad.engine.ops.scalar.comparison import less_equal, where
+from agrad.engine.ops.scalar.comparison import less_equal, minimum, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
@@ -64,10 +65,21 @@ erfcinv: Function = special(
 )
 
 
+# x + normal_hazard(x) for a very negative x: about -1/x times a series in x**-2, of these coefficients.
+_FAR = -30.0
+_EXCESS = (-1708394.0, 110410.0, -8162.0, 706.0, -74.0, 10.0, -2.0, 1.0)
+
+
+def _excess(x: Any, hazard: Any) -> Any:
+    far = minimum(x, _FAR)
+    series = reduce(lambda total, number: number + total / (far * far), _EXCESS)
+    return where(less_equal(x, _FAR), -series / far, x + hazard)
+
+
 _erfcx = from_scipy("log_ndtr", "erfcx")
 normal_hazard: Function = elementary(
     "normal_hazard",
-    ("out x", lambda g, out, x: -g * (out * (x + out))),
+    ("out x", lambda g, out, x: -g * (out * _excess(x, out))),
     # Of a number, this raises where the array function returns inf, for a very negative one.
     scalar=lambda x: math.sqrt(2.0 / math.pi) / float(_erfcx(x * -math.sqrt(0.5))),
     array=lambda x: math.sqrt(2.0 / math.pi) / _erfcx(x * -math.sqrt(0.5)),

@@ -1,8 +1,10 @@
 """What is advised where a name, an option or a function is not what it was taken for: whole messages."""
 
 import pytest
+from rows import each
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.pytorch.names import PREFIXES, function
 from agrad.grammar.session.session import Session
 
 # What is advised can be typed.
@@ -15,3 +17,31 @@ def test_the_fixes_of_a_loaded_script_are_of_its_statement(tmp_path, written, ne
     with pytest.raises(AgradError) as caught:
         Session().run(f'var w = [1, 2]\nload "{path}"')
     assert caught.value.fixes == [f"no_grad: {written}   to update the leaf", f"w2 = {new}   to make a new value"]
+
+
+@each("prefix", sorted(PREFIXES - {"time"}))
+def test_a_prefix_alone_is_told_with_a_function_that_it_has(prefix):
+    problem = refused(prefix)
+    assert problem.message.startswith(f"{prefix} is not a value: it is a prefix of functions, as in {prefix}.")
+    name = problem.message.rpartition(".")[2].partition("(")[0]
+    assert name == "plot" or function(prefix, name) is not None
+
+
+@each(
+    "text, fix",
+    [
+        ("sessions", "agrad sessions"),
+        ("clear", "at its prompt in a terminal, clear"),
+        ("f'", "grad(f)"),
+        ("2*y'", "grad(y"),
+    ],
+)
+def test_what_only_a_terminal_or_mathematics_has_is_not_given_a_value(text, fix):
+    (found,) = refused(text).fixes
+    assert fix in found and " = 1" not in found
+
+
+def refused(text):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    return caught.value
