@@ -139,6 +139,10 @@ class Formula(Struct, eq=False):
                     problem.fixes = [Hint(f"put {name}={self.given[name]} before what needs it")]
                     raise
                 problem.fixes = [Hint(f"give it one: {self.line.changed({}, f'{name}=1')}")]
+                digits = {f"{key}={name}": f"{key}={_NUMBERS.index(name)}" for key in self.given if name in _NUMBERS}
+                words = {self.line.place(word): [new] for word, new in digits.items() if word in self.line.words}
+                if words:
+                    problem.fixes = [self.line.changed(words)]
             elif facts == SyntaxMistake("not an expression") and self.line.command == "eval":
                 again = self.line.changed({self.line.place(self.words[-1]): ["-e", self.words[-1]]})
                 problem.fixes = [f"{again}   for statements; the last must be an expression"]
@@ -150,6 +154,9 @@ class Formula(Struct, eq=False):
                     again = self.line.changed({}, "--jacobian")
                     problem.fixes.append(Hint(f"or take the derivatives of each: {again}"))
             raise
+
+
+_NUMBERS = "zero one two three four five six seven eight nine ten".split()
 
 
 def formula(words: Sequence[str], instead: Sequence[str] = ()) -> Formula:

@@ -45,7 +45,7 @@ _NAMES = {
     "torch.func": "grad hessian jvp vjp",
     "torch.random": "manual_seed",
     "np": _BOTH + (
-        "array cbrt convolve correlate fabs interp mod nanmax nanmin nanstd nanvar percentile power repeat"
+        "array cbrt convolve copy correlate fabs interp mod nanmax nanmin nanstd nanvar percentile power repeat"
     ),
     "np.linalg": (
         "cholesky cross det diagonal eigh inv lstsq matmul matrix_power norm outer pinv qr slogdet solve svd trace"

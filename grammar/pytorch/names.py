@@ -32,7 +32,7 @@ RENAMED = _pairs(
     "cat=concat concatenate=concat mm=matmul mv=matmul bmm=matmul clamp=clip inverse=inv eq=equal ne=not_equal lt=less "
     "le=less_equal gt=greater ge=greater_equal absolute=abs fabs=abs multiply=mul divide=div subtract=sub negative=neg "
     "power=pow arcsin=asin arccos=acos arctan=atan arctan2=atan2 arcsinh=asinh arccosh=acosh arctanh=atanh "
-    "array=tensor asarray=tensor as_tensor=tensor from_numpy=tensor"
+    "array=tensor asarray=tensor as_tensor=tensor from_numpy=tensor copy=clone"
 )
 
 # Types and devices: every number is a float64, and there is one device.

@@ -599,6 +599,9 @@ def _of_form(name: str, given: list[str]) -> str:
     for words, count, place, form in _FORMS:
         if name in words.split() and len(given) == count and (place is None or given[place].isidentifier()):
             return form.format(*given, term=given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})")
+    if name in ("derivative", "derive", "diff") and len(given) == 1:  # by the only name in it
+        by = {*re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", given[0])} - {*CONSTANTS}
+        return f"grad({given[0]}, {by.pop()})" if len(by) == 1 and not given[0].isidentifier() else ""
     return ""
 
 

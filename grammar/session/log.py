@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -201,7 +202,7 @@ class OutputBuffer:
         self.emit = emit
         self.machine = machine
         self.waiting: list[Result] = []
-        self.printed_nan = False  # whether a line that was printed has one
+        self.printed_nan = self.printed_inf = False  # whether a line that was printed has one
         self.shown: Any = None  # the value that was shown last
         self.noted = False  # whether there was a note, such as on a gradient that is nan
 
@@ -211,8 +212,9 @@ class OutputBuffer:
             self.shown = result.value
         elif type(result) is Noted:
             self.noted = True
-        elif type(result) is Printed and "nan" in result.line:
-            self.printed_nan = True
+        elif type(result) is Printed:
+            self.printed_nan |= "nan" in result.line
+            self.printed_inf |= re.search(r"\binf\b", result.line) is not None
         if self.waiting or (self.machine is not None and self.machine.depth <= 1):
             self.waiting.append(result)
         else:

@@ -41,7 +41,7 @@ from agrad.grammar.runtime.notes import note_on_nan
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
-from agrad.grammar.values.lists import List, settled
+from agrad.grammar.values.lists import List, parts_of, settled
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:
@@ -463,13 +463,13 @@ class Session:
         context, names = current(), id(self.names)
         bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
         given = [result, held.shown]
-        if held.noted or (not context.undefined and not any(map(_is_special, [*given, *bound]))):
+        if held.noted or not (context.undefined or held.printed_inf or any(map(_is_special, [*given, *bound]))):
             return
         note = note_on_nan(given, context.undefined or [], log, span, self.names, held.printed_nan)
-        if note is None and span is not None and any(map(_is_infinite, [*given, *bound])):
+        if note is None and span is not None and (held.printed_inf or any(map(_is_infinite, [*given, *bound]))):
             known = {name: value for name, value in self.names.items() if (names, name) not in log.undos}
             read = [*log.held, *(known.get(word) for word in re.findall(r"\w+", span.text))]
-            if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, read)):
+            if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, parts_of(read, False))):
                 note = Note("the result is infinite", labels=[Label(span)])
         if note is not None and context.listener is not None:
             context.listener(note)

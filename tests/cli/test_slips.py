@@ -8,6 +8,7 @@ from itertools import product
 
 from command_lines import alone
 from corpus import called
+from rows import each
 
 FORMULAS = [
     ("a*b", {"a": "3", "b": "2"}),
@@ -83,3 +84,25 @@ def test_a_fix_of_a_slip_gives_the_answer_that_was_meant():
             if (answer[0], answer[2]) != (meant[0], meant[2]):
                 failed.append(f"{shlex.join(wrong)}   {shlex.join(typed)}   {answer}")
     assert not failed, "\n".join(failed)
+
+
+@each(
+    "line, meant",
+    [
+        ('eval "sin(30 deg)"', 'eval "sin(pi/6)"'),
+        ('eval "derivative(x**2*2)" x=3', 'eval "4*x" x=3'),
+        ('eval "derivative(x**2*a, x)" x=3 a=5', 'eval "30"'),
+        ('eval "a*b" a=three b=2', 'eval "6"'),
+        ('eval "a*b" a=three b=two --wrt b', 'eval "a*b" a=3 b=2 --wrt b'),
+        ('check "a*b" a=three b=2', 'check "a*b" a=3 b=2'),
+    ],
+)
+def test_a_fix_of_a_slip_in_a_formula_gives_the_answer_that_was_meant(line, meant):
+    typed = shlex.split(line)
+    for _ in range(3):
+        out, err, code = called(typed, "")
+        if not code:
+            break
+        (fix,) = re.findall("^  fix: (.*)", err, re.MULTILINE)
+        typed = shlex.split(fix)[1:] if fix.startswith("agrad ") else [typed[0], fix, *typed[2:]]
+    assert (out, code) == (called(shlex.split(meant), "")[0], 0)

@@ -300,6 +300,8 @@ def _assigned_command(context: ErrorContext) -> AgradError | None:
 def _product(context: ErrorContext) -> list[str]:
     """`sin(x)cos(x)` and `x sin x`, with the operator and the brackets that are left out."""
     previous, bad, behind = context.previous, context.bad, context.following
+    if previous.type == "NUMBER" and bad in ("deg", "degree", "degrees"):  # sin(30 deg)
+        return [corrected(context.across(previous, bad), f"deg2rad({previous})")]
     if bad.type != "NAME" or bad not in FUNCTIONS or previous.type not in ("RPAR", "NAME", "NUMBER"):
         return []
     if context.next_type == "LPAR":

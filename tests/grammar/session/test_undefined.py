@@ -4,6 +4,7 @@ import inspect
 from importlib import import_module
 
 import pytest
+from rows import each
 from thinned import thinned
 
 from agrad.engine.core.op import OPS
@@ -103,3 +104,39 @@ def test_one_nan_in_a_large_array_is_told_too(name):
                 continue  # gcd of numbers that are not whole
             bad = session.names["y"].data
             assert any(isinstance(one, Noted) for one in found) is bool((bad != bad).any()), (arguments, number)
+
+
+@each(
+    "text",
+    [
+        "{}",
+        "y = {}",
+        "print {}",
+        'print f"{{{}}}"',
+        "print 1, {}",
+        "print [{}, 2]",
+        "print(str({}))",
+        "print ('a', {})",
+    ],
+)
+@each("value", ["1/0", "exp(710)", "-10.0**400", "log(0)", "ones(2)/0", "gamma(200)"])
+def test_a_result_that_became_infinite_is_noted_once(text, value):
+    assert [note.message for note in notes(text.format(value))] == ["the result is infinite"]
+
+
+@each(
+    "text",
+    [
+        "print q",
+        "q + 1",
+        "print q[0]",
+        "print str(q)",
+        "print 'inf'",
+        "print min(q)",
+        "print inf",
+        "z = max(q); print z",
+    ],
+)
+@each("value", ["[inf, 1]", "(inf, 2)", "[inf, 'a'][:1]"])
+def test_an_infinite_value_that_is_read_is_not_noted(text, value):
+    assert notes(text, f"q = {value}") == []
