@@ -628,6 +628,8 @@ class Builder:
     def contour(self, parts: Parts) -> s.Command:
         """A function of two variables, and the ends of their ranges."""
         (value, x, low, high, y, bottom, top), options = self.divided(parts)
+        if x.id == y.id:
+            raise syntax_error("repeated keyword", y.span, name=y.id)
         ranges = [("low", low), ("high", high), ("bottom", bottom), ("top", top)]
         return self.command(parts, [s.Unknowns((x, y), value, span=value.span)], [*ranges, *options])
 

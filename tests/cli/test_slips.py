@@ -106,3 +106,9 @@ def test_a_fix_of_a_slip_in_a_formula_gives_the_answer_that_was_meant(line, mean
         (fix,) = re.findall("^  fix: (.*)", err, re.MULTILINE)
         typed = shlex.split(fix)[1:] if fix.startswith("agrad ") else [typed[0], fix, *typed[2:]]
     assert (out, code) == (called(shlex.split(meant), "")[0], 0)
+
+
+@each("claims, code", [(["x=y", "y=x"], 0), (["x=y", "y=2"], 1), (["x=2", "y=x"], 1), (["y=3"], 1), ([], 0)])
+def test_one_claim_that_disagrees_is_enough_to_fail(claims, code):
+    words = [word for claim in claims for word in ("--claim", claim)]
+    assert called(["check", "x*y", "x=5", "y=7", *words], "")[2] == code

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from unittest.mock import patch
 
@@ -450,3 +451,22 @@ def test_random_functions_in_agrad(seed):
             compared += 1
             assert found == pytest.approx(wanted, rel=1e-8, abs=1e-8 * max(map(abs, wanted))), f"{text}\n{source}"
     assert compared > 8
+
+
+STANDARDS = "c99 c11 c17 c2x gnu90 gnu99 gnu11 gnu17 gnu2x"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.parametrize("optimized", ["-O0", "-O3"])
+def test_every_standard_of_c_reads_what_is_exported(optimized, tmp_path):
+    names = [name for name in NAMED if name not in FUNCTIONS]
+    texts = [
+        exported(Session(), f"erf({a})*{b}**2", (a, b), 2, "c", f"f{i}") for i, (a, b) in enumerate(pairwise(names))
+    ]
+    special = [exported(Session(), text, NAMES, 2, "c", f"g{i}") for i, text in enumerate(SPECIAL_CALLS)]
+    special = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(special)]
+    (tmp_path / "all.c").write_text("\n".join([*texts, *special]), "utf-8")
+    for standard in STANDARDS.split():
+        words = ["cc", f"-std={standard}", "-Wall", "-Wextra", "-Werror", optimized, "-c", "all.c", "-o", "all.o"]
+        done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, encoding="utf-8")
+        assert not done.stderr, (standard, done.stderr[:2000])

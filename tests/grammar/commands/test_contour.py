@@ -8,6 +8,7 @@ import pytest
 from rows import each
 from session_state import assert_same, picture
 
+from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar.commands.plot.contour import Field, chosen, lines
 from agrad.grammar.results import Noted, Plot, Result
@@ -117,3 +118,8 @@ def test_a_histogram_counts(session: Session) -> None:
     assert notes == ["3 entries are not counted: not finite, or outside of all intervals"]
     assert (plot.label, plot.window, [*plot.curves[0].x]) == ("count", (0, 2), [0, 0, 5, 5])
     assert sum(bars("histogram randn(1000)", session)[0]) == 1000
+
+
+def test_two_variables_have_two_names(session: Session) -> None:
+    with pytest.raises(AgradError, match="`x` is given twice"):
+        run("contour bowl(x, x) for x in -2..2, x in 0..1", session)

@@ -128,7 +128,7 @@ def test_a_result_that_became_infinite_is_noted_once(text, value):
     "text",
     [
         "print q",
-        "q + 1",
+        "q[0] + 1",
         "print q[0]",
         "print str(q)",
         "print 'inf'",

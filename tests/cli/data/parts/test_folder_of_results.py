@@ -6,9 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from rows import each
+
+from agrad.cli.data import parts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -279,3 +283,20 @@ def test_two_processes_do_not_write_to_one_folder(agrad, data, tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX)
         _, err, code = agrad("map", "x", "data", "-o", "out/", "--resume")
     assert (err.partition("\n")[0], code) == ("error[file]: another agrad is writing to out/", 1)
+
+
+def test_numbers_of_parts_have_as_many_digits_as_the_last(tmp_path):
+    for count, last in ((10, "a-9.csv"), (11, "a-10.csv"), (101, "a-100.csv")):
+        table = pa.table({"x": np.arange(float(count))})
+        pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+        found = [part.name for part in parts.planned(str(tmp_path), [str(tmp_path / "a.parquet")], "csv", 1)]
+        assert len(found) == count and found[-1] == last and found == sorted(found)
+
+
+@each(
+    "most, ends", [(799, [1, 2, 3, 4]), (800, [1, 2, 3, 4]), (801, [2, 4]), (1600, [2, 4]), (1601, [3, 4]), (3200, [4])]
+)
+def test_a_part_ends_with_the_row_group_that_fills_it(monkeypatch, most, ends):
+    table = Mock(row_groups=lambda: [(100, 800)] * 4)
+    monkeypatch.setattr(parts, "open_table", lambda file: table)
+    assert [end for (_, end), _ in parts._groups("a.parquet", most)] == ends
