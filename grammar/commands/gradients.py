@@ -19,7 +19,6 @@ from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
-from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import corrected
@@ -40,7 +39,6 @@ def _check_backward(call: Call) -> None:
 
 
 @command(
-    staging=Staging.BY_RULE,
     changes="graph",
     operands=EXPRESSION,
     options={"seed": VALUE, "as": {"pytorch": "with what it saved"}},
@@ -176,7 +174,7 @@ def why_none(name: str, value: Tensor) -> str:
     return f"no backward has reached {name} yet"
 
 
-@command(staging=Staging.BY_RULE, changes="graph", operands=REQUIRING)
+@command(changes="graph", operands=REQUIRING)
 def _zero_grad(session: Session, call: Call) -> None:
     """zero_grad [a …]
 
@@ -204,7 +202,6 @@ def _check_step(call: Call) -> None:
 
 
 @command(
-    staging=Staging.BY_RULE,
     changes="graph",
     operands=LEAVES,
     choices=dict.fromkeys(STEPS, "optimiser"),

@@ -20,7 +20,7 @@ from agrad.grammar.commands.registry import Call, Operands, Session, all_graphed
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import beside, replacing, write_text
 from agrad.grammar.results import Graph, Printed, Settings, Table, unheard
-from agrad.grammar.runtime.builtins import Closure, Staging
+from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SETTABLE
@@ -201,7 +201,7 @@ def _info(session: Session, call: Call) -> None:
         session.emit(Table(commands.info.describe(written.span.text, value, session), True))
 
 
-@command(staging=Staging.BY_RULE, changes="graph", operands=LEAVES, after=SETTABLE)
+@command(changes="graph", operands=LEAVES, after=SETTABLE)
 def _set(session: Session, call: Call) -> None:
     """set x = 5
     set echo off

@@ -21,7 +21,6 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Result, Settings, Shown
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.budget import Watch
-from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import ALONE, NAMES_TOO, SHAPES
@@ -173,7 +172,6 @@ class Command(Struct):
     choices: Choices = MappingProxyType({})
     after: Mapping[str, Choices] = MappingProxyType({})
     check: Check | None = None
-    staging: Staging = Staging.NEVER
     logged: bool = True
     needs: Needs | None = None
     alone: bool = False
@@ -239,7 +237,6 @@ def command(
     * operands: what completion offers after the word, and after `choices`, the words that may be its first operand
     * after: for some first words, the words or `name=` that may follow them, each with its meaning
     * check: raises AgradError for what is wrong with any values; runs first, and without values in lint
-    * staging: whether a loop body with this command may be compiled
     * logged: whether it belongs to the history of a session, and so to what `save` writes
     * needs: what the session must keep for it: the log of its statements, or what undo takes back
     * alone: whether it must be outside any block, and cannot be undone itself

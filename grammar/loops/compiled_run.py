@@ -7,7 +7,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import CodeType
+from functools import partial
+from sys import _getframe
+from types import CodeType, FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
@@ -17,7 +19,7 @@ from agrad.engine.compile import llvm
 from agrad.engine.compile.cost import iterations_at_once, iterations_to_repay
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import scalarised
-from agrad.engine.core.context import MOST_UNDEFINED, current, next_stamp, taken_back
+from agrad.engine.core.context import MOST_UNDEFINED, current, taken_back
 from agrad.engine.core.graph import Gradient, Node, Storage, behind, collect, leaf, new_node, sharers, together, touch
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Op
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
@@ -30,12 +32,13 @@ from agrad.engine.values import Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import DIFFERING, RENAMED
 from agrad.grammar.results import Result
+from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.run.machine import arguments, given_to
-from agrad.grammar.run.ruled import ByRule
+from agrad.grammar.run.places import Running, frames
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import Closure, Staging, entry_of, is_object, meaning
+from agrad.grammar.runtime.builtins import Closure, entry_of
 from agrad.grammar.runtime.operations import SEQUENCES, as_array, combined, function_of, is_basic, iterate, mark
-from agrad.grammar.values.lists import List, parts_of, tensors_in
+from agrad.grammar.values.lists import List, parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.run.machine import Machine
@@ -101,11 +104,11 @@ _MOST_JUMPS = 1000
 _MOST_COPIED = 4096  # entries of an array of which an iteration may write some: each write copies it
 
 
-class Stager(ByRule):
+class Stager(Guarded):
     """A machine that runs one iteration on proxies. It changes nothing that was there before."""
 
     # What works on proxies as on values, and has no side effect.
-    as_is = frozenset("neg pos chain logic writable no_number list tuple unpack call".split())
+    as_is = frozenset("neg pos chain logic writable no_number list tuple unpack call checked".split())
     refused = NotTraceable
 
     def __init__(
@@ -118,64 +121,66 @@ class Stager(ByRule):
         super().__init__(session)
         self.around = around or (session.names,)  # the names around the loop, innermost first
         self.held = held  # gives the values under all names, and on stacks
-        self.scopes: tuple[dict[str, Any], ...] = tuple([{} for _ in self.around])  # and their values in the iteration
-        self.scope = self.scopes[0]
+        # And their values in the iteration.
+        self.scopes = tuple([Names(partial(self._found, depth)) for depth in range(len(self.around))])
+        self.scope, self.names = self.scopes[0], self.scopes[-1]
         # The values of the names that are read, at the beginning of the iteration; a name with the place of its scope.
         self.entry: dict[tuple[int, str], Any] = {}
         self.placeholders: list[Placeholder] = []  # the counter first
         self.by_proxy: dict[Tensor, Placeholder] = {}
         self.recording = current().recording  # what the body sees: while it is staged, everything is recorded
+        self.running = _Recorder(self)
         self.counter = counter
         self.conditions: list[tuple[Tensor, bool]] = []  # values whose truth was asked for, and the answers
         self.jumps = 0
-        self.began = 0  # the stamp at the beginning
         self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
         self.required: list[Tensor] = []  # what may raise, and is computed for that also where nothing uses it
         self.absent: set[tuple[int, str]] = set()  # names that were looked for in a scope, and found further out
+        self.rules = {"backward": self._backward, "zero_": self._zero, "detach": self._detach}  # of methods
 
     def stage(self, code: CodeType, count: float) -> None:
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
         self.scope[self.counter] = self.hold(NUMBER, self.counter, count, count).proxy
+        self.binds = {*code.co_filename.binds, self.counter}  # type: ignore[attr-defined]
         session, emit = self.session, self.session.emit
         session.emit = _refuse_to_tell  # what would be shown or noted cannot be staged; whatever happens is taken back
+        apart = {"listener": _refuse_to_tell, "clock": None, "undefined": None, "place": None, "script": self.running}
         try:
-            with taken_back(recording=True, guard=None, listener=_refuse_to_tell, clock=None, undefined=None):
-                self.began = next_stamp()
-                self.run_in(code, self.scopes)
+            with taken_back(recording=True, guard=None, **apart):
+                self.function(code, self.scope)()
                 guard = current().guard
                 if guard is not None:
                     raise NotTraceable(f"{guard.name} decides what it does")
+        except (NameError, TypeError) as error:
+            raise NotTraceable(str(error)) from None
         finally:
             session.emit = emit
 
     # Names
 
-    def on_load(self, site: tuple[str, Span]) -> Any:
-        """The value of a name: the proxy of what it was when the iteration began, unless it was bound in it."""
-        name = site[0]
-        for names in self.scopes_of_calls[-1]:
-            depth = self._depth(names)
-            if name in names:
-                return names[name] if depth is not None else self._inside(name, names[name])
-            if depth is not None:
-                if name in self.around[depth]:
-                    value = self.proxy_of(name, self.around[depth][name])
-                    names[name] = self.entry[depth, name] = value
-                    return value
-                self.absent.add((depth, name))
-        found = meaning(name, (), None)
-        if found is None:
-            raise NotTraceable(f"{name} has no value when it begins")
-        return found
+    def _found(self, depth: int, name: str) -> Any:
+        """What a name stands for that was not bound in the iteration: the proxy of what it was when that began."""
+        around, names = self.around[depth], self.scopes[depth]
+        if name in around:
+            value = around[name]
+            names[name] = proxy = self.proxy_of(name, value)
+            self.entry[depth, name] = value if isinstance(value, Closure) else proxy
+            return proxy
+        self.absent.add((depth, name))
+        if names is self.names:
+            raise KeyError(name)
+        return self.scopes[depth + 1][name]
 
-    def _depth(self, names: dict[str, Any]) -> int | None:
-        """Which of the scopes around the loop one is; None if it is one of a function that the iteration calls."""
-        return next((depth for depth, one in enumerate(self.scopes) if one is names), None)
-
-    def _inside(self, name: str, value: Any) -> Any:
-        """The value of a name in a function: computed in the iteration, or kept by the function from before."""
-        if any(part not in self.by_proxy and part.node.seq < self.began for part in tensors_in([value])):
-            raise NotTraceable(f"a function keeps {name} from before")
+    def kept(self, name: str, value: Any) -> Any:
+        """What stands for the value of a default, or of a name of a function that the loop is in."""
+        if name and self.around[0].get(name) is value:
+            if name in self.binds:
+                raise NotTraceable(f"a function keeps {name}")
+            return self.scope[name]
+        if isinstance(value, Closure):
+            return self.own(value)
+        if value is not None and not isinstance(value, float | str):
+            raise NotTraceable("a function keeps a value from before")
         return value
 
     def proxy_of(self, name: str, value: Any) -> Any:
@@ -186,8 +191,10 @@ class Stager(ByRule):
             return self.hold(NUMBER, name, value, value).proxy
         if type(value) is List:
             return List([x if type(x) is float else self.proxy_of(name, x) for x in value], value.joins)
+        if isinstance(value, Closure):
+            return self.own(value)
         if not isinstance(value, Tensor):
-            if not isinstance(value, Closure | str) and value is not None and not callable(value):
+            if value is not None and not isinstance(value, str) and entry_of(value) is None:
                 raise NotTraceable(f"{name} is neither a number nor an array")
             return value
         known = next((one.proxy for one in self.placeholders if one.value is value), None)
@@ -205,6 +212,7 @@ class Stager(ByRule):
     def hold(self, kind: str, name: str, value: Any, data: Any) -> Placeholder:
         """A placeholder for a value from outside, or for data that belongs to one."""
         node = leaf(data, kind == LEAF)
+        node.requires_grad = kind == LEAF  # also in no_grad
         node.recorded, node.name, node.guard = True, name, None
         one = Placeholder(kind, name, value, handle(node), node)
         self.placeholders.append(one)
@@ -214,19 +222,13 @@ class Stager(ByRule):
     def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
         """A function or a constant of a module."""
         module = site[0][1].partition(".")[0]
-        if any(module in scope for scope in (*self.scopes_of_calls[-1], *self.around)):
+        if own or any(module in scope for scope in (*self.scopes, *self.around)):
             raise NotTraceable(f"{module} is a name of the script")
         return super().on_module(site)
 
-    def on_store(self, site: tuple[str, Span], value: Any) -> None:
-        """A name gets a value."""
-        is_proxy = isinstance(value, Tensor) and value in self.by_proxy
-        super().on_store(site, value if self.recording or is_proxy else self.cut(value))
-
-    def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator or a comparison."""
-        if is_object(left) or is_object(right):
-            raise NotTraceable("it computes with an object")
+        function = function_of(sign)
         value = combined(function, left, right) if {type(left), type(right)} & SEQUENCES else function(left, right)
         if not isinstance(value, float | bool | Tensor):
             raise NotTraceable("it computes with what is neither a number nor an array")
@@ -272,46 +274,22 @@ class Stager(ByRule):
         if type(function) is Closure:
             return self.enter(function, args, keywords)
         entry = self._pure(entry_of(function), getattr(function, "__name__", "something"))
-        inside = self._on_this_machine
-        given = {name: inside(value) for name, value in keywords.items()}
-        return self._watched(entry, super().called(function, inside(args), given, span))
-
-    def around_call(self, names: dict[str, Any]) -> dict[str, Any]:
-        """The names of the iteration for those around the loop, which a function keeps."""
-        for real, staged in zip(self.around, self.scopes, strict=True):
-            if names is real or (real is not self.session.names and all(real.get(n) is x for n, x in names.items())):
-                return staged
-        return names
-
-    def _on_this_machine(self, value: Any) -> Any:
-        """An argument of the engine, which calls the user's functions in it on this machine: so they are staged too."""
-        if isinstance(value, Closure):
-            return Closure(value.definition, value.defaults, self, value.scopes)
-        if isinstance(value, tuple):
-            return tuple(self._on_this_machine(item) for item in value)
-        if type(value) is List:
-            return List([self._on_this_machine(item) for item in value], value.joins)
-        if callable(value) and entry_of(value) is None and not isinstance(value, Tensor):
-            raise NotTraceable("it passes on a function that was made before")
-        return value
+        return self._watched(entry, super().called(function, args, keywords, span))
 
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
         (name, count, names), _ = site
-        if is_object(value):
-            raise NotTraceable(f"it calls .{name}() of an object")
         if name in DIFFERING and self.session.imported:
             raise NotTraceable(f"it calls .{name}(), which means something else in PyTorch")
+        if name in self.rules and isinstance(value, Tensor) and not count:
+            return self.rules[name](value, arguments(given, 0, names)[1])
         known = attributes.METHODS.get(name)
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")
-            return self._watched(entry, super().on_method(site, value, *map(self._on_this_machine, given)))
-        if known.staging is Staging.AS_IS:
-            return super().on_method(site, value, *given)
-        if known.staging is Staging.BY_RULE and isinstance(value, Tensor) and not count:
-            rule = {"backward": self._backward, "zero_": self._zero, "detach": self._detach}[name]
-            return rule(value, arguments(given, 0, names)[1])
-        raise NotTraceable(f"it calls .{name}()")
+            return self._watched(entry, super().on_method(site, value, *given))
+        if not known.pure:
+            raise NotTraceable(f"it calls .{name}()")
+        return super().on_method(site, value, *given)
 
     def _pure(self, entry: Entry | None, name: str) -> Entry:
         """The entry of a function that may be staged."""
@@ -340,7 +318,9 @@ class Stager(ByRule):
 
     @staticmethod
     def _stopped(value: Tensor, requires_grad: bool) -> Tensor:
-        return handle(new_node(OPS["stop"], (value.node,), None, value.value, value.shape, requires_grad), value.value)
+        node = new_node(OPS["stop"], (value.node,), None, value.value, value.shape, requires_grad)
+        node.requires_grad = requires_grad  # also in no_grad
+        return handle(node, value.value)
 
     def _detach(self, value: Tensor, options: dict[str, Any]) -> Any:
         """The value without its graph: an alias, which sees later writes as long as it lives."""
@@ -372,19 +352,16 @@ class Stager(ByRule):
         if not isinstance(target, Tensor) or not target.shape or target not in self.by_proxy:
             raise NotTraceable("it writes an entry of what is no array from outside")
         value = as_array(value)
-        if not self.recording:
-            before, value = self.cut(target), self.cut(value)
-        elif self.by_proxy[target].kind == LEAF or (isinstance(value, Tensor) and value.requires_grad):
+        is_graph = self.by_proxy[target].kind == LEAF or (isinstance(value, Tensor) and value.requires_grad)
+        if self.recording and is_graph:
             raise NotTraceable(f"an entry of {self.by_proxy[target].name} is written outside no_grad")
-        else:
-            before = target
         if target.size > _MOST_COPIED:
             raise NotTraceable(f"it writes an entry of {self.by_proxy[target].name}, which has many")
         parts = self.places_in(index)
         if parts is None:
-            self.renew(target, OPS["index_put"].call(before, value, index=index))
+            self.renew(target, OPS["index_put"].call(target, value, index=index))
         else:
-            self.renew(target, OPS["put_at"].call((before, value, *parts[1]), index=parts[0]))
+            self.renew(target, OPS["put_at"].call((target, value, *parts[1]), index=parts[0]))
 
     def on_augment_entry(self, site: Any, target: Any, index: Any, before: Any, value: Any) -> None:
         """`x[i] += y`."""
@@ -399,10 +376,8 @@ class Stager(ByRule):
             return super().on_index(site, value, index)
         if not isinstance(value, Tensor) or not value.shape:
             raise NotTraceable("it takes an entry of what is no array by the counter")
-        if value.requires_grad:
-            if self.recording:
-                raise NotTraceable("it takes an entry of what requires grad by the counter")
-            value = self.cut(value)
+        if value.requires_grad and self.recording:
+            raise NotTraceable("it takes an entry of what requires grad by the counter")
         entry: Tensor = OPS["entries_at"].call((value, *parts[1]), index=parts[0])
         if is_basic(index):
             mark(entry, value)
@@ -439,7 +414,7 @@ class Stager(ByRule):
         if one is None and isinstance(target, Tensor) and not self.is_number(target):
             raise NotTraceable("it writes into a value that it computed")
         if one is None or one.kind == NUMBER:
-            return changed if self.recording else self.cut(changed)
+            return changed
         if self.recording and (one.kind == LEAF or (isinstance(value, Tensor) and value.requires_grad)):
             raise NotTraceable(f"{one.name} is written outside no_grad")
         self.renew(target, changed)
@@ -456,12 +431,12 @@ class Stager(ByRule):
     def on_attribute(self, site: tuple[str, Span], value: Any) -> Any:
         """`x.name`."""
         name = site[0]
+        if isinstance(value, Tensor) and name in ("data", "grad"):
+            return self._detach(value, {}) if name == "data" else self._gradient(value)
         known = attributes.ATTRIBUTES.get(name)
-        if known is None or known.staging is Staging.NEVER or not isinstance(value, Tensor):
+        if known is None or not known.pure or not isinstance(value, Tensor):
             raise NotTraceable(f"it reads .{name}")
-        if known.staging is Staging.AS_IS:
-            return known.read(value)
-        return self._detach(value, {}) if name == "data" else self._gradient(value)
+        return known.read(value)
 
     def _gradient(self, value: Tensor) -> Tensor:
         if value.grad is None:
@@ -483,7 +458,7 @@ class Stager(ByRule):
             raise NotTraceable("it has a backward with an option")
         leaves = [(one, one.proxy.node.grad) for one in self.placeholders if one.kind == LEAF]
         # The nodes that a backward of the uncompiled iteration visits: none beyond a `stop`.
-        seen = {*behind([value.node], lambda x: x.recorded, lambda x: () if x.op is OPS["stop"] else x.inputs)}
+        seen = {*behind([value.node], lambda x: x.requires_grad, lambda x: () if x.op is OPS["stop"] else x.inputs)}
         backward(value, retain_graph=True, create_graph=True)
         for one, before in leaves:
             node = one.proxy.node
@@ -496,7 +471,8 @@ class Stager(ByRule):
 
     def _zero(self, gradient: Tensor, options: dict[str, Any]) -> None:
         """`w.grad.zero_()`."""
-        in_use = [*(x for scopes in self.scopes_of_calls for scope in scopes for x in scope.values()), *self.held()]
+        own = [self.scopes_of(frame)[0] for frame in frames(_getframe(1))]
+        in_use = [*(x for scope in (*own, *self.scopes) for x in scope.values()), *self.held()]
         for one in self.placeholders:
             grad = one.proxy.node.grad
             if one.kind == LEAF and grad is not None and grad.value is gradient and not options:
@@ -535,8 +511,6 @@ class Stager(ByRule):
     def on_command(self, site: tuple[tuple[Any, Span | None], Span], *given: Any) -> None:
         """A command."""
         (node, _), _ = site
-        if self.session.commands[node.word].staging is not Staging.BY_RULE:
-            raise NotTraceable(f"it has the command {node.word}")
         operands, options = given_to(node, given)
         if node.word == "backward":
             self._backward(operands[0], options)
@@ -544,14 +518,16 @@ class Stager(ByRule):
             self._zero_grad(operands)
         elif node.word == "set":
             self._set(node, operands[0])
-        else:
+        elif node.word == "step":
             self._step(operands, **options)
+        else:
+            raise NotTraceable(f"it has the command {node.word}")
 
     def _set(self, node: Any, value: Any) -> None:
         name = node.operands[0].id
         if len(self.scopes) > 1:
             raise NotTraceable("it sets a leaf in a function")
-        target = self.on_load((name, node.span))
+        target = self.scope[name]
         value = as_array(value)
         self.renew(target, self.cut(value) if isinstance(value, Tensor) else value, "set")
 
@@ -579,6 +555,19 @@ class Stager(ByRule):
         return owner.moments
 
 
+class _Recorder(Running):
+    """Looks at each node that is made while an iteration is staged: in `no_grad` it requires no gradient."""
+
+    def __init__(self, stager: Stager) -> None:
+        super().__init__(SimpleNamespace(due=-1), stager.session.watch.look)
+        self.stager = stager
+
+    def locate(self, node: Any, frame: FrameType | None) -> None:
+        """Keep nothing of where it is made."""
+        node.code = node.place = None
+        node.requires_grad = node.requires_grad and self.stager.recording
+
+
 def _refuse_to_tell(result: Result | Note) -> NoReturn:
     raise NotTraceable("it has something to show")
 
@@ -597,7 +586,8 @@ class CompiledIteration:
         self.carried: list[tuple[int, Placeholder]] = []  # what an iteration changes, with its index among the inputs
         self.rebound: dict[Placeholder, str] = {}
         for (depth, name), value in self.entry.items():
-            if not isinstance(value, Tensor) and stager.scopes[depth][name] is not value:
+            known = stager.own(value) if isinstance(value, Closure) else value
+            if not isinstance(value, Tensor) and stager.scopes[depth][name] is not known:
                 raise _changes(name)
         for depth, name in self.absent:
             if name in stager.scopes[depth]:

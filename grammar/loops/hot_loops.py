@@ -20,7 +20,7 @@ from agrad.engine.autodiff.reverse import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar import loops
-from agrad.grammar.run.code import ruled
+from agrad.grammar.run.code import of_body
 from agrad.grammar.runtime.operations import iterate
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class HotLoop:
             stager = loops.compiled_run.Stager(machine.session, loop.counter, scopes, machine.in_use)
             try:
                 if loop.code is None:
-                    loop.code = ruled(loop.body, loop.body[0].span, loop.in_function)
+                    loop.code = of_body(loop.body, loop.in_function)
                 stager.stage(loop.code, float(self.numbers[self.position]))
                 known = loops.compiled_run.CompiledIteration(stager)
             finally:

@@ -20,11 +20,11 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.run.code import ruled
+from agrad.grammar.run.code import of_expression
+from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.run.machine import arguments
-from agrad.grammar.run.ruled import ByRule
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure
-from agrad.grammar.runtime.operations import COMPARE, comparison
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
+from agrad.grammar.runtime.operations import COMPARE, function_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import CLOSERS
@@ -104,16 +104,15 @@ def apart(entries: int, run: Callable[[Any], Any], given: Any) -> Any:
     try:
         with quiet():
             return enter(Context(limits), run, given)
-    except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, RecursionError):
+    except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, NameError, RecursionError):
         return None
 
 
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # parts of code that all functions of the user may run for a text
-_COMPARISONS = frozenset(map(comparison, COMPARE))
 
 
-class Computed(ByRule):
+class Computed(Guarded):
     """One expression, computed apart from the session: from numbers and arrays, by pure functions that are quick.
 
     A function of the user with anything that is not known here has no live value.
@@ -123,7 +122,8 @@ class Computed(ByRule):
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         super().__init__(None)  # it is apart from the session
-        self.names = names
+        self.given = names
+        self.names = Names(self.known_as)
         self.leaves: dict[str, Tensor] = {}
         # Whether the derivatives by the leaves are those of the expression: no other name has a graph.
         self.whole = True
@@ -149,27 +149,33 @@ class Computed(ByRule):
         """The value with its uncertainty, if it has one: by the derivatives that a backward has found."""
         slopes: dict[Node, float] = {}
         for name, leaf in self.leaves.items():
-            node = self.names[name].node
+            node = self.given[name].node
             if node.uncertainty is not None and leaf.shape:
                 return shown
             slopes[node] = 0.0 if leaf.grad is None or leaf.shape else leaf.grad.item()
         u = of_slopes(slopes)
         return f"= {format_value(found.item(), _DIGITS, u)}"
 
-    @property
-    def inside(self) -> bool:
-        """Whether a function of the user runs."""
-        return len(self.scopes_of_calls) > 1
-
     def of(self, tree: ast.Expr) -> Any:
         """The value of an expression. Raises Unknown for what is not among what may be computed."""
-        return _number(self.run_in(ruled(tree, tree.span), ({},)))
+        return _number(self.function(of_expression(tree), self.names)())
+
+    def known_as(self, name: str) -> Any:
+        """What a name stands for: a function, or what `known` says of it. KeyError: a function of the engine."""
+        value = self.given.get(name)
+        if isinstance(value, Closure):
+            if len(value.scopes) > 1 or not all(map(_is_data, value.defaults)):
+                raise Unknown
+            return self.own(value)
+        if name in FUNCTIONS and name not in self.given:
+            raise KeyError(name)
+        return self.known(name)
 
     def known(self, name: str) -> Any:
         """A name of the session, or a constant: data, or a leaf of its own. Raises Unknown."""
         if name in self.leaves:
             return self.leaves[name]
-        value = _number(self.names.get(name, CONSTANTS.get(name) if name not in self.names else None))
+        value = _number(self.given.get(name, CONSTANTS.get(name) if name not in self.given else None))
         if isinstance(value, bool):
             raise Unknown
         if isinstance(value, float):
@@ -182,6 +188,10 @@ class Computed(ByRule):
             return tensor(value.value)
         self.leaves[name] = leaf = tensor(value.value, requires_grad=True)
         return leaf
+
+    def kept(self, name: str, value: Any) -> Any:
+        """What stands for the value of a default."""
+        return value
 
     def spend(self, cost: float) -> None:
         """Count what is computed. Raises Unknown where it is too much."""
@@ -196,7 +206,7 @@ class Computed(ByRule):
         found = super().helper(name)
 
         def call(*parts: Any) -> Any:
-            self.steps -= self.inside
+            self.steps -= self.inside > 0
             if self.steps < 0:
                 raise Unknown
             return found(*parts)
@@ -212,60 +222,53 @@ class Computed(ByRule):
             raise Unknown
         return bool(_alone(_number(value)))
 
-    def on_load(self, site: tuple[str, Span]) -> Any:
-        """The value of a name."""
-        name, own = site[0], self.scopes_of_calls[-1][0]
-        if name in own:
-            return own[name]
-        if isinstance(self.names.get(name), Closure):
-            return self.names[name]
-        return FUNCTIONS[name] if name in FUNCTIONS and name not in self.names else self.known(name)
-
-    def on_constant(self, value: Any) -> Any:
-        """A value that is written."""
-        return _number(value)
-
     def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
         """A function of a module."""
         name, module = site[0]
         if module not in ("torch", "np", "math") or name not in FUNCTIONS:
             raise Unknown
-        return FUNCTIONS[name]
+        return FUNCTIONS[name].call
 
-    def on_store(self, site: tuple[str, Span], value: Any) -> None:
+    def on_named(self, name: str, value: Any) -> None:
         """A name gets a value."""
-        super().on_store(site, _number(value))
+        _number(value)
+
+    on_local = on_again = on_named
 
     def on_neg(self, value: Any) -> Any:
         """`-x`."""
-        return self.called(OPS["neg"], (_number(value),), {})
+        return self.computed(OPS["neg"], (_number(value),), {})
 
     def on_pos(self, value: Any) -> Any:
         """`+x`."""
         return _number(value)
 
-    def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
         """An operator or a comparison."""
         left, right = _number(left), _number(right)
-        if function in _COMPARISONS and self.inside:
+        function = function_of(sign)
+        if sign in COMPARE and self.inside:
             return function(_alone(left), _alone(right))
         sizes = _size(left), _size(right)
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
             raise Unknown  # which may have as many entries as both together
-        return self.called(OPS.get(getattr(function, "__name__", "")), (left, right), {})
+        return self.computed(OPS.get(getattr(function, "__name__", "")), (left, right), {})
 
-    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any = None) -> Any:
-        """The value of a call: of a function of the user, or of one that is pure and known to be quick."""
-        if isinstance(function, Closure):
-            is_deep = len(self.scopes_of_calls) > _DEPTH or len(function.scopes) > 1
-            if is_deep or not all(map(_is_data, function.defaults)):
-                raise Unknown
-            return self.enter(function, args, keywords)
-        cost = _COSTS.get(getattr(function, "family", ""))
-        largest = max(map(_size, args), default=1)
-        if cost is None or not function.pure or (function.family == "linear algebra" and largest > _LARGE):
+    def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
+        """The value of a call: of a function of the user, or of one of the engine."""
+        if not isinstance(function, Closure):
+            return self.computed(entry_of(function), args, keywords)
+        if self.inside >= _DEPTH:
             raise Unknown
-        found = function.call(*args, **keywords)
+        return self.enter(function, args, keywords)
+
+    def computed(self, entry: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The value of a function that is pure and known to be quick."""
+        cost = _COSTS.get(getattr(entry, "family", ""))
+        largest = max(map(_size, args), default=1)
+        if cost is None or not entry.pure or (entry.family == "linear algebra" and largest > _LARGE):
+            raise Unknown
+        found = entry.call(*args, **keywords)
         self.spend(cost * max(largest, _size(found)))
         return found
 
@@ -273,7 +276,7 @@ class Computed(ByRule):
         """`x.name(y)`."""
         (name, count, names), _ = site
         args, keywords = arguments(given, count, names)
-        return self.called(FUNCTIONS.get(name), (_number(value), *args), keywords)
+        return self.computed(FUNCTIONS.get(name), (_number(value), *args), keywords)
 
     def on_list(self, site: tuple[str, Span], *items: Any) -> Any:  # type: ignore[override]
         """`[1, 2]`."""

@@ -12,9 +12,10 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar import prompt
-from agrad.grammar.diagnostics import Span
+from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.prompt.live import Computed, Unknown, apart
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse_expression
 
 NOISE = "(rounding noise)"
 _MOST = 100  # nodes of a graph that is looked at
@@ -111,10 +112,17 @@ class _Recorded(Computed):
         super().__init__(names)
         self.left = 2 * _ENTRIES
 
-    def on_constant(self, value: Any) -> Any:
-        """A number that is written, as a leaf; not in a function."""
-        is_leaf = not self.inside and type(value) is float
-        return tensor(value, requires_grad=True) if is_leaf else super().on_constant(value)
+    def of(self, tree: ast.Expr) -> Any:
+        """The value of an expression in which each number that is written is a leaf under a name of its own."""
+
+        def leaf_of(node: Any) -> Any:
+            if not isinstance(node, ast.Number) or type(node.value) is not float:
+                return None
+            name = f"{node.span.text} {node.span.start}"  # as no text spells one
+            self.names[name] = tensor(node.value, requires_grad=True)
+            return ast.Name(name, span=node.span)
+
+        return super().of(ast.replaced(parse_expression(Source("noise", tree.span.text)), leaf_of))
 
     def known(self, name: str) -> Any:
         """A name, as a leaf."""

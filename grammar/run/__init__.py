@@ -1,9 +1,9 @@
 """Running the language on CPython: a tree becomes Python code objects, and helpers do what Python does not.
 
 `code` makes the code objects; `machine` runs them and has what they call; `places` finds the spans of errors and of
-nodes in frames. `ruled` runs each part of code by a rule of its own: so a loop is staged, and the line below a prompt
-is computed. `analysis` says of trees, without running them, what can be computed at once and which guards a statement
-runs under.
+nodes in frames. `guarded` runs the same code on other values, under guards: so a loop is staged, and the line below a
+prompt is computed. `analysis` says which expressions can be computed at once for many values, and which guards a
+statement runs under.
 """
 
 from typing import TYPE_CHECKING

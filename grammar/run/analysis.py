@@ -1,15 +1,15 @@
-"""What can be said of trees without running them: what is computed at once, and which guards a statement runs under.
+"""What can be said of code before it runs: what is computed at once, and which guards a statement runs under.
 
 `sum(1/k**2 for k in 1..1000)` is a few operations on vectors and not a thousand times as many on numbers. That is
 so where all that it does to numbers is done entry by entry: by operators and functions that are declared to be
-pointwise, also in functions of the user that only compute, and by taking entries of a vector. The tree of the
-expression is followed, with kinds in the place of values. Everything else, such as a condition, is computed for one
+pointwise, also in functions of the user that only compute, and by taking entries of a vector. To find that out, its
+code is run on kinds in the place of values. Everything else, such as a condition, is computed for one
 value after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -21,9 +21,10 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar import runtime
-from agrad.grammar.run.code import given, loads, ruled
-from agrad.grammar.run.ruled import ByRule
-from agrad.grammar.runtime.builtins import Closure, is_object, meaning
+from agrad.grammar.run.code import given, loads
+from agrad.grammar.run.guarded import Guarded, Names
+from agrad.grammar.runtime.builtins import Closure, is_object
+from agrad.grammar.runtime.operations import function_of
 from agrad.grammar.syntax import ast
 
 _FEW = 16  # values that are computed one by one
@@ -51,11 +52,10 @@ def at_once(machine: Any, function: Closure, values: Any) -> Tensor | None:
     if tree.conditions or not isinstance(tree.target, ast.Name):
         return None
     try:
-        code = ruled(tree.value, tree.span)
-        kind = _Followed(None).run_in(code, ({tree.target.id: _EACH}, *function.scopes))
-    except (_Unlike, AgradError):
+        kind = _Followed(function).of(_EACH)
+    except (_Unlike, AgradError, NameError):
         return None
-    if kind not in (_ONE, _EACH):
+    if kind is not _ONE and kind is not _EACH:
         return None
     afford("the values", (len(values),))
     if type(values) is range:
@@ -64,19 +64,23 @@ def at_once(machine: Any, function: Closure, values: Any) -> Tensor | None:
     return found if kind is _EACH else OPS["expand"].call(found, (len(values),))  # type: ignore[no-any-return]
 
 
-class _Followed(ByRule):
+class _Followed(Guarded):
     """Kinds in the place of values: one number, a number for each value, or a vector or function that is itself."""
 
     refused = _Unlike
 
-    def on_constant(self, value: Any) -> Any:
-        """A value that is written."""
-        return _kind_of(value)
+    def __init__(self, function: Closure) -> None:
+        super().__init__(None)
+        self.names = Names(lambda name: self.kept(name, function.around[-1][name]))
+        self.followed = function
 
-    def on_load(self, site: tuple[str, Any]) -> Any:
-        """The value of a name; that of a function is a kind already."""
-        name, (own, *around) = site[0], self.scopes_of_calls[-1]
-        return own[name] if name in own else _kind_of(meaning(name, around, None))
+    def of(self, kind: Any) -> Any:
+        """The kind of what the function makes of one."""
+        return self.called(self.own(self.followed), (kind,), {}, None)
+
+    def kept(self, name: str, value: Any) -> Any:
+        """The kind of a value; one function stands for another."""
+        return self.own(value) if isinstance(value, Closure) else _kind_of(value)
 
     def check_operands(self, site: Any, left: Any, right: Any) -> None:
         """A product on paper is one of numbers, and of vectors not."""
@@ -87,32 +91,34 @@ class _Followed(ByRule):
         """`-x`."""
         return self.called(OPS["neg"].call, (value,), {}, None)
 
-    def on_operator(self, function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
         """An operator or a comparison."""
-        return self.called(function, (left, right), {}, None)
+        return self.called(function_of(sign), (left, right), {}, None)
 
     def on_index(self, site: Any, value: Any, index: Any) -> Any:
         """An entry of a vector."""
-        if not isinstance(value, Tensor) or index not in (_ONE, _EACH):
+        kind = _kind_of(index)
+        if not isinstance(value, Tensor) or (kind is not _ONE and kind is not _EACH):
             raise _Unlike
-        return index
+        return kind
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
         """The kind of what a function makes of some kinds."""
-        if keywords or any(kind is not _ONE and kind is not _EACH for kind in args):
+        kinds = [*map(_kind_of, args)]
+        if keywords or any(kind is not _ONE and kind is not _EACH for kind in kinds):
             raise _Unlike
-        if isinstance(function, Closure) and len(self.scopes_of_calls) <= _DEEPEST:
-            return self.enter(function, args, {})
+        if isinstance(function, Closure) and self.inside <= _DEEPEST:
+            return _kind_of(self.enter(function, args, {}))
         if getattr(function, "alone", function) not in _pointwise():
             raise _Unlike
-        return _EACH if _EACH in args else _ONE
+        return _EACH if _EACH in kinds else _ONE
 
 
 def _kind_of(value: Any) -> Any:
     """One number, a vector, or a function; each of the last two stands for itself."""
-    if type(value) is float or (isinstance(value, Tensor) and not value.shape):
+    if type(value) is float or value is _ONE or (isinstance(value, Tensor) and not value.shape):
         return _ONE
-    if isinstance(value, Closure) or callable(value) or (isinstance(value, Tensor) and len(value.shape) == 1):
+    if value is _EACH or callable(value) or (isinstance(value, Tensor) and len(value.shape) == 1):
         return value
     raise _Unlike
 

@@ -61,9 +61,7 @@ class Spread(tuple[str, ...]):
 
 
 class _Expressions:
-    """Makes Python's expressions. `ruled`: each name and each operation is that of a machine with rules for them."""
-
-    ruled = False
+    """Makes Python's expressions."""
 
     def __init__(self, tree: Any, span: Span) -> None:
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
@@ -164,8 +162,7 @@ class _Expressions:
     def literal(self, value: Any, span: Span) -> Any:
         """A value that is written."""
         is_like_detail = type(value) is str and value[:1] == DETAIL
-        found = self.detail(value, span) if is_like_detail else self.constant(value, span)
-        return self.call(".constant", [found], span) if self.ruled else found
+        return self.detail(value, span) if is_like_detail else self.constant(value, span)
 
     def _string(self, node: ast.String, level: int) -> Any:
         return self.literal(node.value, node.span)
@@ -180,8 +177,6 @@ class _Expressions:
         name, span = node.id, node.span
         if name == "print":
             return self.name(".printer", span)
-        if self.ruled:
-            return self.do("load", name, [], span)
         if self.is_own(name):
             return self.name(name, span)
         if name == "super" and self.method:
@@ -196,7 +191,7 @@ class _Expressions:
         operand, span = node.operand, node.span
         if node.op == "not":
             return self.at(py.UnaryOp(py.Not(), self.call(".truth", [self.expr(operand, level)], span)), span)
-        if node.op == "-" and not self.ruled and _is_number(operand):
+        if node.op == "-" and _is_number(operand):
             return self.constant(-operand.value, span)  # type: ignore[attr-defined]
         return self.call(".neg" if node.op == "-" else ".pos", [self.expr(operand, level)], span)
 
@@ -239,8 +234,8 @@ class _Expressions:
 
     def tried(self, node: Any, level: int) -> Any:
         """Arithmetic as Python's own where its operands are numbers or arrays; None where there is nothing to try."""
-        plan = None if self.ruled else _Plan(node)
-        if plan is None or not plan.fits or (plan.other is not None and not self.temporaries):
+        plan = _Plan(node)
+        if not plan.fits or (plan.other is not None and not self.temporaries):
             return None
         kept, tests, span = "", [], node.span
         if plan.other is not None:
@@ -362,7 +357,7 @@ class _Expressions:
         if module is None:
             return self.do("attribute", node.name, [self.expr(node.value, level)], node.span)
         first = module.partition(".")[0]
-        own = [self.name(first, node.span)] if self.is_own(first) and not self.ruled else []
+        own = [self.name(first, node.span)] if self.is_own(first) else []
         return self.do("module", (node.name, module), own, node.span)
 
     # Functions and calls
@@ -454,7 +449,7 @@ class _Expressions:
         if isinstance(function, ast.Attribute) and module is None:
             return self.do("method", (function.name, *form), [self.method_base(function, level), *values], span)
         callee = self.expr(function, level)
-        if self.ruled or keywords or type(keywords) is Spread:
+        if keywords or type(keywords) is Spread:
             return self.do("call", form, [callee, *values], span)
         return self.call(self.callee(function, callee, span), values, span)
 
@@ -586,11 +581,11 @@ def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
     return made.value(parameters)
 
 
-def ruled(tree: Any, span: Span, in_function: bool = True) -> CodeType:
-    """The code of statements, or of an expression, of which each part is run by a rule."""
-    made = _Ruled(tree, span)
+def of_body(body: ast.Body, in_function: bool) -> CodeType:
+    """The code of the body of a loop, whose names are global."""
+    made = _Generator(body, body[0].span)
     made.in_function = in_function
-    return made.program() if isinstance(tree, tuple) else made.value(())
+    return made.program()
 
 
 @contextmanager
@@ -621,7 +616,7 @@ class _Generator(_Expressions):
         self.file.binds = names = sorted(bound(self.tree))
         with _deeply():
             body = self.body(self.tree)
-        if names and not self.ruled:
+        if names:
             body = [self.at(py.Global(names), self.span), *body]
         return self.compiled(body, ())
 
@@ -711,7 +706,7 @@ class _Generator(_Expressions):
         read = {one.id for one in loads(node.value)}
         if len(node.targets) == 1:
             stores = self.store(node.targets[0], value, read, node.value)
-            return stores if self.ruled else self.quickly(node.targets[0], node.value, stores)
+            return self.quickly(node.targets[0], node.value, stores)
         kept = self.temporary()
         stores = [one for target in node.targets for one in self.store(target, self.name(kept, node.span), read)]
         return [self.assign(kept, value, node.span), *stores]
@@ -747,8 +742,6 @@ class _Generator(_Expressions):
 
     def bind(self, name: str, value: Any, span: Span, again: bool = False, tree: Any = None) -> list[Any]:
         """Give a name a value; what is no plain number gets the name."""
-        if self.ruled:
-            return [self.run(self.do("store", name, [value], span), span)]
         if self.top and again:
             kept = self.temporary()
             note = self.run(self.do("again", name, [self.name(kept, span)], span), span)
@@ -786,7 +779,7 @@ class _Generator(_Expressions):
                 self.assign(now, self.do("index", None, there, target.span), target.span),
                 self.run(self.do("augment_entry", (node.op, target, span.text), changed, span), span),
             ]
-        if isinstance(target, ast.Name) and node.op in NATIVE and not isinstance(value, ast.List) and not self.ruled:
+        if isinstance(target, ast.Name) and node.op in NATIVE and not isinstance(value, ast.List):
             return self.augmented(node, target, value)
         now = self.writable(target, self.expr(target), span.text)
         found = self.do("augment", node.op, [now, self.expr(value)], span)
@@ -856,7 +849,7 @@ class _Generator(_Expressions):
         is_name = isinstance(node.target, ast.Name)
         loop = Loop(node.target.id, node.body, not self.top) if isinstance(node.target, ast.Name) else None
         values = self.do("iterate", loop, [self.expr(node.iterable)], node.iterable.span)
-        if is_name and isinstance(function, ast.Name) and function.id == "range" and not self.ruled:
+        if is_name and isinstance(function, ast.Name) and function.id == "range":
             target, first = self.name(node.target.id, node.target.span, STORE), list[Any]()  # type: ignore[union-attr]
         else:
             kept = self.temporary()
@@ -889,7 +882,7 @@ class _Generator(_Expressions):
     def tick(self, span: Span) -> list[Any]:
         """What stops a loop or a function where time is up, and no signal says so."""
         poll = self.run(self.call(".poll", [], span), span)
-        return [poll] if self.ruled else [self.at(py.If(self.name(".stop", span), [poll], []), span)]
+        return [self.at(py.If(self.name(".stop", span), [poll], []), span)]
 
     def _on_if(self, node: ast.If) -> list[Any]:
         other = self.block(node.otherwise) if node.otherwise else []
@@ -957,7 +950,7 @@ class _Generator(_Expressions):
         body = self.block(node.body)
         self.loops, self.timed = kept
         form = py.Global if self.top else py.Nonlocal
-        body = [self.at(form(names), span), *body] if names and not self.ruled else body
+        body = [self.at(form(names), span), *body] if names else body
         timed = self.do("time", None, [self.name(name, span)], span)
         return [self.defined(name, arguments(), body, span), self.run(timed, span)]
 
@@ -1043,12 +1036,6 @@ class _Generator(_Expressions):
         values = operands_of(node)
         last = next((one.span for one in values[::-1] if not isinstance(one, _LOADED)), None)
         return [self.run(self.do("command", (node, last), self.each_of(values), node.span), node.span)]
-
-
-class _Ruled(_Generator):
-    """Makes code of which each part is run by a rule: names are those of scopes, and no operator is Python's own."""
-
-    ruled = True
 
 
 # What trees say of names: which are read, which are bound, and which may be read before they are.

@@ -134,7 +134,7 @@ class Machine:
             "__name__": "agrad",
         }
         # A function that is made without builtins gets those of the function that makes it.
-        make = (lambda kind, code, names: kind(code, names)).__code__
+        make = (lambda kind, *parts: kind(*parts)).__code__
         self._make = partial(FunctionType(make, {"__builtins__": self.builtins}), FunctionType)
 
     # Code
@@ -147,7 +147,7 @@ class Machine:
         """What has the value of an expression."""
         return codes.of_expression(tree)
 
-    def function(self, code: CodeType, names: dict[str, Any]) -> Callable[..., Any]:
+    def function(self, code: CodeType, names: dict[str, Any], *parts: Any) -> Any:
         """A function with this code, whose names are these, and the language's own."""
         for name in code.co_filename.needs - self.builtins.keys():  # type: ignore[attr-defined]
             if name[0] == ".":
@@ -158,7 +158,7 @@ class Machine:
                 self.builtins[name] = CONSTANTS[name]
             elif name not in names and name in FUNCTIONS:
                 self.builtins[name] = FUNCTIONS[name].call
-        return self._make(code, names)  # type: ignore[no-any-return]
+        return self._make(code, names, *parts)
 
     def helper(self, name: str) -> Any:
         """What the code calls by a name; None for a name of its own."""
@@ -590,7 +590,7 @@ class Machine:
             if type(left) is not type(right):
                 return False
             if isinstance(left, dict):
-                return left.keys() == right.keys() and all(self.are_equal(x, right[key]) for key, x in left.items())
+                return left.keys() == right.keys() and self.are_equal((*left.values(),), (*map(right.get, left),))
             return type(left).__name__ == "Set" and bool(left == right)
         numbers = (float, bool, Tensor)
         if isinstance(left, numbers) and isinstance(right, numbers):
@@ -601,7 +601,10 @@ class Machine:
                 raise AgradError("type", message, fixes=fixes)
             return bool(plain(left) == plain(right))
         if isinstance(left, List | tuple) and type(left) is type(right):
-            return len(left) == len(right) and all(map(self.are_equal, left, right))
+            for one, other in zip(left, right, strict=False):  # no `all(…)`, which would take from the stack of C
+                if not self.are_equal(one, other):
+                    return False
+            return len(left) == len(right)
         return type(left) is type(right) and bool(left == right)
 
     # Functions that use the operators of objects
@@ -1251,6 +1254,8 @@ class Machine:
     def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:
         """`fails kind:`, a block that must fail, and is taken back."""
         (kind, span), context, last = site, current(), self.session.last
+        if self.expecting >= _MOST_FROM_PYTHON:
+            raise AgradError("limit", "this nests too deeply")
         inner = UndoLog(context.undo_log)
         self.remember_names(inner, next(frames(_getframe(1))))
         self.expecting += 1

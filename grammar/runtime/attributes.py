@@ -21,20 +21,17 @@ from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
 from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.runtime.builtins import Staging, as_tensor, taken
+from agrad.grammar.runtime.builtins import as_tensor, taken
 from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
 from agrad.grammar.values.texts import TEXT_METHODS
 
 
 class Attribute(Struct):
-    """An attribute: what reads it, and whether a loop body that does may be compiled."""
+    """An attribute: what reads it, and whether that depends on the value alone: a loop that does may be compiled."""
 
     read: Callable[[Tensor], Any]
-    staging: Staging = Staging.NEVER
-
-
-_NEVER, _AS_IS, _BY_RULE = Staging
+    pure: bool = False
 
 
 def _u(x: Tensor) -> Any:
@@ -46,16 +43,16 @@ def _u(x: Tensor) -> Any:
 
 
 ATTRIBUTES: dict[str, Attribute] = {
-    "grad": Attribute(lambda x: x.grad, _BY_RULE),
-    "data": Attribute(Tensor.detach, _BY_RULE),
-    "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), _AS_IS),
-    "ndim": Attribute(lambda x: float(x.ndim), _AS_IS),
-    "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
+    "grad": Attribute(lambda x: x.grad),
+    "data": Attribute(Tensor.detach),
+    "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), True),
+    "ndim": Attribute(lambda x: float(x.ndim), True),
+    "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), True),
     "u": Attribute(_u),
     "requires_grad": Attribute(lambda x: x.requires_grad),
     "is_leaf": Attribute(lambda x: x.is_leaf),
-    "dtype": Attribute(lambda x: pytorch.names.DTYPE, _AS_IS),
-    "device": Attribute(lambda x: "cpu", _AS_IS),
+    "dtype": Attribute(lambda x: pytorch.names.DTYPE, True),
+    "device": Attribute(lambda x: "cpu", True),
     "grad_fn": Attribute(lambda x: x.grad_fn),
     "_version": Attribute(lambda x: float(x.version)),
 }
@@ -120,9 +117,9 @@ _OF_TORCH = {
 
 
 class Method(ListMethod):
-    """A method of numbers and arrays, and whether it may be staged in a loop."""
+    """A method of numbers and arrays, and whether its result depends on the operands alone, as in a compiled loop."""
 
-    staging: Staging = Staging.NEVER
+    pure: bool = False
 
     def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
         """Call it on a value; AgradError of kind `arity` where the arguments do not fit."""
@@ -166,13 +163,9 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "mul_": ("other", _write("mul")),
     "div_": ("other", _write("truediv")),
 }
-_STAGED = {
-    **dict.fromkeys((*METHOD_FORMS, *"float double cpu contiguous size dim numel view t".split()), _AS_IS),
-    **dict.fromkeys(("backward", "detach", "zero_"), _BY_RULE),
-}
+_PURE = {*METHOD_FORMS, *"float double cpu contiguous size dim numel view t".split()}
 METHODS = {
-    name: Method(Signature(f"x.{name}", f"; {text}"), run, _STAGED.get(name, _NEVER))
-    for name, (text, run) in _METHODS.items()
+    name: Method(Signature(f"x.{name}", f"; {text}"), run, name in _PURE) for name, (text, run) in _METHODS.items()
 }
 _TEXT_METHODS: dict[str, Callable[..., Any]] = {**TEXT_METHODS, "format": format_of_texts}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum
 from types import CellType
 from typing import Any, NoReturn
 
@@ -53,18 +52,6 @@ def is_result(name: str) -> bool:
 OF_CLASS: dict[str, Any] = {}  # the names around the functions of a class, while it is made
 
 
-class Staging(Enum):
-    """Whether a loop body that does something may be compiled, and how that is staged.
-
-    Each helper, attribute, method and command declares it where it is defined. The stager refuses whatever has no
-    declaration, so that a new one with a side effect runs in every iteration.
-    """
-
-    NEVER = "never"  # it has a side effect, or its result does not depend on its operands alone
-    AS_IS = "as it is"  # it works on proxies as on values, and has no side effect
-    BY_RULE = "by rule"  # the stager has a rule of its own for it
-
-
 class Definition(Struct, eq=False, frozen=False):
     """A function as written: its tree and parameters; the values of defaults come when `def` runs.
 
@@ -77,7 +64,6 @@ class Definition(Struct, eq=False, frozen=False):
     tree: Any  # its body, its value, or the value for each of some
     span: Span
     kind: str = ""  # in a class: `static`, `property` and the like, by the name of the decorator
-    ruled: Any = None  # its code where each part of it is run by a rule, once there is one
     rest: str = ""  # the name of `*rest`
     options: str = ""  # and that of `**options`
     placed: int = computed()  # how many may be given by place

@@ -100,15 +100,17 @@ class Star(Struct, eq=False):
     named: dict[Any, Any] | None = None
 
 
-def _states(parts: list[Any]) -> Iterator[object]:
-    """What has to be the same so that the parts stack to the same array."""
+def _states(parts: list[Any]) -> list[object]:
+    """What has to be the same so that the parts stack to the same array. No generator: it takes from the stack of C."""
+    found: list[object] = []
     for part in parts:
         if isinstance(part, Tensor):
-            yield from (id(part), id(part.node), part.node.stamp)
+            found += (id(part), id(part.node), part.node.stamp)
         elif isinstance(part, List | tuple):
-            yield from ("(", *_states(list(part)), ")")
+            found += ("(", *_states(list(part)), ")")
         else:
-            yield part
+            found.append(part)
+    return found
 
 
 def stacked(parts: list[Any]) -> Tensor:

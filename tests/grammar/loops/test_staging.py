@@ -14,10 +14,10 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS, Command
 from agrad.grammar.loops.compiled_run import NotTraceable, Stager
 from agrad.grammar.results import Noted
-from agrad.grammar.run.code import _Generator, ruled
+from agrad.grammar.run.code import _Generator, of_body
+from agrad.grammar.run.guarded import Guarded
 from agrad.grammar.run.machine import Machine
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, Attribute, Method
-from agrad.grammar.runtime.builtins import Staging
 from agrad.grammar.session.session import Session
 
 COUNT = 300
@@ -110,22 +110,12 @@ def test_the_stager_refuses_every_helper_but_those_that_are_declared_and_those_o
     words = {name.removeprefix("on_") for name in dir(Machine) if name.startswith("on_")}
     assert words >= Stager.as_is
     for word in words:
-        rule = stager.rule(word)
-        if word in {*Stager.as_is, "binary", "checked"} or f"on_{word}" in vars(Stager):
+        rule = stager.helper(f".{word}")
+        if word in Stager.as_is or f"on_{word}" in {*vars(Stager), *vars(Guarded)}:
             assert rule == getattr(stager, f"on_{word}")
         else:
             with pytest.raises(NotTraceable, match=word):
                 rule()
-
-
-def test_methods_and_commands_declared_to_have_a_rule_have_one():
-    by_rule = {name for name, method in METHODS.items() if method.staging is Staging.BY_RULE}
-    assert by_rule == {"backward", "detach", "zero_"}
-    by_rule = {name for name, attribute in ATTRIBUTES.items() if attribute.staging is Staging.BY_RULE}
-    assert by_rule == {"data", "grad"}
-    by_rule = {word for word, command in COMMANDS.items() if command.staging is Staging.BY_RULE}
-    assert by_rule == {"backward", "set", "step", "zero_grad"}
-    assert all(command.staging is not Staging.AS_IS for command in COMMANDS.values())
 
 
 # One loop body for each kind of effect: what it leaves is what it leaves when it is not compiled.
@@ -196,7 +186,7 @@ def test_a_refused_staging_leaves_no_trace():
 
     body = parse(Source("body", "no_grad: w += 1\nt += 1\nprint w"))
     with pytest.raises(NotTraceable, match="print"):
-        stager.stage(ruled(tuple(body), body[0].span, False), 0.0)
+        stager.stage(of_body(tuple(body), False), 0.0)
     assert {name: getattr(value, "version", None) for name, value in session.names.items()} == before
     assert session.names["w"].item() == 0.5
     assert not math.isnan(session.names["k"])
