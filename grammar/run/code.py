@@ -15,7 +15,7 @@ from __future__ import annotations
 import _ast as py
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from math import inf
@@ -35,6 +35,11 @@ DEEP = 40  # levels of one Python expression
 _MANY = 1000  # entries of a list of numbers, from which on they are one constant
 _GUARDED = 6  # different names in an expression that is tried as Python's own
 _LONGEST = 30  # parts of it
+# What a loop consists of whose values are numbers if those are with which it begins.
+_CLOSED = frozenset({"+", "-", "*", "/", "**"})
+_VALUES = (ast.Number, ast.Name, ast.Binary, ast.Unary)
+_FLOW = (ast.While, ast.If, ast.Assign, ast.Augment, ast.Break, ast.Continue, ast.Pass, ast.Compare, ast.Logic)
+_OTHERS = 2  # operands of it that are neither names nor numbers
 _BUILTINS = "__builtins__"  # among the names around a function, it says where all others are looked up
 DETAIL = "\0"  # begins what stands for a constant until the code is compiled
 LOAD, STORE = py.Load(), py.Store()
@@ -66,6 +71,8 @@ class _Expressions:
     def __init__(self, tree: Any, span: Span) -> None:
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
         self.top = True  # whether names are those of the session
+        self.once = False  # whether it runs once: then the least code is best
+        self.plainly = False  # whether all names of a loop are known to be numbers
         self.in_class = False  # whether names are those of a class
         self.bound: set[str] = set()  # the names of the function
         self.around: list[set[str]] = []  # those of the functions around it
@@ -129,12 +136,12 @@ class _Expressions:
     @contextmanager
     def inner(self, parameters: Iterable[str], temporaries: bool = True, bound: Iterable[str] = ()) -> Iterator[None]:
         """A function inside of what is running."""
-        kept = self.top, self.bound, self.temporaries, self.in_class, self.around
+        kept = self.top, self.once, self.bound, self.temporaries, self.in_class, self.around
         self.around = self.around if self.top or self.in_class else [*self.around, self.bound]
-        self.top, self.temporaries, self.in_class = False, temporaries, False
+        self.top, self.once, self.temporaries, self.in_class = False, False, temporaries, False
         self.bound = {*parameters, *bound}
         yield
-        self.top, self.bound, self.temporaries, self.in_class, self.around = kept
+        self.top, self.once, self.bound, self.temporaries, self.in_class, self.around = kept
 
     # Expressions
 
@@ -193,7 +200,10 @@ class _Expressions:
             return self.at(py.UnaryOp(py.Not(), self.call(".truth", [self.expr(operand, level)], span)), span)
         if node.op == "-" and _is_number(operand):
             return self.constant(-operand.value, span)  # type: ignore[attr-defined]
-        return self.call(".neg" if node.op == "-" else ".pos", [self.expr(operand, level)], span)
+        value = self.expr(operand, level)
+        if self.plainly:
+            return self.at(py.UnaryOp(py.USub(), value), span)
+        return self.call(".neg" if node.op == "-" else ".pos", [value], span)
 
     def _binary(self, node: ast.Binary, level: int) -> Any:
         """The operands on the left are a chain, as in a sum of many terms."""
@@ -226,6 +236,8 @@ class _Expressions:
         if node.op == "+":
             sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
         values = [left or self.expr(sides[0], level), self.expr(sides[1], level)]
+        if self.plainly and node.op in NATIVE:
+            return self.at(py.BinOp(values[0], NATIVE[node.op](), values[1]), span)
         signed = node.sign is not None and not any(isinstance(side, ast.Number) for side in sides)
         if node.op in HELPERS and not signed:
             return self.call(HELPERS[node.op], values, span)
@@ -234,33 +246,32 @@ class _Expressions:
 
     def tried(self, node: Any, level: int) -> Any:
         """Arithmetic as Python's own where its operands are numbers or arrays; None where there is nothing to try."""
-        plan = _Plan(node)
-        if not plan.fits or (plan.other is not None and not self.temporaries):
+        plan = None if self.once or self.plainly else _Plan(node)
+        if plan is None or not plan.fits or (plan.others and not self.temporaries):
             return None
-        kept, tests, span = "", [], node.span
-        if plan.other is not None:
-            kept = self.temporary()
-            value = self.at(py.NamedExpr(self.name(kept, span, STORE), self.expr(plan.other, level)), span)
-            tests.append(self.is_plain(value, plan.numbers, span))
-        test = self.all_plain(plan, plan.numbers, span, tests)
+        span, kept = node.span, [self.temporary() for _ in plan.others]
+        values = [
+            self.at(py.NamedExpr(self.name(name, span, STORE), self.expr(other, level)), span)
+            for name, other in zip(kept, plan.others, strict=True)
+        ]
+        test = self.all_plain(plan.names, plan.numbers, span, values)
         return self.at(py.IfExp(test, *[self.part(node, plan, kept, quick) for quick in (True, False)]), span)
 
-    def all_plain(self, plan: _Plan, numbers: bool, span: Span, tests: Sequence[Any] = ()) -> Any:
-        """Whether all names are numbers, or numbers or arrays."""
-        tests = [*tests, *(self.is_plain(self.name(name, place), numbers, span) for name, place in plan.names.items())]
+    def all_plain(self, names: Mapping[str, Span], numbers: bool, span: Span, values: Sequence[Any] = ()) -> Any:
+        """Whether all names are numbers, or numbers or arrays; of values, which are all computed, all are the same."""
+        sign, known = (py.Is, ".float") if numbers else (py.In, ".plain")
+        tests = []
+        for several in (*([values] if values else []), *([self.name(name, at)] for name, at in names.items())):
+            first, *others = [self.call(".type", [value], span) for value in several]
+            signs = [*[py.Is() for _ in others], sign()]
+            tests.append(self.at(py.Compare(first, signs, [*others, self.name(known, span)]), span))
         return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), span)
 
-    def is_plain(self, value: Any, numbers: bool, span: Span) -> Any:
-        """Whether a value is a number, or a number or an array."""
-        kind = self.call(".type", [value], span)
-        test, known = (py.Is(), ".float") if numbers else (py.In(), ".plain")
-        return self.at(py.Compare(kind, [test], [self.name(known, span)]), span)
-
-    def part(self, node: Any, plan: _Plan, kept: str, quick: bool) -> Any:
+    def part(self, node: Any, plan: _Plan, kept: Sequence[str], quick: bool) -> Any:
         """A part of what is tried: in Python's own operators, or by helpers, with what was computed already."""
         span = node.span
-        if node is plan.other:
-            return self.name(kept, span)
+        if node in plan.others:
+            return self.name(kept[plan.others.index(node)], span)
         if isinstance(node, ast.Compare):
             sign, right = node.rest[0]
             first, second = [self.part(side, plan, kept, quick) for side in (node.first, right)]
@@ -287,6 +298,8 @@ class _Expressions:
         if tried is not None:
             return tried
         sides = self.each_of((node.first, right), level)
+        if self.plainly:
+            return self.at(py.Compare(sides[0], [_TESTS[sign]()], sides[1:]), span)
         if sign in COMPARE:
             return self.do("binary", sign, sides, span)
         if isinstance(right, ast.Number):
@@ -299,7 +312,7 @@ class _Expressions:
             word = py.And() if node.op == "and" else py.Or()
             return self.at(py.BoolOp(word, [self.test(side, level + 1) for side in (node.left, node.right)]), node.span)
         found = self.expr(node, level)
-        if isinstance(node, ast.IsNone) or (isinstance(node, ast.Unary) and node.op == "not"):
+        if isinstance(found, py.Compare | py.UnaryOp):
             return found
         if isinstance(node, ast.Compare) and isinstance(found, py.IfExp):  # of Python's own comparison it is known
             found.orelse = self.call(".truth", [found.orelse], node.span)
@@ -511,6 +524,35 @@ def _is_number(node: Any) -> bool:
     )
 
 
+def _is_of_numbers(loop: ast.While) -> bool:
+    """Whether all values of a loop are numbers if those are with which it begins."""
+    return all(map(_keeps_numbers, ast.nodes(loop)))
+
+
+def _keeps_numbers(node: Any) -> bool:
+    """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
+    if isinstance(node, ast.Number):
+        return _is_number(node)
+    if isinstance(node, ast.Name):
+        return node.id != "print" and not _is_special(node.id)
+    if isinstance(node, ast.Binary):
+        return (
+            node.op in _CLOSED
+            and node.sign is None
+            and isinstance(node.left, _VALUES)
+            and isinstance(node.right, _VALUES)
+        )
+    if isinstance(node, ast.Unary):
+        return node.op == "-" and isinstance(node.operand, _VALUES)
+    if isinstance(node, ast.Compare):
+        return len(node.rest) == 1 and node.rest[0][0] in _TESTS
+    if isinstance(node, ast.Assign | ast.Augment):
+        targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
+        is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and getattr(node, "op", "+") in _CLOSED
+        return is_simple and isinstance(node.value, _VALUES)
+    return isinstance(node, _FLOW)
+
+
 def as_list(node: Any) -> Any:
     """A list in brackets as one to be added to."""
     return node.changed(apart=True) if isinstance(node, ast.List) else node
@@ -527,18 +569,18 @@ def _parameters(definition: Definition) -> list[str]:
 
 
 class _Plan:
-    """What an arithmetic expression is made of: names, and at most one other operand, which is computed first."""
+    """What an arithmetic expression is made of: names, and at most two other operands, which are computed first."""
 
     def __init__(self, node: Any) -> None:
         self.names: dict[str, Span] = {}
-        self.other: Any = None
+        self.others: list[Any] = []
         self.numbers = isinstance(node, ast.Compare)  # whether the operands must be numbers
         self.size = 0
         if isinstance(node, ast.Compare):
             fits = self.part(node.first) and self.part(node.rest[0][1])
         else:
             fits = node.op in NATIVE and node.sign is None and self.part(node)
-        self.fits = fits and bool(self.names or self.other is not None) and len(self.names) <= _GUARDED
+        self.fits = fits and bool(self.names or self.others) and len(self.names) <= _GUARDED
 
     def part(self, node: Any) -> bool:
         """Whether a part may be tried as Python's own."""
@@ -552,15 +594,16 @@ class _Plan:
         if isinstance(node, ast.Name):
             self.names.setdefault(node.id, node.span)
             return node.id != "print" and not _is_special(node.id)
-        if self.other is not None or self.names or isinstance(node, _NOT_PLAIN):
+        if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
             return False
-        self.other = node
+        self.others.append(node)
         return True
 
 
 MAX_BLOCKS = 50
 _MOST_NESTED = 20  # loops and `with` blocks in each other, which is CPython's limit
 _MOST_CALLS = 200_000  # of functions here, which call each other for each level of a tree
+_REPEATING = (ast.For, ast.While, ast.Time)
 _UNSURE = (ast.Conditional, ast.Logic, ast.Lambda, ast.Each, ast.Compare)  # what need not compute all its parts
 _LOADED = (ast.Name, ast.Number, ast.String, ast.NoneLiteral, ast.Unknowns)
 
@@ -613,7 +656,8 @@ class _Generator(_Expressions):
 
     def program(self) -> CodeType:
         """The body of a function that runs statements."""
-        self.file.binds = names = sorted(bound(self.tree))
+        self.file.binds, self.once = sorted(bound(self.tree)), True
+        names = self.file.binds
         with _deeply():
             body = self.body(self.tree)
         if names:
@@ -683,8 +727,10 @@ class _Generator(_Expressions):
 
     def statement(self, node: Any) -> list[Any]:
         """The statements for one; before them the functions that are parts of it."""
-        before, self.before = self.before, []
+        before, self.before, once = self.before, [], self.once
+        self.once = once and not isinstance(node, _REPEATING)
         made = getattr(self, f"_on_{type(node).__name__.lower()}")(node)
+        self.once = once
         first = [self.run(self.call(".observe", [], node.span), node.span)] if self.observed else []
         made, self.before = [*first, *self.before, *made], before
         return made
@@ -713,11 +759,12 @@ class _Generator(_Expressions):
 
     def quickly(self, target: Any, tree: Any, stores: list[Any]) -> list[Any]:
         """A name that gets the value of arithmetic on names: if all are numbers, so is the value."""
-        plan = _Plan(tree) if isinstance(target, ast.Name) and isinstance(tree, ast.Binary) else None
-        if plan is None or not plan.fits or plan.other is not None:
+        is_plain = isinstance(target, ast.Name) and isinstance(tree, ast.Binary) and not (self.once or self.plainly)
+        plan = _Plan(tree) if is_plain else None
+        if plan is None or not plan.fits or plan.others:
             return stores
-        quick = self.assign(target.id, self.part(tree, plan, "", True), target.span)
-        return [self.at(py.If(self.all_plain(plan, True, tree.span), [quick], stores), tree.span)]
+        quick = self.assign(target.id, self.part(tree, plan, (), True), target.span)
+        return [self.at(py.If(self.all_plain(plan.names, True, tree.span), [quick], stores), tree.span)]
 
     def store(self, target: Any, value: Any, read: Collection[str] = (), tree: Any = None) -> list[Any]:
         """Bind a value to a target, or its entries to several; `read`: the names it was computed from, by a tree."""
@@ -742,6 +789,8 @@ class _Generator(_Expressions):
 
     def bind(self, name: str, value: Any, span: Span, again: bool = False, tree: Any = None) -> list[Any]:
         """Give a name a value; what is no plain number gets the name."""
+        if self.plainly:
+            return [self.assign(name, value, span)]
         if self.top and again:
             kept = self.temporary()
             note = self.run(self.do("again", name, [self.name(kept, span)], span), span)
@@ -753,7 +802,8 @@ class _Generator(_Expressions):
         if isinstance(value, py.Constant) and type(value.value) is float:
             return made
         named = self.call(".named" if self.top else ".local", [self.constant(name, span), self.name(name, span)], span)
-        return [*made, self.at(py.If(self.is_no_number(name, span), [self.run(named, span)], []), span)]
+        told = self.run(named, span)
+        return [*made, told if self.once else self.at(py.If(self.is_no_number(name, span), [told], []), span)]
 
     def is_no_number(self, name: str, span: Span) -> Any:
         """Whether a name has another value than a plain number."""
@@ -779,7 +829,7 @@ class _Generator(_Expressions):
                 self.assign(now, self.do("index", None, there, target.span), target.span),
                 self.run(self.do("augment_entry", (node.op, target, span.text), changed, span), span),
             ]
-        if isinstance(target, ast.Name) and node.op in NATIVE and not isinstance(value, ast.List):
+        if isinstance(target, ast.Name) and node.op in NATIVE and not (isinstance(value, ast.List) or self.once):
             return self.augmented(node, target, value)
         now = self.writable(target, self.expr(target), span.text)
         found = self.do("augment", node.op, [now, self.expr(value)], span)
@@ -787,16 +837,18 @@ class _Generator(_Expressions):
 
     def augmented(self, node: ast.Augment, target: ast.Name, value: Any) -> list[Any]:
         """`x += y` of a name: Python's own operator where both are numbers."""
+        if self.plainly:
+            tree = ast.Binary(node.op, target, node.value, None, span=node.span)
+            return [self.assign(target.id, self.expr(tree), target.span)]
         span, now, kept = node.span, self.temporary(), self.temporary()
         names = [self.name(one, span) for one in (now, kept)]
-        tests = [self.is_plain(one, True, span) for one in names]
         quick = self.assign(target.id, self.at(py.BinOp(names[0], NATIVE[node.op](), names[1]), span), target.span)
         found = self.do("augment", node.op, [self.writable(target, names[0], span.text), names[1]], span)
         slow = self.store(target, found, {target.id}, target)
         return [
             self.assign(now, self.expr(target), target.span),
             self.assign(kept, self.expr(value), value.span),
-            self.at(py.If(self.at(py.BoolOp(py.And(), tests), span), [quick], slow), span),
+            self.at(py.If(self.all_plain({now: span, kept: span}, True, span), [quick], slow), span),
         ]
 
     def _on_variable(self, node: ast.Variable) -> list[Any]:
@@ -859,8 +911,26 @@ class _Generator(_Expressions):
         ]  # where it goes on, on each Python
 
     def _on_while(self, node: ast.While) -> list[Any]:
+        """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
+        if self.plainly or self.observed or not _is_of_numbers(node):
+            return [self.whiled(node)]
+        span, kept, own = node.span, self.temporary(), bound(node.body)
+        unbound = loose((node.test, *node.body), own)
+        read = {one.id: one.span for one in loads(node) if one.id not in own or one.id in unbound}
+        if not read:
+            return [self.whiled(node)]
+        never = [self.assign(kept, self.constant(None, span), span)]
+        skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, never), span)
+        known = self.at(py.Try([self.assign(kept, self.all_plain(read, True, span), span)], [skip], [], []), span)
+        self.plainly = True
+        quick = self.whiled(node)
+        self.plainly = False
+        return [known, self.at(py.If(self.name(kept, span), [quick], [self.whiled(node)]), span)]
+
+    def whiled(self, node: ast.While) -> Any:
+        """A loop of Python."""
         body = [*self.tick(node.span), *self.looped(node.body)]
-        return [self.at(py.While(self.test(node.test), body, []), node.span)]
+        return self.at(py.While(self.test(node.test), body, []), node.span)
 
     def looped(self, body: ast.Body) -> list[Any]:
         """The body of a loop."""
