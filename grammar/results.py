@@ -20,21 +20,20 @@ from agrad.engine.values import Value, coerce, format_number, format_value, spre
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
-    from agrad.grammar.syntax import ast
+    pass
 
 
 class Settings(Struct, eq=False, frozen=False):
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
-    where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `noise`: whether rounding
-    noise is marked there. `plots`: how it draws, as in `set plots`; empty for the user's configuration.
+    where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `plots`: how it
+    draws, as in `set plots`; empty for the user's configuration.
     """
 
     precision: int | None = 10
     width: int | None = None
     echo: bool = False
-    noise: bool = True
     plots: str = ""
 
     @property
@@ -44,11 +43,9 @@ class Settings(Struct, eq=False, frozen=False):
 
 
 class Shown(Struct):
-    """The value of a bare expression, and that expression, with the names in it, if these are known."""
+    """The value of a bare expression."""
 
     value: Any
-    expression: ast.Expr | None = None
-    names: Mapping[str, Any] | None = None
 
     def text(self, settings: Settings) -> str:
         """The value as it is printed."""

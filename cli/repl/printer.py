@@ -19,7 +19,6 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit, glued, wrap
-from agrad.grammar.prompt import noise
 from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.graphs import with_newest
 from agrad.grammar.results import (
@@ -65,7 +64,7 @@ class PromptPrinter(Printer):
 
     def _show(self, result: Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
-        mark = self._mark(result)
+        mark = kind(result.value)
         text = self._whole(result, mark)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
@@ -75,20 +74,14 @@ class PromptPrinter(Printer):
         """A result as it is printed, for a transcript."""
         if not isinstance(result, Shown):
             return super().text(result, settings)
-        return self._whole(result, self._mark(result))
-
-    def _mark(self, result: Shown) -> str:
-        """What is said after a value: whether it is rounding noise, and its kind."""
-        told = noise.mark(result.value, result.expression, result.names) if self.settings.noise else ""
-        return "   ".join(filter(None, [told, kind(result.value)]))
+        return self._whole(result, kind(result.value))
 
     def _whole(self, result: Shown, mark: str) -> str:
         """A value with what is said after it, folded."""
         text = self._text(result)
         if isinstance(result.value, str):
             return text
-        space = " " if mark.startswith(noise.NOISE) else "   "
-        return folded(f"{text}{space}{mark}" if mark else text, self.settings.width)
+        return folded(f"{text}   {mark}" if mark else text, self.settings.width)
 
     def _text(self, result: Shown) -> str:
         """A value as text: the rows of a matrix under each other."""

@@ -208,9 +208,8 @@ def _set(session: Session, call: Call) -> None:
     set plots braille
 
     New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a
-    terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set noise off`: no
-    more marks behind numbers that their computation cannot tell from 0. `set plots`: how a terminal draws, `braille`
-    or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.
+    terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set plots`: how a
+    terminal draws, `braille` or, as pictures, `kitty`; `auto` is `kitty` where the terminal says that it knows it.
 
     as typed: set x = 5, set echo off, or set plots braille
     example: var x = 2; y = x**2; set x = 5; x

@@ -54,8 +54,6 @@ GLOSSARY = {
     "nan": "Not a number: 0/0, inf - inf, or 0*inf. All that is computed from it is nan; a note names the first "
     "operation that gave one, also in a backward pass.",
     "node": "An operation in a graph, with what it saves for its derivative.",
-    "noise": "A difference so small that it is only the rounding of what it was computed from, as 0.1 + 0.2 - 0.3; "
-    "it is marked. `set noise off` leaves the marks out.",
     "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F "
     "and 0b101 are numbers too.",
     "pass": "A statement that does nothing.",

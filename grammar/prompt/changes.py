@@ -14,7 +14,6 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number, format_shape
-from agrad.grammar.prompt.noise import NOISE, is_noise
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
 from agrad.lazy import pattern
@@ -111,8 +110,7 @@ class Changes:
         shown = truncate(text_of(value, self.session.settings), 30)
         if isinstance(value, Tensor) and was_cut(value.node) and lost(value):
             shown = f"{shown} without uncertainty"
-        is_marked = self.session.settings.noise and is_noise(value)
-        return f"{name} = {shown} {NOISE}" if is_marked else f"{name} = {shown}"
+        return f"{name} = {shown}"
 
 
 class _State:

@@ -7,7 +7,7 @@ if it is made of numbers, names and pure functions that take little time. Any ot
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
@@ -76,8 +76,13 @@ class Live:
     def value(self, text: str) -> str:
         """The value of the text and its derivatives; nothing where they are not known."""
         LOADING.refused = True  # it takes longer than anything that is computed here
+        limits = Limits()
+        limits.set(_ENTRIES * 8)
         try:
-            return apart(_ENTRIES, self._value, text) or ""
+            with quiet():
+                return enter(Context(limits), self._value, text)
+        except (AgradError, _Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, NameError, RecursionError):
+            return ""
         finally:
             LOADING.refused = False
 
@@ -90,40 +95,29 @@ class Live:
             value = self.session.names.get(tree.id)
             known = value.node.uncertainty if isinstance(value, Tensor) else None
             return f"= {_short(value, None if known is None else known.u)}"
-        return Computed(self.session.names).told(tree)
+        return _Computed(self.session.names).told(tree)
 
 
-class Unknown(Exception):
+class _Unknown(Exception):
     """A text is not among what may be computed apart from the session."""
-
-
-def apart(entries: int, run: Callable[[Any], Any], given: Any) -> Any:
-    """What a function gives in a context of its own, with memory for so many entries; None where it is not known."""
-    limits = Limits()
-    limits.set(entries * 8)
-    try:
-        with quiet():
-            return enter(Context(limits), run, given)
-    except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, NameError, RecursionError):
-        return None
 
 
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # parts of code that all functions of the user may run for a text
 
 
-class Computed(Guarded):
+class _Computed(Guarded):
     """One expression, computed apart from the session: from numbers and arrays, by pure functions that are quick.
 
     A function of the user with anything that is not known here has no live value.
     """
 
-    refused = Unknown
+    refused = _Unknown
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         super().__init__(None)  # it is apart from the session
         self.given = names
-        self.names = Names(self.known_as)
+        self.names = Names(self.meaning)
         self.leaves: dict[str, Tensor] = {}
         # Whether the derivatives by the leaves are those of the expression: no other name has a graph.
         self.whole = True
@@ -132,7 +126,7 @@ class Computed(Guarded):
 
     def told(self, tree: ast.Expr) -> str:
         """`= 3.637   d/dx 1.97`."""
-        found = self.of(tree)
+        found = _number(self.function(of_expression(tree), self.names)())
         shown = f"= {_short(found)}"
         if not isinstance(found, Tensor) or not found.requires_grad or found.shape != () or not self.whole:
             return shown
@@ -156,48 +150,35 @@ class Computed(Guarded):
         u = of_slopes(slopes)
         return f"= {format_value(found.item(), _DIGITS, u)}"
 
-    def of(self, tree: ast.Expr) -> Any:
-        """The value of an expression. Raises Unknown for what is not among what may be computed."""
-        return _number(self.function(of_expression(tree), self.names)())
-
-    def known_as(self, name: str) -> Any:
-        """What a name stands for: a function, or what `known` says of it. KeyError: a function of the engine."""
-        value = self.given.get(name)
+    def meaning(self, name: str) -> Any:
+        """What a name stands for: a function, data, or a leaf of its own. KeyError: a function of the engine."""
+        value = self.given.get(name, CONSTANTS.get(name))
+        if name not in self.given and name in FUNCTIONS:
+            raise KeyError(name)
         if isinstance(value, Closure):
             if len(value.scopes) > 1 or not all(map(_is_data, value.defaults)):
-                raise Unknown
+                raise _Unknown
             return self.own(value)
-        if name in FUNCTIONS and name not in self.given:
-            raise KeyError(name)
-        return self.known(name)
-
-    def known(self, name: str) -> Any:
-        """A name of the session, or a constant: data, or a leaf of its own. Raises Unknown."""
-        if name in self.leaves:
-            return self.leaves[name]
-        value = _number(self.given.get(name, CONSTANTS.get(name) if name not in self.given else None))
-        if isinstance(value, bool):
-            raise Unknown
+        if isinstance(_number(value), bool):
+            raise _Unknown
         if isinstance(value, float):
             return value
         self.spend(value.size)
-        if not value.requires_grad:
+        if not value.requires_grad or not value.is_leaf:
+            self.whole = self.whole and not value.requires_grad
             return tensor(value.value)
-        if not value.is_leaf:
-            self.whole = False
-            return tensor(value.value)
-        self.leaves[name] = leaf = tensor(value.value, requires_grad=True)
-        return leaf
+        self.names[name] = self.leaves[name] = tensor(value.value, requires_grad=True)
+        return self.leaves[name]
 
     def kept(self, name: str, value: Any) -> Any:
         """What stands for the value of a default."""
         return value
 
     def spend(self, cost: float) -> None:
-        """Count what is computed. Raises Unknown where it is too much."""
+        """Count what is computed. Raises _Unknown where it is too much."""
         self.left -= int(cost)
         if self.left < 0:
-            raise Unknown
+            raise _Unknown
 
     # The parts of code
 
@@ -208,7 +189,7 @@ class Computed(Guarded):
         def call(*parts: Any) -> Any:
             self.steps -= self.inside > 0
             if self.steps < 0:
-                raise Unknown
+                raise _Unknown
             return found(*parts)
 
         return call
@@ -219,14 +200,14 @@ class Computed(Guarded):
     def on_truth(self, value: Any) -> bool:  # type: ignore[override]
         """Whether a condition holds, in a function."""
         if not self.inside:
-            raise Unknown
+            raise _Unknown
         return bool(_alone(_number(value)))
 
     def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
         """A function of a module."""
         name, module = site[0]
         if module not in ("torch", "np", "math") or name not in FUNCTIONS:
-            raise Unknown
+            raise _Unknown
         return FUNCTIONS[name].call
 
     def on_named(self, name: str, value: Any) -> None:
@@ -251,7 +232,7 @@ class Computed(Guarded):
             return function(_alone(left), _alone(right))
         sizes = _size(left), _size(right)
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
-            raise Unknown  # which may have as many entries as both together
+            raise _Unknown  # which may have as many entries as both together
         return self.computed(OPS.get(getattr(function, "__name__", "")), (left, right), {})
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
@@ -259,7 +240,7 @@ class Computed(Guarded):
         if not isinstance(function, Closure):
             return self.computed(entry_of(function), args, keywords)
         if self.inside >= _DEPTH:
-            raise Unknown
+            raise _Unknown
         return self.enter(function, args, keywords)
 
     def computed(self, entry: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -267,7 +248,7 @@ class Computed(Guarded):
         cost = _COSTS.get(getattr(entry, "family", ""))
         largest = max(map(_size, args), default=1)
         if cost is None or not entry.pure or (entry.family == "linear algebra" and largest > _LARGE):
-            raise Unknown
+            raise _Unknown
         found = entry.call(*args, **keywords)
         self.spend(cost * max(largest, _size(found)))
         return found
@@ -281,14 +262,14 @@ class Computed(Guarded):
     def on_list(self, site: tuple[str, Span], *items: Any) -> Any:  # type: ignore[override]
         """`[1, 2]`."""
         if not items or not all(isinstance(value, float) for value in items):
-            raise Unknown
+            raise _Unknown
         return tensor([*items])
 
 
 def _number(value: Any) -> Any:
-    """A number, a truth or an array. Raises Unknown for anything else."""
+    """A number, a truth or an array. Raises _Unknown for anything else."""
     if not isinstance(value, float | bool | Tensor):
-        raise Unknown
+        raise _Unknown
     return value
 
 
@@ -300,7 +281,7 @@ def _size(value: Any) -> int:
 def _alone(value: Any) -> Any:
     """One number."""
     if isinstance(value, Tensor) and value.shape:
-        raise Unknown
+        raise _Unknown
     return value
 
 
@@ -315,7 +296,7 @@ def _short(value: Any, u: Any = None) -> str:
         return format_value(value.value, _DIGITS, u) if value.size <= 4 else format_shape(value.shape)
     if isinstance(value, float):
         return format_number(value, _DIGITS)
-    raise Unknown
+    raise _Unknown
 
 
 def _closed(text: str) -> str:
@@ -323,7 +304,7 @@ def _closed(text: str) -> str:
     text = re.sub(r"(?:\s*(?:\*\*|//|[-+*/%@^,]))+\s*$", "", text.rstrip())
     waiting = _opened(text)
     if waiting and text.endswith(("(", "[", "{")):
-        raise Unknown
+        raise _Unknown
     return text + "".join(CLOSERS[sign] for sign, *_ in reversed(waiting))
 
 

@@ -1149,8 +1149,7 @@ class Machine:
         self.end_line()
         if value is not None:
             self._note_origin([value], span)
-            names = self.session.names
-            self.session.emit(Shown(value, node.value, names))
+            self.session.emit(Shown(value))
             note_second_order(value, span, self.session.emit)
             return
         reason = self.session.why_none(node.value)

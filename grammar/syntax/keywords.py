@@ -179,7 +179,6 @@ NO_COMMANDS = {
 # What `set` turns on, off or to something else, and the words for that.
 SETTABLE = {
     "echo": {"on": "says what a statement has changed", "off": "no longer"},
-    "noise": {"on": "marks numbers that are rounding noise of their computation", "off": "no longer"},
     "plots": {
         "auto": "as pictures where the terminal can show them, else in braille",
         "braille": "always in braille",

@@ -139,7 +139,7 @@ MESSAGES = {
     "depth": "a depth counts operations, and {text} is not a whole number  fix: graph d depth 3",
     "range": "`{text}` is not a range of numbers: a curve is drawn from one end to the other",
     "undo": "`undo` takes back a number of statements, and {text} is not one  fix: undo 3",
-    "set option": "`set` gives a leaf new data, turns `echo` or `noise` on or off, or says how `plots` are drawn"
+    "set option": "`set` gives a leaf new data, turns `echo` on or off, or says how `plots` are drawn"
     "  fix: set {choices}",
     "redo": "`redo` brings back a number of statements, and {text} is not one  fix: redo 3",
     "again": "`again` runs a line by its number, and {text} is not one  fix: again 5",

@@ -55,7 +55,7 @@ def test_names_functions_and_commands(tab):
         ("explain ", ["d", "b"]),
         ("graph ", ["d", "b"]),
         ("retain ", ["d", "b"]),
-        ("set ", ["w", "a", "echo", "noise", "plots"]),
+        ("set ", ["w", "a", "echo", "plots"]),
         ("set plots ", ["auto", "braille", "kitty"]),
         ("set echo ", ["on", "off"]),
         ("set echo on ", []),
