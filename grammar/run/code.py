@@ -80,6 +80,7 @@ class _Expressions:
         self.temporaries = True  # whether an expression may have names of its own
         self.fresh = count()
         self.details: list[Any] = []
+        self.computed: dict[Any, str] = {}  # parts of an expression that have a name already
         self.before: list[Any] = []  # functions that are parts of the statement
 
     # Nodes
@@ -147,6 +148,8 @@ class _Expressions:
 
     def expr(self, node: Any, level: int = 0) -> Any:
         """The expression of Python for a node."""
+        if node in self.computed:
+            return self.name(self.computed[node], node.span)
         if level > DEEP and not isinstance(node, _SIMPLE):
             return self.cut(self.expr(node), node.span)
         return getattr(self, f"_{type(node).__name__.lower()}")(node, level + 1)
@@ -208,7 +211,7 @@ class _Expressions:
     def _binary(self, node: ast.Binary, level: int) -> Any:
         """The operands on the left are a chain, as in a sum of many terms."""
         chain = [node]
-        while isinstance(chain[-1].left, ast.Binary):
+        while isinstance(chain[-1].left, ast.Binary) and chain[-1].left not in self.computed:
             chain.append(chain[-1].left)
         tried = self.tried(node, level) if len(chain) < _LONGEST else None
         if tried is not None:
@@ -249,13 +252,24 @@ class _Expressions:
         plan = None if self.once or self.plainly else _Plan(node)
         if plan is None or not plan.fits or (plan.others and not self.temporaries):
             return None
-        span, kept = node.span, [self.temporary() for _ in plan.others]
+        span, kept = node.span, {other: self.temporary() for other in plan.others}
         values = [
             self.at(py.NamedExpr(self.name(name, span, STORE), self.expr(other, level)), span)
-            for name, other in zip(kept, plan.others, strict=True)
+            for other, name in kept.items()
         ]
         test = self.all_plain(plan.names, plan.numbers, span, values)
-        return self.at(py.IfExp(test, *[self.part(node, plan, kept, quick) for quick in (True, False)]), span)
+        self.computed |= kept
+        with self.mode("plainly"):
+            quick = self.expr(node, level)
+        with self.mode("once"):
+            return self.at(py.IfExp(test, quick, self.expr(node, level)), span)
+
+    @contextmanager
+    def mode(self, name: str) -> Iterator[None]:
+        """`plainly` or `once`, where neither is so."""
+        setattr(self, name, True)
+        yield
+        setattr(self, name, False)
 
     def all_plain(self, names: Mapping[str, Span], numbers: bool, span: Span, values: Sequence[Any] = ()) -> Any:
         """Whether all names are numbers, or numbers or arrays; of values, which are all computed, all are the same."""
@@ -263,29 +277,9 @@ class _Expressions:
         tests = []
         for several in (*([values] if values else []), *([self.name(name, at)] for name, at in names.items())):
             first, *others = [self.call(".type", [value], span) for value in several]
-            signs = [*[py.Is() for _ in others], sign()]
+            signs: list[Any] = [*[py.Is() for _ in others], sign()]
             tests.append(self.at(py.Compare(first, signs, [*others, self.name(known, span)]), span))
         return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), span)
-
-    def part(self, node: Any, plan: _Plan, kept: Sequence[str], quick: bool) -> Any:
-        """A part of what is tried: in Python's own operators, or by helpers, with what was computed already."""
-        span = node.span
-        if node in plan.others:
-            return self.name(kept[plan.others.index(node)], span)
-        if isinstance(node, ast.Compare):
-            sign, right = node.rest[0]
-            first, second = [self.part(side, plan, kept, quick) for side in (node.first, right)]
-            if quick:
-                return self.at(py.Compare(first, [_TESTS[sign]()], [second]), span)
-            return self.do("binary", sign, [first, second], span)
-        if isinstance(node, ast.Binary):
-            sides = [self.part(side, plan, kept, quick) for side in (node.left, node.right)]
-            own = py.BinOp(sides[0], NATIVE[node.op](), sides[1])
-            return self.at(own, span) if quick else self.call(HELPERS[node.op], sides, span)
-        if isinstance(node, ast.Unary):
-            operand = self.part(node.operand, plan, kept, quick)
-            return self.at(py.UnaryOp(py.USub(), operand), span) if quick else self.call(".neg", [operand], span)
-        return self.expr(node)
 
     def _compare(self, node: ast.Compare, level: int) -> Any:
         span, (*links, (sign, right)) = node.span, node.rest
@@ -763,7 +757,8 @@ class _Generator(_Expressions):
         plan = _Plan(tree) if is_plain else None
         if plan is None or not plan.fits or plan.others:
             return stores
-        quick = self.assign(target.id, self.part(tree, plan, (), True), target.span)
+        with self.mode("plainly"):
+            quick = self.assign(target.id, self.expr(tree), target.span)
         return [self.at(py.If(self.all_plain(plan.names, True, tree.span), [quick], stores), tree.span)]
 
     def store(self, target: Any, value: Any, read: Collection[str] = (), tree: Any = None) -> list[Any]:
@@ -922,9 +917,8 @@ class _Generator(_Expressions):
         never = [self.assign(kept, self.constant(None, span), span)]
         skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, never), span)
         known = self.at(py.Try([self.assign(kept, self.all_plain(read, True, span), span)], [skip], [], []), span)
-        self.plainly = True
-        quick = self.whiled(node)
-        self.plainly = False
+        with self.mode("plainly"):
+            quick = self.whiled(node)
         return [known, self.at(py.If(self.name(kept, span), [quick], [self.whiled(node)]), span)]
 
     def whiled(self, node: ast.While) -> Any:
@@ -1258,7 +1252,7 @@ def _writes(tree: Any) -> bool:
     return any(isinstance(one, ast.Attribute) and one.name.endswith("_") for one in calls)
 
 
-def loose(body: ast.Body, names: set[str]) -> list[str]:
+def loose(body: Sequence[Any], names: set[str]) -> list[str]:
     """Which names that a function binds may be read before that: they may have a value outside of it."""
     found: set[str] = set()
     for node in body if names else ():

@@ -57,3 +57,7 @@ def test_loops_are_nested_as_deeply_as_python_lets_them():
     assert (
         refusal(f"{loops}{' ' * 20}while 0:\n{' ' * 21}x = 3") == "loops and with blocks are nested more than 20 deep"
     )
+
+
+def test_an_operand_that_is_computed_first_is_computed_once():
+    assert said("def f(x):\n    print x\n    return x\ndef g(x): return f(x)**2*f(3)\ng(2)") == ["2", "3", "12"]
