@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from sys import _getframe
-from types import CodeType, FrameType, SimpleNamespace
+from types import CellType, CodeType, FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
@@ -133,6 +133,7 @@ class Stager(Guarded):
         self.counter = counter
         self.conditions: list[tuple[Tensor, bool]] = []  # values whose truth was asked for, and the answers
         self.jumps = 0
+        self.followed: dict[int, str] = {}  # the names of the iteration that functions keep, by the place of each
         self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
         self.required: list[Tensor] = []  # what may raise, and is computed for that also where nothing uses it
         self.absent: set[tuple[int, str]] = set()  # names that were looked for in a scope, and found further out
@@ -141,7 +142,6 @@ class Stager(Guarded):
     def stage(self, code: CodeType, count: float) -> None:
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
         self.scope[self.counter] = self.hold(NUMBER, self.counter, count, count).proxy
-        self.binds = {*code.co_filename.binds, self.counter}  # type: ignore[attr-defined]
         session, emit = self.session, self.session.emit
         session.emit = _refuse_to_tell  # what would be shown or noted cannot be staged; whatever happens is taken back
         apart = {"listener": _refuse_to_tell, "clock": None, "undefined": None, "place": None, "script": self.running}
@@ -171,12 +171,22 @@ class Stager(Guarded):
             raise KeyError(name)
         return self.scopes[depth + 1][name]
 
-    def kept(self, name: str, value: Any) -> Any:
-        """What stands for the value of a default, or of a name of a function that the loop is in."""
-        if name and self.around[0].get(name) is value:
-            if name in self.binds:
-                raise NotTraceable(f"a function keeps {name}")
-            return self.scope[name]
+    def fill(self, cell: CellType, name: str, value: Any) -> None:
+        """Keep the value of a name for a function: that of the iteration where the loop is in the function around."""
+        if self.around[0].get(name) is value:
+            self.followed[id(cell)] = name
+        else:
+            super().fill(cell, name, value)
+
+    def enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the user."""
+        for cell in function.run.__closure__ or ():
+            if id(cell) in self.followed:
+                cell.cell_contents = self.scope[self.followed[id(cell)]]
+        return super().enter(function, args, keywords)
+
+    def kept(self, value: Any) -> Any:
+        """What stands for a value that a function keeps."""
         if isinstance(value, Closure):
             return self.own(value)
         if value is not None and not isinstance(value, float | str):

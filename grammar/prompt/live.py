@@ -15,7 +15,7 @@ from agrad.engine.autodiff.uncertainty import of_slopes
 from agrad.engine.core.context import Context, Limits, enter
 from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
@@ -170,7 +170,7 @@ class _Computed(Guarded):
         self.names[name] = self.leaves[name] = tensor(value.value, requires_grad=True)
         return self.leaves[name]
 
-    def kept(self, name: str, value: Any) -> Any:
+    def kept(self, value: Any) -> Any:
         """What stands for the value of a default."""
         return value
 
@@ -216,24 +216,18 @@ class _Computed(Guarded):
 
     on_local = on_again = on_named
 
-    def on_neg(self, value: Any) -> Any:
-        """`-x`."""
-        return self.computed(OPS["neg"], (_number(value),), {})
-
     def on_pos(self, value: Any) -> Any:
         """`+x`."""
         return _number(value)
 
     def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
         """An operator or a comparison."""
-        left, right = _number(left), _number(right)
-        function = function_of(sign)
         if sign in COMPARE and self.inside:
-            return function(_alone(left), _alone(right))
+            return function_of(sign)(_alone(_number(left)), _alone(_number(right)))
         sizes = _size(left), _size(right)
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
             raise _Unknown  # which may have as many entries as both together
-        return self.computed(OPS.get(getattr(function, "__name__", "")), (left, right), {})
+        return super().operated(sign, _number(left), _number(right), span)
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Any) -> Any:
         """The value of a call: of a function of the user, or of one of the engine."""

@@ -24,7 +24,6 @@ from agrad.grammar import runtime
 from agrad.grammar.run.code import given, loads
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.runtime.builtins import Closure, is_object
-from agrad.grammar.runtime.operations import function_of
 from agrad.grammar.syntax import ast
 
 _FEW = 16  # values that are computed one by one
@@ -71,14 +70,14 @@ class _Followed(Guarded):
 
     def __init__(self, function: Closure) -> None:
         super().__init__(None)
-        self.names = Names(lambda name: self.kept(name, function.around[-1][name]))
+        self.names = Names(lambda name: self.kept(function.around[-1][name]))
         self.followed = function
 
     def of(self, kind: Any) -> Any:
         """The kind of what the function makes of one."""
         return self.called(self.own(self.followed), (kind,), {}, None)
 
-    def kept(self, name: str, value: Any) -> Any:
+    def kept(self, value: Any) -> Any:
         """The kind of a value; one function stands for another."""
         return self.own(value) if isinstance(value, Closure) else _kind_of(value)
 
@@ -86,14 +85,6 @@ class _Followed(Guarded):
         """A product on paper is one of numbers, and of vectors not."""
         if site[0][1] is not None and left is right is _EACH:
             raise _Unlike
-
-    def on_neg(self, value: Any) -> Any:
-        """`-x`."""
-        return self.called(OPS["neg"].call, (value,), {}, None)
-
-    def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
-        """An operator or a comparison."""
-        return self.called(function_of(sign), (left, right), {}, None)
 
     def on_index(self, site: Any, value: Any, index: Any) -> Any:
         """An entry of a vector."""

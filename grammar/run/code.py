@@ -15,7 +15,7 @@ from __future__ import annotations
 import _ast as py
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from math import inf
@@ -232,10 +232,10 @@ class _Expressions:
         if node.op in _UNCERTAIN:
             made = getattr(autodiff.uncertainty, _UNCERTAIN[node.op])
             return self.do("uncertain", made, [left or self.expr(node.left, level), self.expr(node.right, level)], span)
-        lists = [side for side in sides if isinstance(side, ast.List)]
-        one = node.op == "+" and any(len(side.items) == 1 for side in lists)
-        if node.op in ("+", "*") and (len(lists) == 1 or one):
-            sides = [as_list(side) for side in sides]
+        if node.op in ("+", "*"):
+            lists = [side for side in sides if isinstance(side, ast.List)]
+            if len(lists) == 1 or (node.op == "+" and any(len(side.items) == 1 for side in lists)):
+                sides = [as_list(side) for side in sides]
         if node.op == "+":
             sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
         values = [left or self.expr(sides[0], level), self.expr(sides[1], level)]
@@ -1148,36 +1148,34 @@ def loads(tree: Any, inside: bool = False) -> Iterator[ast.Name]:
     waiting: list[Any] = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting += node[::-1]
-        elif isinstance(node, ast.Name):
+        kind = type(node)
+        if kind is ast.Name:
             if node.id != "print":
                 yield node
+        elif kind is tuple:
+            waiting += node[::-1]
         elif isinstance(node, ast.Node):
-            waiting += _parts(node, inside)[::-1]
+            parts = _PARTS.get(kind)
+            if inside and kind in _FUNCTIONS:
+                parts = None
+            waiting += (
+                [getattr(node, name) for name in kind.fields[::-1]] if parts is None else parts(node, inside)[::-1]
+            )
 
 
-def _parts(node: Any, inside: bool) -> list[Any]:
-    """The parts of a node in the order in which they are computed, without the names that it binds."""
-    if isinstance(node, ast.Attribute):
-        return [] if module_name(node) is not None else [node.value]
-    if isinstance(node, ast.Assign):
-        return [node.value, *filter(None, map(_written, node.targets))]
-    if isinstance(node, ast.Variable):
-        return [node.value]
-    if isinstance(node, ast.For):
-        return [node.iterable, _written(node.target), node.body]
-    if isinstance(node, ast.Each):
-        return [node.values, node.last, *((*node.conditions, node.value) if inside else ())]
-    if isinstance(node, ast.Unknowns):
-        return [node.value] if inside else []
-    if isinstance(node, ast.Lambda | ast.Define) and not inside:
-        return [one.default for one in node.parameters]
-    if isinstance(node, ast.Command):
-        return operands_of(node)
-    if isinstance(node, ast.Delete):
-        return [one for one in node.targets if not isinstance(one, ast.Name)]
-    return [getattr(node, name) for name in type(node).fields]
+_FUNCTIONS = (ast.Lambda, ast.Define, ast.Member)
+# The parts of a node in the order in which they are computed, without the names that it binds; else all of them.
+_PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
+    ast.Attribute: lambda node, inside: [] if module_name(node) is not None else [node.value],
+    ast.Assign: lambda node, inside: [node.value, *filter(None, map(_written, node.targets))],
+    ast.Variable: lambda node, inside: [node.value],
+    ast.For: lambda node, inside: [node.iterable, _written(node.target), node.body],
+    ast.Each: lambda node, inside: [node.values, node.last, *((*node.conditions, node.value) if inside else ())],
+    ast.Unknowns: lambda node, inside: [node.value] if inside else [],
+    **dict.fromkeys(_FUNCTIONS, lambda node, inside: [one.default for one in node.parameters]),
+    ast.Command: lambda node, inside: operands_of(node),
+    ast.Delete: lambda node, inside: [one for one in node.targets if not isinstance(one, ast.Name)],
+}
 
 
 def _written(target: Any) -> Any:

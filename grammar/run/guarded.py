@@ -12,9 +12,11 @@ from collections.abc import Callable
 from types import CellType
 from typing import Any, NoReturn
 
+from agrad.engine.core.op import OPS
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.machine import SIGNS, Machine
 from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.operations import function_of
 
 
 class Names(dict[str, Any]):
@@ -71,14 +73,18 @@ class Guarded(Machine):
             self.owned[function] = Closure(function.definition, function.defaults, self, function.around, made)
             for name, own, cell in zip(code.co_freevars, inner, cells, strict=True):
                 if cell != own:  # it has a value
-                    own.cell_contents = self.kept(name, cell.cell_contents)
-            made.__defaults__ = tuple([self.kept("", value) for value in run.__defaults__ or ()])
-            made.__kwdefaults__ = {name: self.kept("", value) for name, value in (run.__kwdefaults__ or {}).items()}
+                    self.fill(own, name, cell.cell_contents)
+            made.__defaults__ = tuple(map(self.kept, run.__defaults__ or ()))
+            made.__kwdefaults__ = {name: self.kept(value) for name, value in (run.__kwdefaults__ or {}).items()}
         return self.owned[function]
 
+    def fill(self, cell: CellType, name: str, value: Any) -> None:
+        """Keep the value of a name for a function."""
+        cell.cell_contents = self.kept(value)
+
     @abstractmethod
-    def kept(self, name: str, value: Any) -> Any:
-        """What stands for a value that a function keeps, under a name or as a default."""
+    def kept(self, value: Any) -> Any:
+        """What stands for a value that a function keeps."""
 
     def enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the user."""
@@ -118,6 +124,14 @@ class Guarded(Machine):
     def on_binary(self, site: tuple[str, Span], left: Any, right: Any) -> Any:
         """An operator."""
         return self.operated(site[0], left, right, site[1])
+
+    def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
+        """An operator or a comparison, as the function that it calls."""
+        return self.called(function_of(sign), (left, right), {}, span)
+
+    def on_neg(self, value: Any) -> Any:
+        """`-x`."""
+        return self.called(OPS["neg"].call, (value,), {}, self.here())
 
     def on_callee(self, span: Span, function: Any) -> Any:
         """What calls a value: each call is looked at."""
