@@ -231,7 +231,8 @@ class _Expressions:
         span, sides = node.span, [node.left, node.right]
         if node.op in _UNCERTAIN:
             made = getattr(autodiff.uncertainty, _UNCERTAIN[node.op])
-            return self.do("uncertain", made, [left or self.expr(node.left, level), self.expr(node.right, level)], span)
+            values = [self.detail(made, span), left or self.expr(node.left, level), self.expr(node.right, level)]
+            return self.do("call", (2, ()), values, span)
         if node.op in ("+", "*"):
             lists = [side for side in sides if isinstance(side, ast.List)]
             if len(lists) == 1 or (node.op == "+" and any(len(side.items) == 1 for side in lists)):

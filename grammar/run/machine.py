@@ -117,7 +117,7 @@ class Machine:
         self.noted: dict[tuple[str, int, int], Any] = {}
         self.expecting = 0  # how many `fails` blocks are running
         self.calling = 0  # how many functions of the user the engine is calling
-        self.observer: Callable[[], None] | None = None  # called before each statement
+        self.on_observe: Callable[[], None] | None = None  # called before each statement
         self.adapters: dict[Any, Any] = {}  # how functions of the engine are called
         self.running = Running(session.watch, self._look) if session is not None else None
         self.builtins: dict[str, Any] = {
@@ -141,7 +141,7 @@ class Machine:
 
     def statement(self, tree: ast.Statement) -> Any:
         """What runs a statement."""
-        return codes.of_statement(tree, self.observer is not None)
+        return codes.of_statement(tree, self.on_observe is not None)
 
     def expression(self, tree: ast.Expr) -> Any:
         """What has the value of an expression."""
@@ -195,7 +195,7 @@ class Machine:
         for name in binds if log is not None else ():
             if (id(names), name) not in log.undos:
                 before[name] = was = names.get(name, MISSING)
-                log.undos[id(names), name] = partial(_put_back, names, name, was)
+                log.undos[id(names), name] = partial(put_back, names, name, was)
         return before
 
     def _changed(self, before: dict[str, Any]) -> None:
@@ -435,10 +435,6 @@ class Machine:
         if sign == "%" and type(number) is float and EXACT < abs(number) < inf:
             told = "whole numbers beyond 2**53 are rounded, so that the remainder may be wrong"
             self.on_note(((f"{span.text}: {told}",), span))
-
-    def on_uncertain(self, site: tuple[Any, Span], left: Any, right: Any) -> Any:
-        """`x ± u`."""
-        return self.invoke(site[0], (left, right), {})
 
     def on_neg(self, value: Any) -> Any:
         """`-x`."""
@@ -1288,11 +1284,6 @@ class Machine:
         finally:
             setattr(current(), name, before)
 
-    def on_observe(self) -> None:
-        """A statement is about to run."""
-        if self.observer is not None:
-            self.observer()
-
     def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
         """The iterator of a loop."""
         loop, progress = site[0], self.session.progress
@@ -1466,7 +1457,8 @@ def restore_names(names: dict[str, Any], before: dict[str, Any]) -> None:
     names.update(before)
 
 
-def _put_back(names: dict[str, Any], name: str, value: Any) -> None:
+def put_back(names: dict[str, Any], name: str, value: Any) -> None:
+    """Give a name its old value, or none."""
     if value is MISSING:
         names.pop(name, None)
     else:
