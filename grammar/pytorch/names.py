@@ -241,7 +241,7 @@ def is_module(prefix: str, name: str) -> bool:
 def example_of(prefix: str) -> str:
     """A call of what is read behind a prefix."""
     full = canonical(prefix)
-    if "sin" in libraries.names_in(full):
+    if "sin" in libraries.NAMES.get(full, ()):
         return "sin(x)"
     own = [name.rpartition(".")[2] for name in OWN if name.startswith(f"{full}.")]
     return f"{[*names_in(prefix), *own, 'plot'][0]}(…)"
