@@ -4,7 +4,6 @@ import os
 import random
 import subprocess
 import sys
-from importlib.util import find_spec
 from itertools import chain, count, islice
 from pathlib import Path
 
@@ -18,8 +17,6 @@ IN_PROCESSES = "processes"  # it forks: from a process without the threads that 
 
 @each("name", [name for name in NAMES if name != IN_PROCESSES])
 def test_random_work_gives_the_same_when_done_otherwise(name):
-    if name == "tensors" and find_spec("torch") is None:
-        pytest.skip("torch is not installed")
     batches = (comparison(name)(random.Random(seed)) for seed in count())
     assert sum(1 for _ in islice(chain.from_iterable(batches), CASES)) == CASES
 
@@ -31,3 +28,13 @@ def test_processes_end_properly_whatever_is_in_their_files():
     words = [sys.executable, str(script), IN_PROCESSES, "--cases", "50", "--seed", "0"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["python", "tensors"])
+def test_many_programs_leave_what_they_leave_elsewhere(name):
+    if name == "tensors":
+        pytest.importorskip("torch")
+    for seed in range(1000, 1040):
+        for _ in comparison(name)(random.Random(seed)):
+            pass

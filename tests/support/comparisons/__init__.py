@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import find_spec
 
 Comparison = Callable[[random.Random], Iterator[None]]
 
@@ -18,9 +19,11 @@ NAMES = {
     "sessions": "a session with another one inside, and alone",
     "interrupts": "a session before a statement that fails, and after a Ctrl-C in its roll-back",
     "processes": "what a process does with random files, and what it may do",
-    "tensors": "programs of tensors here, and in PyTorch",
+    "python": "programs of the language here, and in CPython",
     "fixes": "the error of a statement, and that of its fix",
 }
+if find_spec("torch") is not None:
+    NAMES["tensors"] = "programs of tensors here, and in PyTorch"
 
 
 def comparison(name: str) -> Comparison:

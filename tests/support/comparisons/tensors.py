@@ -107,7 +107,7 @@ def state(names: dict[str, Any], kind: type) -> dict[str, Any]:
 
 def close(one: Any, other: Any) -> bool:
     """Whether two states are the same but for rounding."""
-    if isinstance(one, dict | list) and type(one) is type(other) and len(one) == len(other):
+    if isinstance(one, dict | list | tuple) and type(one) is type(other) and len(one) == len(other):
         pairs = (
             zip(one.values(), other.values(), strict=True) if isinstance(one, dict) else zip(one, other, strict=True)
         )
