@@ -112,3 +112,10 @@ def test_a_fix_of_a_slip_in_a_formula_gives_the_answer_that_was_meant(line, mean
 def test_one_claim_that_disagrees_is_enough_to_fail(claims, code):
     words = [word for claim in claims for word in ("--claim", claim)]
     assert called(["check", "x*y", "x=5", "y=7", *words], "")[2] == code
+
+
+@each("slip", ["x**2 = 2 for x", "x**2 == 2 for x", "x**2 - 2 for x", "x*y = 2, x = y for x, y"])
+def test_solve_without_a_start_has_a_fix_that_solves(slip):
+    _, err, _ = called(["run", "-"], f"solve {slip}\n")
+    (fix,) = re.findall("^  fix: (.*)", err, re.MULTILINE)
+    assert called(["run", "-"], f"{fix}\nassert x ~= sqrt(2) +- 1e-9\n")[2] == 0

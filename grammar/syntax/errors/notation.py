@@ -198,11 +198,24 @@ def started(context: ErrorContext) -> AgradError | None:
     return context.wrong("fit start", context.place, fixes=fixes)
 
 
+def from_ones(equation: str) -> list[str]:
+    """`solve x**2 = 2 for x`, of which this is the part behind `solve`, with the start that it lacks."""
+    named = re.fullmatch(r"(.*\bfor ((?:\w+,[ \t]*)*\w+))[ \t]*", equation)
+    if named is None:
+        return []
+    sides = re.sub("(?<![=<>!])=(?!=)", "==", named[1].strip())
+    if "=" not in sides:
+        sides = re.sub(r"\bfor\b", "== 0 for", sides)
+    return [f"solve {sides} from {', '.join(['1'] * len(named[2].split(',')))}"]
+
+
 def equated(context: ErrorContext) -> AgradError | None:
     """`solve f(x) = 20 for x from 1`."""
     if context.head.type != "SOLVE" or context.open or context.bad.type != "_EQUAL" or "for" in context.statement:
         return None
     equation = context.rest_of_line(context.head.end_pos or 0).partition(";")[0]
+    if begun := from_ones(equation):
+        return context.wrong("one equals sign", context.place, fixes=begun)
     if " for " in equation or not (unknown := _one_name(equation)):
         return context.wrong("one equals sign", context.place, "==")
     fix = f"solve {' == '.join(side.strip() for side in equation.split('=', 1))} for {unknown} from 1"
