@@ -51,7 +51,7 @@ def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_gra
     for what only comparisons and the like lead to, which have no derivative.
     """
     found: dict[Node, Any] = {}
-    cotangents = flight.cotangents
+    cotangents, step = flight.cotangents, None if flight.masked else flight.step
     for node in order:
         op, is_usual = node.op, node.extra is None
         g = cotangents.pop(node, None) if is_usual else flight.pop(node, create_graph)
@@ -59,7 +59,7 @@ def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_gra
             (op is None or not is_usual) and node.keeps_grad and flight.reaches(node, g)
         ):
             found[node] = flight.whole(node, g)
-        if g is None or op is None or (not flight.masked and flight.step(op, node, g)):
+        if g is None or op is None or (step is not None and step(op, node, g)):
             continue
         for operand, c, mask in contributions(op, node, g, flight, create_graph):
             if mask is None and operand not in cotangents:
@@ -273,7 +273,8 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
     """What a node passes on to each operand that requires a gradient; the flight itself adds that of an index."""
     watch, given, shape = flight.watch, flight.masks.pop(node, None), node.shape
     pointwise, attrs = op.reach == "pointwise", node.attrs or {}
-    flight.selects = flight.selects or op.selects is not None or op.reach == "part"
+    if op.selects is not None or op.reach == "part":
+        flight.selects = True
     if shape and not pointwise:
         g = spread_to(g, shape)
     if op.scatter is not None and not create_graph and node.inputs[0].shape:  # type: ignore[union-attr]
@@ -303,13 +304,13 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
                 if flight.zeros:
                     yield operand, 0.0, None
                 continue  # nothing is selected: the nodes beyond are not visited
-            mask = _unless_all(mask)
+            mask = _unless_all(mask) if flight.masked else None if type(mask) is float else mask
         try:
             c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
         except IEEE:
             c = applied(rule, g, out, values, attrs)
         if mask is not None and pointwise:
-            c = OPS["where"].call(mask, c, 0.0)
+            c = OPS["where"].call(mask, c, 0.0) if flight.masked else np.where(mask, c, 0.0)
         elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be selected
             c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
         if watch is not None:
@@ -327,7 +328,9 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
 
 def _is_new(c: Any, known: tuple[Any, ...]) -> bool:
     """Whether what a rule returns is an array, and none of those that it was given."""
-    return type(c) is np.ndarray and c.base is None and not any(c is one for one in known)
+    if type(c) is float or type(c) is Tensor:  # numpy is not loaded to ask
+        return False
+    return c.base is None and not any(c is one for one in known)
 
 
 def operand_value(x: Any, create_graph: bool) -> Any:
