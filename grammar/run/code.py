@@ -603,9 +603,9 @@ _UNSURE = (ast.Conditional, ast.Logic, ast.Lambda, ast.Each, ast.Compare)  # wha
 _LOADED = (ast.Name, ast.Number, ast.String, ast.NoneLiteral, ast.Unknowns)
 
 
-def of_statement(statement: ast.Statement, observed: bool = False) -> CodeType:
-    """The code of a statement of a session or script; `observed`: it tells of each statement in it."""
-    return _Generator((statement,), statement.span, observed).program()
+def of_statement(statement: ast.Statement) -> CodeType:
+    """The code of a statement of a session or script."""
+    return _Generator((statement,), statement.span).program()
 
 
 def of_expression(expression: ast.Expr) -> CodeType:
@@ -640,9 +640,8 @@ def _deeply() -> Iterator[None]:
 class _Generator(_Expressions):
     """Makes the code of one tree."""
 
-    def __init__(self, tree: Any, span: Span, observed: bool = False) -> None:
+    def __init__(self, tree: Any, span: Span) -> None:
         super().__init__(tree, span)
-        self.observed = observed
         self.in_function = False
         self.loops = self.nested = self.depth = 0
         self.timed = False  # whether this is the body of a `time:`
@@ -726,8 +725,7 @@ class _Generator(_Expressions):
         self.once = once and not isinstance(node, _REPEATING)
         made = getattr(self, f"_on_{type(node).__name__.lower()}")(node)
         self.once = once
-        first = [self.run(self.call(".observe", [], node.span), node.span)] if self.observed else []
-        made, self.before = [*first, *self.before, *made], before
+        made, self.before = [*self.before, *made], before
         return made
 
     # Values and names
@@ -908,7 +906,7 @@ class _Generator(_Expressions):
 
     def _on_while(self, node: ast.While) -> list[Any]:
         """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
-        if self.plainly or self.observed or not _is_of_numbers(node):
+        if self.plainly or not _is_of_numbers(node):
             return [self.whiled(node)]
         span, kept, own = node.span, self.temporary(), bound(node.body)
         unbound = loose((node.test, *node.body), own)

@@ -117,7 +117,6 @@ class Machine:
         self.noted: dict[tuple[str, int, int], Any] = {}
         self.expecting = 0  # how many `fails` blocks are running
         self.calling = 0  # how many functions of the user the engine is calling
-        self.on_observe: Callable[[], None] | None = None  # called before each statement
         self.adapters: dict[Any, Any] = {}  # how functions of the engine are called
         self.running = Running(session.watch, self._look) if session is not None else None
         self.builtins: dict[str, Any] = {
@@ -141,7 +140,7 @@ class Machine:
 
     def statement(self, tree: ast.Statement) -> Any:
         """What runs a statement."""
-        return codes.of_statement(tree, self.on_observe is not None)
+        return codes.of_statement(tree)
 
     def expression(self, tree: ast.Expr) -> Any:
         """What has the value of an expression."""
