@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product, starmap
 from sys import _getframe
 from types import CellType, CodeType, FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -28,7 +29,7 @@ from agrad.engine.ops.arrays.indexing import Place
 from agrad.engine.program.ir import Program, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import extract
-from agrad.engine.values import Value, np, shape_of, size_of
+from agrad.engine.values import IEEE, Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import DIFFERING, RENAMED
 from agrad.grammar.results import Result
@@ -798,9 +799,13 @@ class CompiledIteration:
 
 
 def _may_be_undefined(node: Node) -> bool:
-    """Whether a result may be nan where the operands are finite."""
-    op = node.op
-    return op is not None and (op.fails.remedy is not None or op.name in ("div", "pow", "remainder", "fmod"))
+    """Whether a result may be nan where the operands are finite: whether that of some numbers is."""
+    if node.op is None or node.op.scalar is None:
+        return False
+    try:
+        return any(map(math.isnan, starmap(node.op.scalar, product((-1.5, 0.0, 0.5), repeat=len(node.inputs)))))
+    except (*IEEE, TypeError) as problem:  # TypeError: the operation has attributes
+        return not isinstance(problem, TypeError)
 
 
 def _changes(name: str) -> NotTraceable:

@@ -97,7 +97,9 @@ def test_the_order_of_the_parts_does_not_matter_and_each_path_is_compiled_once(w
         from agrad.engine.compile.llvm.backend import BACKEND
 
         make = type(BACKEND).compile
-        monkeypatch.setattr(type(BACKEND), "compile", lambda self, one: compiled.append(one) or make(self, one))
+        monkeypatch.setattr(
+            type(BACKEND), "compile", lambda self, one, shapes: compiled.append(one) or make(self, one, shapes)
+        )
     found = {}
     for order in ("forwards", "backwards", "shuffled"):
         bench = MapBench(request, 1)
