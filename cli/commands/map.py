@@ -143,7 +143,7 @@ def command(asked: Asked) -> None:
     form = vars(asked.reading)
     line = Line.typed().words
     with agrad.cli.data.request.advised(line, _typed, data):
-        if _is_folder(asked.out):
+        if asked.out and (asked.out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(asked.out))):
             on = where(asked.cluster.on, asked.cluster.workers)
             folder = agrad.cli.data.parts_run.Folder(asked.most, asked.resume, on, ends, line, _typed)
             with _terminable():
@@ -222,11 +222,6 @@ def _require_no_folder(asked: Asked) -> None:
         if value:
             fixes = [again("-o", "out/")] if asked.out is None else []
             raise Wrong(f"{name} is for a folder of results, such as -o out/", *fixes)
-
-
-def _is_folder(out: str | None) -> bool:
-    """Whether the output is a folder: it ends like one, or there is one."""
-    return out is not None and (out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(out)))
 
 
 def _functions(names: str | None, data: str) -> tuple[str, ...]:

@@ -121,11 +121,12 @@ def _run(session: Session, asked: Asked, names: dict[str, str], source: Source) 
     refuse_page(asked.file, source.text, "agrad run")
     for note in _overwritten(names, source):
         emit(Noted(note))
+    unnoted = nullcontext(lambda result: None if isinstance(result, Noted) else emit(result))
     try:
         with (
             suppress(Quit),
             agrad.cli.terminal.waiting.listening() if sys.stderr.isatty() else nullcontext(),
-            nullcontext(_unnoted(emit)) if asked.quiet else watching(session, emit) as heard,
+            unnoted if asked.quiet else watching(session, emit) as heard,
         ):
             session.run(source.text, heard, source.name, is_file=True, report=failures if asked.keep_going else None)
     except AgradError as problem:
@@ -201,11 +202,6 @@ def _give(session: Session, names: dict[str, str]) -> None:
         with noted(f"-D {name}={text}"):
             require_free(name)
             session.machine.bind(session.names, name, session.evaluate(text, is_given=True))
-
-
-def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
-    """A function that prints results, but no notes."""
-    return lambda result: None if isinstance(result, Noted) else emit(result)
 
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:

@@ -80,7 +80,8 @@ def backward(
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
-        if is_told and not _are_finite_numbers(found):
+        # For finite numbers, of which there is nothing to say, no file is imported.
+        if is_told and not all(type(value) is float and isfinite(value) for value in found.values()):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked(node)
@@ -195,11 +196,6 @@ def _are_first_numbers(found: dict[Node, Any]) -> bool:
         if type(value) is not float or (node.collected is not CLEARED and node.collected is not None):
             return False
     return True
-
-
-def _are_finite_numbers(found: dict[Node, Any]) -> bool:
-    """Whether each is a single number, and finite: then there is nothing to say, for which a file would be imported."""
-    return all(type(value) is float and isfinite(value) for value in found.values())
 
 
 class _Collecting:

@@ -519,11 +519,6 @@ def _is_number(node: Any) -> bool:
     )
 
 
-def _is_of_numbers(loop: ast.While) -> bool:
-    """Whether all values of a loop are numbers if those are with which it begins."""
-    return all(map(_keeps_numbers, ast.nodes(loop)))
-
-
 def _keeps_numbers(node: Any) -> bool:
     """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
     if isinstance(node, ast.Number):
@@ -906,7 +901,7 @@ class _Generator(_Expressions):
 
     def _on_while(self, node: ast.While) -> list[Any]:
         """One of arithmetic, whose values stay numbers if its names have such, is there once more for these."""
-        if self.plainly or not _is_of_numbers(node):
+        if self.plainly or not all(map(_keeps_numbers, ast.nodes(node))):
             return [self.whiled(node)]
         span, kept, own = node.span, self.temporary(), bound(node.body)
         unbound = loose((node.test, *node.body), own)

@@ -7,6 +7,28 @@ import numpy as np
 from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Storage
 from agrad.engine.core.tensor import Tensor
+from agrad.grammar.results import Noted, Plot
+
+
+def deep(session):
+    """All that a failing statement must leave alone, by identity and value."""
+    state = {}
+    for name, value in session.names.items():
+        state[name] = id(value)
+        if isinstance(value, Tensor):
+            node = value.node
+            gradient = None if value.grad is None else repr(value.grad.tolist())
+            state[name] = (id(value), id(node), repr(value.tolist()), gradient, node.stamp, node.freed, node.keeps_grad)
+    return state
+
+
+def plotted(text, session):
+    """The plot that a text draws, and the notes before it."""
+    results = []
+    session.run(text, results.append)
+    *notes, plot = results
+    assert isinstance(plot, Plot)
+    return plot, [note.note.message for note in notes if isinstance(note, Noted)]
 
 
 class Same:

@@ -6,12 +6,11 @@ import math
 
 import pytest
 from rows import each
-from session_state import assert_same, picture
+from session_state import assert_same, picture, plotted
 
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar.commands.plot.contour import Field, chosen, lines
-from agrad.grammar.results import Noted, Plot, Result
 from agrad.grammar.session.session import Session
 
 SETUP = """\
@@ -34,16 +33,8 @@ def session() -> Session:
     return made
 
 
-def run(text: str, session: Session) -> tuple[Plot, list[str]]:
-    results: list[Result] = []
-    session.run(text, results.append)
-    *notes, plot = results
-    assert isinstance(plot, Plot)
-    return plot, [note.note.message for note in notes if isinstance(note, Noted)]
-
-
 def test_on_a_line_the_function_has_the_value_of_its_level(session: Session) -> None:
-    plot, _ = run(f"contour bowl(x, y) {OVER} levels [0.5, 1, 2.5]", session)
+    plot, _ = plotted(f"contour bowl(x, y) {OVER} levels [0.5, 1, 2.5]", session)
     assert [(curve.name, curve.style) for curve in plot.curves] == [("0.5", "line"), ("1", "dots"), ("2.5", "dashes")]
     for level, curve in zip((0.5, 1, 2.5), plot.curves, strict=True):
         points = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(x)]
@@ -54,10 +45,10 @@ def test_on_a_line_the_function_has_the_value_of_its_level(session: Session) -> 
 
 
 def test_a_closed_line_is_one_line_and_ends_where_it_begins(session: Session) -> None:
-    curve = run(f"contour bowl(x, y) {OVER} levels [1]", session)[0].curves[0]
+    curve = plotted(f"contour bowl(x, y) {OVER} levels [1]", session)[0].curves[0]
     assert not any(map(math.isnan, curve.x))
     assert (curve.x[0], curve.y[0]) == (curve.x[-1], curve.y[-1])
-    curve = run(f"contour x*y {OVER} levels [0.5]", session)[0].curves[0]
+    curve = plotted(f"contour x*y {OVER} levels [0.5]", session)[0].curves[0]
     assert sum(map(math.isnan, curve.x)) == 1  # a hyperbola has two branches
 
 
@@ -90,7 +81,7 @@ def test_levels_are_round_numbers_or_ranks() -> None:
 def test_a_function_with_branches_is_computed_point_by_point(session: Session) -> None:
     for x, y in ((-2.0, -1.0), (0.5, 0.25), (2.0, 1.0)):
         session.run(f"assert branch({x}, {y}) ~= {x * y if x > y else x - y}")
-    plot, _ = run(f"contour branch(x, y) {OVER} levels [-0.4]", session)
+    plot, _ = plotted(f"contour branch(x, y) {OVER} levels [-0.4]", session)
     points = [(x, y) for x, y in zip(plot.curves[0].x, plot.curves[0].y, strict=True) if not math.isnan(x)]
     fine = [(x, y) for x, y in points if abs(x - y) > 0.1]
     assert fine and all(abs((x * y if x > y else x - y) + 0.4) < 0.02 for x, y in fine)
@@ -100,21 +91,21 @@ def test_nothing_changes(session: Session) -> None:
     session.run("loss = bowl(w, b); backward loss retain; manual_seed(3); q = rand()")
     session.steps.depth = 10
     before, names, steps = picture(session), dict(session.names), len(session.steps)
-    run(f"contour bowl(x, y)*rand() + loss {OVER}", session)
-    run("histogram v", session)
+    plotted(f"contour bowl(x, y)*rand() + loss {OVER}", session)
+    plotted("histogram v", session)
     assert_same(before, picture(session))
     assert session.names == names and len(session.steps) == steps
 
 
 def bars(text: str, session: Session) -> list[list[float]]:
-    plot, _ = run(text, session)
+    plot, _ = plotted(text, session)
     return [list(curve.y[1::4]) for curve in plot.curves]
 
 
 def test_a_histogram_counts(session: Session) -> None:
     assert bars("histogram [1, 2, 2, 3, 3, 3] bins 3", session) == [[1, 2, 3]]
     assert bars("histogram [0, 1, 2, 5], [[0, 0], [9, 4]] bins [0, 1, 5]", session) == [[1, 3], [2, 1]]
-    plot, notes = run("histogram [0, 1, nan, inf, 7] bins [0, 5]", session)
+    plot, notes = plotted("histogram [0, 1, nan, inf, 7] bins [0, 5]", session)
     assert notes == ["3 entries are not counted: not finite, or outside of all intervals"]
     assert (plot.label, plot.window, [*plot.curves[0].x]) == ("count", (0, 2), [0, 0, 5, 5])
     assert sum(bars("histogram randn(1000)", session)[0]) == 1000
@@ -122,4 +113,4 @@ def test_a_histogram_counts(session: Session) -> None:
 
 def test_two_variables_have_two_names(session: Session) -> None:
     with pytest.raises(AgradError, match="`x` is given twice"):
-        run("contour bowl(x, x) for x in -2..2, x in 0..1", session)
+        plotted("contour bowl(x, x) for x in -2..2, x in 0..1", session)

@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from session_state import plotted
 
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.results import Noted, Plot, Result
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.parser import parse
@@ -20,14 +20,6 @@ def session() -> Session:
     made = Session()
     made.run("x = [1, 10, 100]; y = [0, 2, 4]; log = 3; title = [1, 2]; def f(x) = x**2")
     return made
-
-
-def run(text: str, session: Session) -> tuple[Plot, list[str]]:
-    results: list[Result] = []
-    session.run(text, results.append)
-    *notes, plot = results
-    assert isinstance(plot, Plot)
-    return plot, [note.note.message for note in notes if isinstance(note, Noted)]
 
 
 def test_how_the_options_are_read() -> None:
@@ -47,7 +39,7 @@ def test_how_the_options_are_read() -> None:
 
 
 def test_a_logarithmic_axis_has_as_many_points_in_each_decade(session: Session) -> None:
-    plot, _ = run("plot 1/(1 + t) for t in 1e-3..1e3 log", session)
+    plot, _ = plotted("plot 1/(1 + t) for t in 1e-3..1e3 log", session)
     values, slopes = plot.curves
     assert plot.log == (True, False)
     assert (values.x[0], values.x[-1]) == (1e-3, 1e3)
@@ -58,18 +50,18 @@ def test_a_logarithmic_axis_has_as_many_points_in_each_decade(session: Session) 
 
 
 def test_logarithmic_values_are_followed_as_they_are_drawn(session: Session) -> None:
-    plot, _ = run("plot exp(-t**2) for t in 0..6 logy", session)
+    plot, _ = plotted("plot exp(-t**2) for t in 0..6 logy", session)
     (curve,) = plot.curves
     assert plot.window == pytest.approx((math.exp(-36), 1))
     for (x, y), (x2, y2) in pairwise(zip(curve.x, curve.y, strict=True)):
         middle = (math.log10(y) + math.log10(y2)) / 2
         assert abs(middle + ((x + x2) / 2) ** 2 / math.log(10)) < 0.05
-    plot, _ = run("plot t**2 for t in 1e-3..1e3 log logy", session)
+    plot, _ = plotted("plot t**2 for t in 1e-3..1e3 log logy", session)
     assert len(plot.curves[0].x) < 600  # a straight line: rounding is not followed
 
 
 def test_what_is_not_above_0_leaves_a_gap(session: Session) -> None:
-    plot, notes = run("plot sin(t) for t in 0..6 logy", session)
+    plot, notes = plotted("plot sin(t) for t in 0..6 logy", session)
     assert plot.window is not None
     assert 0 < plot.window[0] < 0.1 < plot.window[1] == pytest.approx(1, rel=1e-3)
     assert notes == []
@@ -86,13 +78,13 @@ def test_what_is_not_above_0_leaves_a_gap(session: Session) -> None:
     ],
 )
 def test_the_parts_of_a_function(session: Session, option: str, curves: object, right: object) -> None:
-    plot, _ = run(f"plot sin(t) for t in 0..1 {option}", session)
+    plot, _ = plotted(f"plot sin(t) for t in 0..1 {option}", session)
     assert [(curve.name, curve.style, curve.right) for curve in plot.curves] == curves
     assert plot.right == (pytest.approx(right) if right else None)
 
 
 def test_the_derivatives_of_several_functions(session: Session) -> None:
-    plot, _ = run("plot sin(t), f(t) for t in 0..1 derivative", session)
+    plot, _ = plotted("plot sin(t), f(t) for t in 0..1 derivative", session)
     assert [curve.name for curve in plot.curves] == ["d/dt sin(t)", "d/dt f(t)"]
     assert plot.window == pytest.approx((0, 2))
 

@@ -5,9 +5,9 @@ import warnings
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from session_state import deep
 
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
-from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.pytorch.names import RENAMED
 from agrad.grammar.results import Quit
@@ -137,18 +137,6 @@ STATEMENTS = st.one_of(
     joined("def f(t): return ", EXPRESSIONS),
     joined("fails type: ", SIMPLE),
 )
-
-
-def deep(session):
-    """All that a failing statement must leave alone."""
-    state = {}
-    for name, value in session.names.items():
-        state[name] = id(value)
-        if isinstance(value, Tensor):
-            node = value.node
-            gradient = None if value.grad is None else repr(value.grad.tolist())
-            state[name] = (id(value), id(node), repr(value.tolist()), gradient, node.stamp, node.freed, node.keeps_grad)
-    return state
 
 
 def run(statements):

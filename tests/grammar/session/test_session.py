@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from answers import answers
 from rows import each
+from session_state import deep
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
@@ -36,18 +37,6 @@ def test_an_answer_keeps_no_graph_alive():
     session = _with("var x = 2\nx**2")
     assert isinstance(session.answer, Tensor)
     assert not session.answer.requires_grad
-
-
-def deep(session):
-    """All that a failing statement must leave alone."""
-    state = {}
-    for name, value in session.names.items():
-        state[name] = id(value)
-        if isinstance(value, Tensor):
-            node = value.node
-            gradient = None if value.grad is None else value.grad.tolist()
-            state[name] = (id(value), id(node), value.tolist(), gradient, node.stamp, node.freed, node.keeps_grad)
-    return state
 
 
 @each("doomed", answers(Path(__file__).with_name("failing.txt")))
