@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import fstat
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -113,12 +113,13 @@ class NpzTable(Table):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         with _or_refused(f"{path} is not an archive saved by numpy"):
-            self.zip = ZipFile(path)
+            self.opened = ExitStack()  # the archive, and the columns that are read
+            self.zip = self.opened.enter_context(ZipFile(path))
         self.names = [name.removesuffix(".npy") for name in self.zip.namelist() if name.endswith(".npy")]
 
     def close(self) -> None:
         """See Table."""
-        self.zip.close()
+        self.opened.close()
 
     def parts(self, wanted: Wanted) -> Iterator[Any]:
         """The bytes of each column in a piece."""
@@ -146,7 +147,7 @@ class NpzTable(Table):
             raise AgradError("file", f"{self.path}: {name} is encrypted, and agrad does not read encrypted archives")
         with _or_refused(f"{self.path}: {name} is not an array saved by numpy"):
             try:
-                stream = self.zip.open(entry)
+                stream = self.opened.enter_context(self.zip.open(entry))
             except NotImplementedError:
                 message = f"{self.path}: {name} is compressed in a way that Python does not know"
                 fixes = [Hint("save it with numpy.savez or numpy.savez_compressed")]

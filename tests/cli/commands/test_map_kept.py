@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from time import process_time
@@ -239,9 +240,8 @@ def test_a_damaged_archive_is_an_error_wherever_it_is_damaged(tmp_path, compress
         for byte in (0, whole[place] ^ 0x41, 0xFF):
             path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
             try:
-                table = numpy_files.NpzTable(str(path))
-                list(table.parts(Wanted(table.names)))
-                table.close()
+                with closing(numpy_files.NpzTable(str(path))) as table:
+                    list(table.parts(Wanted(table.names)))
             except AgradError as problem:
                 assert problem.kind == "file"
                 failed += 1
