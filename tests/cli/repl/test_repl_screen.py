@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import slow_numpy
-from screens import Terminal, above_toolbar, telling_its_cursor, terminals
+from screens import Terminal, telling_its_cursor, terminals
 
 from agrad.cli.repl.plain import greeting
 
@@ -118,19 +118,6 @@ def test_the_editor_opens_on_what_is_typed(terminal, tmp_path):
     one.see("agrad> 2")
     one.type(EDITOR)
     one.see("agrad> 2 + 5")
-
-
-def test_a_paste_that_the_terminal_does_not_mark(terminal):
-    one = terminal()
-    program = "def f(x):\n    y = x*2\n\n    if y > 1:\n        y = 1\n    return y\nf(3)\nf(0)\n"
-    one.type(program.replace("\n", "\r"))
-    lines = one.see("\n1\n0\nagrad>")
-    assert above_toolbar(lines).split("\n") == [
-        greeting(),
-        "agrad> def f(x):",
-        *("  ...>     y = x*2", "  ...>", "  ...>     if y > 1:", "  ...>         y = 1", "  ...>     return y"),
-        *("  ...> f(3)", "  ...> f(0)", "1", "0", "agrad>"),
-    ]
 
 
 def test_ctrl_z_is_never_typed(terminal):
