@@ -9,7 +9,7 @@ from size import code_lines, figures
 # Of each figure, as `size.figures` says what it counts.
 MOST = {
     "lines of cli": 658,
-    "lines of cli, grammar and engine": 49_998,
+    "lines of cli, grammar and engine": 49_999,
     "lines of cli/arguments": 482,
     "lines of cli/commands": 1_203,
     "lines of cli/data": 1_567,
@@ -22,7 +22,7 @@ MOST = {
     "lines of engine": 803,
     "lines of engine/autodiff": 2_232,
     "lines of engine/compile": 6_085,
-    "lines of engine/core": 2_624,
+    "lines of engine/core": 2_625,
     "lines of engine/data": 1_280,
     "lines of engine/inspect": 2_854,
     "lines of engine/interop": 852,
@@ -41,7 +41,7 @@ MOST = {
     "lines of grammar/session": 1_803,
     "lines of grammar/syntax": 2_857,
     "lines of grammar/values": 671,
-    "lines of tests": 32_000,
+    "lines of tests": 31_989,
     "files of Python": 306,
     "imports inside functions": 51,
     "modules in circles, with those of types": 0,

@@ -177,7 +177,8 @@ class Tensor:
     def grad(self, value: object) -> None:
         if value is None:
             context = current()
-            if context.undo_log is None and context.statement is None and self.node.collected is not None:
+            is_told = context.undo_log is not None or context.script is not None or context.begun is not None
+            if self.node.collected is not None and not is_told:
                 self.node.collected = CLEARED  # as clear_grad would do it
             else:
                 self.clear_grad()
