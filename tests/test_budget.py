@@ -9,7 +9,7 @@ from size import code_lines, figures
 # Of each figure, as `size.figures` says what it counts.
 MOST = {
     "lines of cli": 658,
-    "lines of cli, grammar and engine": 50_000,
+    "lines of cli, grammar and engine": 49_999,
     "lines of cli/arguments": 482,
     "lines of cli/commands": 1_203,
     "lines of cli/data": 1_567,
@@ -20,7 +20,7 @@ MOST = {
     "lines of cli/repl": 1_113,
     "lines of cli/terminal": 372,
     "lines of engine": 803,
-    "lines of engine/autodiff": 2_233,
+    "lines of engine/autodiff": 2_232,
     "lines of engine/compile": 6_085,
     "lines of engine/core": 2_625,
     "lines of engine/data": 1_280,

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -90,21 +89,21 @@ def walk(
         numbers = None if masks else _of_numbers(seeds, wanted)
         if numbers is not None:
             return numbers
-        with suppress(AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
+        try:
             flight = Flight(seeds, masked=False)
             found: dict[Node, Any] = walked(False, reverse, order, flight, wanted)
             if not (flight.selects or masks) or all(map(_is_sure, found.values())):
                 return found
+        except (AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
+            pass
     return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
 
 
 def _of_numbers(seeds: dict[Node, Any], wanted: set[Node]) -> dict[Node, Any] | None:
     """What `by_leaves` finds of one number, if leaves are asked for."""
     (root, seed), *others = seeds.items()
-    if others or type(seed) is not float or seed != 1.0 or any(node.op is not None for node in wanted):
-        return None
-    known = by_leaves(root)
-    if known is None:
+    known = None if others or type(seed) is not float or seed != 1.0 else by_leaves(root)
+    if known is None or any(node.op is not None for node in wanted):
         return None
     return {node: known[0].get(node, 0.0) for node in wanted} if wanted else known[0]
 
