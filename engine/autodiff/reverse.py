@@ -119,8 +119,6 @@ def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, A
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
-    __slots__ = tuple("behind cotangents hooks masked masks owned owned_masks roots selects watch zeros".split())
-
     def __init__(
         self,
         seeds: dict[Node, Any],

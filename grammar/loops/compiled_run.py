@@ -800,12 +800,12 @@ class CompiledIteration:
 
 def _may_be_undefined(node: Node) -> bool:
     """Whether a result may be nan where the operands are finite: whether that of some numbers is."""
-    if node.op is None or node.op.scalar is None:
+    if node.op is None or node.op.scalar is None or node.attrs:
         return False
     try:
         return any(map(math.isnan, starmap(node.op.scalar, product((-1.5, 0.0, 0.5), repeat=len(node.inputs)))))
-    except (*IEEE, TypeError) as problem:  # TypeError: the operation has attributes
-        return not isinstance(problem, TypeError)
+    except IEEE:
+        return True
 
 
 def _changes(name: str) -> NotTraceable:

@@ -88,6 +88,7 @@ _ELSEWHERE = (
     ("fsolve", "solve f(x) == 0 for x from 1"),
     ("mse MSE", "mean((x - y)**2)"),
     ("numel", "x.numel()"),
+    ("reduce accumulate", "sum(x), prod(x), max(x), cumsum(x)"),
     ("size", "x.shape"),
     ("end", "x[-1]   is the last entry; a block ends where its lines are no longer indented"),
     ("rem", "fmod(…)"),
