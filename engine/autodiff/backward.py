@@ -12,7 +12,7 @@ from typing import Any
 from weakref import ref
 
 from agrad.engine import autodiff, core
-from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, walk
+from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, of_plain, walk
 from agrad.engine.core.context import Context, current, next_stamp
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import (
@@ -56,7 +56,8 @@ def backward(
     overwrites gradients instead of adding to them. `watch` is called for each contribution (see `walk`). Raises
     AgradError of kind `grad`, `shape`, `freed` or `stale`, and then nothing has changed.
     """
-    node, context, began = root.node, current(), perf_counter()
+    node, context, has_hooks = root.node, current(), bool(HOOKED)
+    began = perf_counter() if context.clock is not None else 0.0
     if not node.requires_grad:
         raise core.graph_errors.no_grad_error(root.node)
     keeps = create_graph if retain_graph is None else retain_graph
@@ -66,9 +67,9 @@ def backward(
         if context.tracing is not None:
             take_behind(node)
     # See `CachedReplay` in `program.replay`. A program has no hooks.
-    replay = node.cache_slot if plain and node.op is not None and not HOOKED else None
+    replay = node.cache_slot if plain and node.extra is not None and node.op is not None and not has_hooks else None
     found: Any = replay.gradients(node) if replay is not None and keeps else None
-    of_numbers = by_leaves(node) if plain and replay is None and not HOOKED else None
+    of_numbers = by_leaves(node) if plain and replay is None and not has_hooks else None
     is_told = context.listener is not None or context.anomalies  # somebody, of gradients that are not finite
     if of_numbers is not None and is_told and not all(map(isfinite, of_numbers[0].values())):
         of_numbers = None
@@ -79,7 +80,10 @@ def backward(
     elif found is None:
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
-        found = walk(order, {node: seed}, create_graph, watch=watch)
+        if create_graph or watch or has_hooks:
+            found = walk(order, {node: seed}, create_graph, watch=watch)
+        else:
+            found = of_plain(order, {node: seed})
         # For finite numbers, of which there is nothing to say, no file is imported.
         if is_told and not all(type(value) is float and isfinite(value) for value in found.values()):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)
@@ -216,7 +220,7 @@ class _Collecting:
             if type(value) is float:
                 return value, self.storage, self.stamp
             first = _handle(value, self.storage) if is_plain else value
-            return Gradient(first, () if node.shape else (first.item(),))
+            return Gradient(first) if node.shape else Gradient(first, (first.item(),))
         old, parts = before.value.node, before.parts
         if not node.shape and len(parts) == before.calls < 8:
             parts += (value if is_plain else value.item(),)
@@ -240,7 +244,7 @@ class _Collecting:
 def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Storage | None:
     """What is known of the data of all gradients of a backward pass: the leaves that they depend on."""
     roots: Roots = tuple([ref(node) for node in order if node.op is None])
-    behind = [roots_of(node) for node in cut]
+    behind = [roots_of(node) for node in cut] if cut else []
     if root.guard is not None and current().statement is not None:  # in Python, all guards so far count anyhow
         guards = chain(root.guard)
         look_behind(guards)
@@ -258,7 +262,9 @@ def is_gradient(value: Tensor) -> bool:
 def _handle(value: Value, storage: Storage | None = None) -> Tensor:
     """A plain value that the pass made, as a Tensor, without a copy: plain data, without guards."""
     node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
-    node.guard, node.storage = None, storage
+    node.guard = None
+    if storage is not None:
+        node.storage = storage
     return bare(node)
 
 

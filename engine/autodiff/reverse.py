@@ -18,7 +18,7 @@ there is a fast pass, `by_leaves`, which finds the nodes on the way, and takes h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
@@ -43,7 +43,9 @@ _LEAST = -(2**63)  # the bits of -0 as a whole number
 _WIDE = 100  # nodes that wait: of more, looking for the youngest takes longer than sorting all
 
 
-def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_graph: bool = False) -> dict[Node, Any]:
+def reverse(
+    order: Iterable[Node], flight: Flight, wanted: Collection[Node], create_graph: bool = False
+) -> dict[Node, Any]:
     """The pass itself: when a node is visited, its cotangent is complete, and its rules pass it on to its operands.
 
     Returns the cotangent of each node that keeps one, or is wanted: 0 where a selection took another operand, and none
@@ -55,7 +57,7 @@ def reverse(order: Iterable[Node], flight: Flight, wanted: set[Node], create_gra
         op, is_usual = node.op, node.extra is None
         g = cotangents.pop(node, None) if is_usual else flight.pop(node, create_graph)
         if (wanted and node in wanted) or (
-            (op is None or not is_usual) and node.keeps_grad and flight.reaches(node, g)
+            (op is None or not is_usual) and node.keeps_grad and (g is not None or flight.reaches(node))
         ):
             found[node] = flight.whole(node, g)
         if g is None or op is None or (step is not None and step(op, node, g)):
@@ -85,18 +87,27 @@ def walk(
     whether those of the nodes are called.
     """
     wanted = set(targets)
-    if not (create_graph or watch or (hooks and HOOKED)):
-        numbers = None if masks else _of_numbers(seeds, wanted)
-        if numbers is not None:
-            return numbers
-        try:
-            flight = Flight(seeds, masked=False)
-            found: dict[Node, Any] = walked(False, reverse, order, flight, wanted)
-            if not (flight.selects or masks) or all(map(_is_sure, found.values())):
-                return found
-        except (AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
-            pass
-    return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
+    if create_graph or watch or (hooks and HOOKED):
+        return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
+    numbers = None if masks else _of_numbers(seeds, wanted)
+    return of_plain(order, seeds, wanted, masks) if numbers is None else numbers
+
+
+def of_plain(
+    order: Iterable[Node],
+    seeds: dict[Node, Any],
+    wanted: Collection[Node] = (),
+    masks: dict[Node, Any] | None = None,
+) -> dict[Node, Any]:
+    """`walk` on plain values that nobody watches: without masks at first, since that takes half of the time."""
+    try:
+        flight = Flight(seeds, masked=False)
+        found: dict[Node, Any] = walked(False, reverse, order, flight, wanted)
+        if not (flight.selects or masks) or all(map(_is_sure, found.values())):
+            return found
+    except (AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
+        pass
+    return walked(False, reverse, order, Flight(seeds, masks), wanted)
 
 
 def _of_numbers(seeds: dict[Node, Any], wanted: set[Node]) -> dict[Node, Any] | None:
@@ -119,6 +130,9 @@ def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, A
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
+    behind: set[Node] | None = None  # what derivatives lead to from the seeds, once somebody asks
+    selects = False  # whether anything was selected
+
     def __init__(
         self,
         seeds: dict[Node, Any],
@@ -128,23 +142,21 @@ class Flight:
         zeros: bool = False,
         masked: bool = True,
     ) -> None:
-        self.cotangents = dict(seeds)
-        self.roots = tuple(seeds)
-        self.behind: set[Node] | None = None  # what derivatives lead to from there, once somebody asks
-        self.masks = dict(masks or {})
+        self.seeds = seeds
+        self.cotangents = seeds.copy()
+        self.masks = masks.copy() if masks else {}
         self.watch = watch
         self.hooks = hooks  # whether they are called
         self.zeros = zeros  # whether what was not selected gets a cotangent of zeros
         self.masked = masked and not zeros  # whether masks are kept
-        self.selects = False  # whether anything was selected
         self.owned: set[Node] = set()
         self.owned_masks: set[Node] = set()
 
-    def reaches(self, node: Node, g: Any) -> bool:
-        """Whether a derivative leads to a node, of which `g` arrived: None also where it was not selected."""
-        if g is None and self.behind is None:
-            self.behind = set().union(*map(reachable, self.roots))
-        return g is not None or node in self.behind  # type: ignore[operator]
+    def reaches(self, node: Node) -> bool:
+        """Whether a derivative leads to a node of which nothing arrived: also where it was not selected."""
+        if self.behind is None:
+            self.behind = set().union(*map(reachable, self.seeds))
+        return node in self.behind
 
     def pop(self, node: Node, create_graph: bool) -> Any:
         """The cotangent of a node, which is complete, after its hooks; None if none arrived."""

@@ -129,9 +129,8 @@ def appended(
     """A handle on a result, whose node keeps what the rules of the `live` operands read."""
     reads, reads_out = op.known.get(live) or op.read_by(live)
     for place in reads:
-        x = inputs[place]
-        if type(x) is Node:
-            x.value = values[place]
+        if type(inputs[place]) is Node:
+            inputs[place].value = values[place]
     made = Tensor()
     if type(out) is float:
         made.node, made.array = new_node(op, inputs, attrs or None, out, (), True in live), None
@@ -185,12 +184,20 @@ def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
     b: Any = y.array if ny.value is None else ny.value
     if op.prepare is not None:
         attrs = op.prepare(a, b, **attrs)
-    out: Any = on_arrays(op, (a, b), attrs)
+    out: Any
+    context = current()
+    if context.quietly is None or context.silence is not None:
+        out = on_arrays(op, (a, b), attrs)
+    else:
+        try:  # as there, with fewer calls
+            out = settle(context.quietly().run(op.array, a, b, **attrs))
+        except (ValueError, IndexError, MemoryError):
+            out = on_arrays(op, (a, b), attrs)  # raises the error
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
     by_x, by_y = op.rules
     live = by_x is not None and nx.requires_grad, by_y is not None and ny.requires_grad
-    is_recorded = current().recording and (True in live or nx.recorded or ny.recorded)
+    is_recorded = context.recording and (True in live or nx.recorded or ny.recorded)
     return appended(op, (nx, ny), (a, b), attrs, out, live) if is_recorded else plain(out, (nx, ny))
 
 
@@ -206,11 +213,14 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     context = current()
     if type(a) is float:
         out = compute(op, (a,), attrs)
-    elif context.quietly is None or context.silence is not None:
+    elif op.scatter is None and (context.quietly is None or context.silence is not None):
         out = on_arrays(op, (a,), attrs)
     else:
         try:  # as there, with fewer calls
-            out = op.array(a, **attrs) if op.scatter is not None else context.quietly().run(op.array, a, **attrs)
+            if op.scatter is not None:
+                out = op.array(a, **attrs)
+            else:
+                out = context.quietly().run(op.array, a, **attrs)  # type: ignore[misc]
             out = settle(out)
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a,), attrs)  # raises the error
@@ -512,7 +522,9 @@ def _is_value(x: Any) -> bool:
 
 def _bound(signature: Signature, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any] | None:
     """The attributes by name, if all are simple; AgradError of kind `arity` if they do not fit."""
-    for value in (*rest, *keywords.values()):
+    if rest and not _is_simple(rest):
+        return None
+    for value in keywords.values():
         if type(value) is not int and not _is_simple(value):
             return None
     return signature.attributes_of(rest, keywords)

@@ -25,13 +25,16 @@ from agrad.engine.values import Shape, Value, format_number, shape_of
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 
-class Gradient(NamedTuple):
+class Gradient:
     """The accumulated gradient of a leaf, or a retained value: the sum, and its terms."""
 
-    value: Any  # a Tensor, or None
-    parts: tuple[float, ...] = ()  # the contributions of the first few calls, of a scalar
-    calls: int = 1
-    cleared: object = None  # what cleared it last
+    __slots__ = ("calls", "cleared", "parts", "value")
+
+    def __init__(self, value: Any, parts: tuple[float, ...] = (), calls: int = 1, cleared: object = None) -> None:
+        self.value = value  # a Tensor, or None
+        self.parts = parts  # the contributions of the first few calls, of a scalar
+        self.calls = calls
+        self.cleared = cleared  # what cleared it last
 
 
 class Storage(NamedTuple):
@@ -498,7 +501,7 @@ def free(nodes: Sequence[Node], by: object) -> None:
     Where uncertain leaves are behind them, the nodes are only marked: the uncertainty of what they computed follows
     from what they saved.
     """
-    is_kept = any(type(node.extra) is Uncertainty for node in nodes)
+    is_kept = Uncertainty.exists and any(type(node.extra) is Uncertainty for node in nodes)
     log = current().undo_log
     since = -1 if log is None else log.since
     for node in nodes:

@@ -106,23 +106,26 @@ class Signature(Struct, eq=False, frozen=False):
 
     def attributes_of(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """Every attribute by name, from the arguments after the operands."""
-        attrs = dict(self.attributes)
-        if self.gathers is not None and rest:
+        attrs = self.attributes.copy()
+        if not rest:
+            pass
+        elif self.gathers is not None:
             attrs[self.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
         elif len(rest) > len(attrs):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
             raise self._error(f"{self.name} got {count} too many: {self.usage}")
-        elif rest:
+        else:
             attrs.update(zip(attrs, rest, strict=False))
         for given, value in keywords.items():
             name = given if given in attrs else ALIASES.get(given, given)
             if name not in attrs:
                 raise self._error(f"{self.name} has no argument {given}: {self.usage}")
             attrs[name] = as_one(value) if name == self.gathers else value
-        for name, value in attrs.items():
-            if value is REQUIRED:
-                raise self._error(f"{self.name} needs {name}: {self.usage}")
+        if REQUIRED in self.attributes.values():
+            for name, value in attrs.items():
+                if value is REQUIRED:
+                    raise self._error(f"{self.name} needs {name}: {self.usage}")
         return attrs
 
     def _sequence(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

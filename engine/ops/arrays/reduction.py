@@ -39,7 +39,7 @@ def reducing(name: str, needs_entries: bool = False) -> Function:
     """The attributes of a reduction: its axes as a tuple, and the shape of the result with them kept."""
 
     def prepare(x: Any, axis: Any, keepdims: Any, **others: Any) -> dict[str, Any]:
-        shape = shape_of(x)
+        shape = () if type(x) is float else x.shape
         if axis is None and keepdims is False and not (needs_entries and 0 in shape):
             return {**_over_all(shape), **others} if others else _over_all(shape)
         if type(axis) is int and type(keepdims) is bool:

@@ -72,7 +72,7 @@ def _check_inner(name: str, a: Shape, b: Shape) -> None:
 
 
 def _fitting(x: Any, y: Any) -> dict[str, Any]:
-    attrs, result, entries = _fitted(shape_of(x), shape_of(y))
+    attrs, result, entries = _fitted(() if type(x) is float else x.shape, () if type(y) is float else y.shape)
     if entries > current().limits.entries:
         afford("@", result)
     return attrs
