@@ -201,16 +201,20 @@ class Flight:
         """
         x: Any
         y: Any
+        cotangents, shape = self.cotangents, node.shape
         if op.parts is not None:
-            parts = op.parts(spread(g, node.shape), **(node.attrs or {}))
+            parts = op.parts(spread(g, shape), **(node.attrs or {}))
             for x, part in zip(node.inputs, parts, strict=True):
                 if type(x) is Node and x.requires_grad:
-                    self.add(x, part, None)
+                    if x in cotangents:
+                        self.add(x, part, None)
+                    else:
+                        cotangents[x] = part
             return True
         if op.rules_of_scalars is None:
             return False
         by_x, by_y = op.rules_of_scalars
-        first = second = None
+        first = second = y = None
         try:
             if by_y is None:
                 (x,) = node.inputs
@@ -224,20 +228,16 @@ class Flight:
                     second = g if by_y is onward else by_y(g, node.value, a, b)
         except IEEE:
             return False
-        if first is not None:
-            self.arrive(x, first, node.shape)
-        if second is not None:
-            self.arrive(y, second, node.shape)
+        for operand, c in ((x, first), (y, second)):
+            if c is None:
+                continue
+            if operand.shape != shape:  # broadcasting is undone
+                c = sum_to(c if type(c) is not float and c.shape == shape else spread(c, shape), operand.shape)
+            if operand in cotangents:
+                self.add(operand, c, None)
+            else:
+                cotangents[operand] = c
         return True
-
-    def arrive(self, node: Node, c: Any, shape: Shape) -> None:
-        """A contribution by an operation entry by entry, whose result has a shape: broadcasting is undone."""
-        if node.shape != shape:
-            c = sum_to(c if type(c) is not float and c.shape == shape else spread(c, shape), node.shape)
-        if node in self.cotangents:
-            self.add(node, c, None)
-        else:
-            self.cotangents[node] = c
 
     def scatter(self, op: Op, node: Node, operand: Node, g: Any, mask: Any) -> None:
         """The gradient of an index, added into one buffer, even if many entries are taken one by one."""

@@ -453,11 +453,15 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
         node = stack.pop()
         if node.op is None:
             continue
-        tied = (node.attrs["on"],) if node.op.role == "tied" and node.attrs else ()
-        for operand in (*compress(node.inputs, live(node.op, node.inputs)), *tied):
-            if operand.seq >= since and operand not in found:
-                found.add(operand)
-                stack.append(operand)
+        operands: Iterable[Any] = node.inputs
+        if node.op.lacks_rules:
+            operands = compress(node.inputs, live(node.op, node.inputs))
+        elif node.op.role == "tied" and node.attrs:
+            operands = *node.inputs, node.attrs["on"]
+        for x in operands:
+            if type(x) is Node and x not in found and x.requires_grad and x.seq >= since:
+                found.add(x)
+                stack.append(x)
     return found
 
 

@@ -288,12 +288,14 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     python_raises: bool = computed()  # whether that expression raises where IEEE 754 has an answer: divided by 0
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[int, ...], bool]] = computed()  # what `read_by` found so far
+    lacks_rules: bool = computed()  # whether there is no derivative by some operand
     rules_of_scalars: tuple[Any, Any] | None = computed()  # both, if it is one of two floats; of one, the other is None
 
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic
         operands = self.signature.operands
         self.known, self.python_raises = {}, "/" in self.python or "%" in self.python
+        self.lacks_rules = None in self.rules
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
         plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
