@@ -186,7 +186,7 @@ class Flight:
         if node in self.owned and type(c) is not Tensor and shape_of(c) in ((), before.shape):
             np.add(before, c, out=before)
             return
-        total = before + c
+        total = OPS["add"].call(before, c) if type(c) is Tensor else before + c
         self.cotangents[node] = total
         if type(total) is Tensor:
             self.owned.discard(node)

@@ -378,18 +378,21 @@ MADE: dict[str, Function] = {
 
 
 @cache
-def counterparts() -> Mapping[Any, Entry | Function]:
-    """The function for each of NumPy's: an entry of agrad's table, or one of those made here."""
-    same = {
-        path + name: entry
-        for name, entry in FUNCTIONS.items()
-        for path in ("", "linalg.")
-        if entry.family not in ("creation", "python")  # these take no Tensor
-    }
-    named = {name: FUNCTIONS[ours] for name, ours in NAMES.items()}
-    targets: dict[str, Entry | Function] = {**same, **named, **MADE}
+def _targets() -> Mapping[Any, str | Function]:
+    """The function for each of NumPy's: the name of an entry of agrad's table, or one of those made here."""
+    same = {path + name: name for name in FUNCTIONS.keys() for path in ("", "linalg.")}  # noqa: SIM118 - imports none
+    targets: dict[str, str | Function] = {**same, **NAMES, **MADE}
     found = {_in_numpy(path): target for path, target in targets.items()}
     return {one: target for one, target in found.items() if callable(one) and not isinstance(one, type)}
+
+
+def counterpart(function: Any) -> Entry | Function | None:
+    """What agrad has for a function of NumPy; None if there is none that takes a Tensor."""
+    target = _targets().get(function)
+    if not isinstance(target, str):
+        return target
+    entry = FUNCTIONS[target]
+    return entry if entry.family not in ("creation", "python") else None
 
 
 @cache

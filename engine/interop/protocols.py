@@ -107,7 +107,7 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
 def _for_ufunc(ufunc: Any) -> Function | None:
     """agrad's function for one of NumPy's ufuncs, or of SciPy's, looked up when it is first called."""
     numpy_functions = interop.numpy_functions
-    target, name = numpy_functions.counterparts().get(ufunc), str(ufunc.__name__)
+    target, name = numpy_functions.counterpart(ufunc), str(ufunc.__name__)
     if target is None and getattr(sys.modules.get("scipy.special"), name, None) is ufunc:
         target = FUNCTIONS.get(numpy_functions.IN_SCIPY.get(name, name))
     return target.call if isinstance(target, Entry) else target
@@ -131,7 +131,7 @@ def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ..
 
 @cache
 def _counterpart(function: Function) -> _Counterpart | None:
-    target = interop.numpy_functions.counterparts().get(function)
+    target = interop.numpy_functions.counterpart(function)
     return None if target is None else _Counterpart(function, target)
 
 

@@ -350,8 +350,9 @@ class _Extraction:
         """The key of an operand: its node, or the constant."""
         if type(x) is Node:
             return x
-        key: object = repr(x)  # 0 and -0 are two constants
-        if not isinstance(x, float):  # arrays with the same entries, of which there are many: a use may be a copy
+        if isinstance(x, float):
+            key: object = repr(x)  # 0 and -0 are two constants
+        else:  # arrays with the same entries, of which there are many: a use may be a copy
             if id(x) not in self.keys:
                 self.keys[id(x)] = identified(x)
             key = self.keys[id(x)]
