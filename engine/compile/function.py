@@ -391,10 +391,10 @@ class Compiled:
 
     def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))
-        is_plain = self.arguments.is_flat and self.arguments.by_place == len(self.names) and self._template is PART
-        if used.native is not None and not used.checks and is_plain:
+        if used.native is not None and not used.checks:
             known: Any = None if self._is_verified else self._examples
-            self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
+            if self.arguments.is_flat and self.arguments.by_place == len(self.names) and self._template is PART:
+                self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
         return filled(used.template, iter([value])), self._derived(gradients)
 
     def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:

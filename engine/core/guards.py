@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, alive, behind, collect, roots_of, together, touch
+from agrad.engine.core.graph import PLAIN, Guard, Node, Roots, alive, collect, roots_of, together, touch
 from agrad.engine.values import Value, np
 
 if TYPE_CHECKING:
@@ -184,8 +184,18 @@ def _end_loop(guard: Guard, node: Node) -> None:
 
 def _leads_to(before: Guard, value: Node) -> bool:
     """Whether a value was computed, after a guard was made, from the value of that guard."""
-    about = [x for x in before.node.inputs if type(x) is Node] if before.node is not None else []
-    return any(x in about for x in behind([value], lambda node: node.seq > before.stamp or node in about))
+    about = before.node.inputs if before.node is not None else ()
+    found, stack = {value}, [value]
+    while stack:
+        node = stack.pop()
+        for one in about:
+            if node is one:
+                return True
+        for x in node.inputs if node.seq > before.stamp else ():
+            if type(x) is Node and x not in found:
+                found.add(x)
+                stack.append(x)
+    return False
 
 
 def _push(guard: Guard) -> None:
