@@ -22,6 +22,7 @@ from agrad.engine.core.op import Op
 from agrad.engine.errors import Origin
 from agrad.engine.values import Shape, Value, format_number, shape_of
 
+same = dict[int, int]().setdefault  # one object for the places of all nodes that an instruction made
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 

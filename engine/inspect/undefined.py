@@ -30,6 +30,7 @@ _COMPUTING: dict[CodeType, Callable[[dict[str, Any]], tuple[Sequence[Any], dict[
     dispatch.on_arrays.__code__: lambda names: (names["values"], names["attrs"]),
     dispatch.of_one.__code__: lambda names: ((names["a"],), names["attrs"]),
     dispatch.of_two.__code__: lambda names: ((names["a"], names["b"]), {}),
+    dispatch.of_pair.__code__: lambda names: ((names["a"], names["b"]), names["attrs"]),
 }
 
 

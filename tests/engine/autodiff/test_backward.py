@@ -22,12 +22,12 @@ def test_all_or_nothing_where_it_is_interrupted(monkeypatch):
     def interrupted(*args):
         if next(calls) == 1:
             raise KeyboardInterrupt
-        return arrive(*args)
+        return step(*args)
 
     from agrad.engine.autodiff.reverse import Flight
 
-    arrive = Flight.arrive
-    monkeypatch.setattr(Flight, "arrive", interrupted)
+    step = Flight.step
+    monkeypatch.setattr(Flight, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         y.backward()
     monkeypatch.undo()
