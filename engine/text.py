@@ -88,14 +88,26 @@ def latex_name(name: str) -> str:
 
 
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
-    """A text of at most `width` characters; `mark` replaces what is left out."""
+    """A text of at most `width` characters; `mark` replaces what is left out. Numbers are kept or left out whole."""
     if len(text) <= width:
         return text
     if where == "end":
-        return text[: max(width - len(mark), 0)] + mark
+        return text[: _around(text, max(width - len(mark), 0))[0]] + mark
     mark = f" {mark} "
     half = (width - len(mark)) // 2
-    return f"{text[: width - len(mark) - half]}{mark}{text[-half:]}"
+    return f"{text[: _around(text, width - len(mark) - half)[0]]}{mark}{text[_around(text, len(text) - half)[1] :]}"
+
+
+_LONGEST = 60  # characters of what is printed as one number, with its uncertainty; longer digits are cut as words are
+_NUMBER = pattern(r"(?<![\w.])[-+]?(?:\d[\d_]*\.?\d*|\.\d+|inf\b|nan\b)(?:e[-+]?\d+)?(?: ± [\d.]+(?:e[-+]?\d+)?)?")
+
+
+def _around(text: str, place: int) -> tuple[int, int]:
+    """The start and the end of the number that a place in a text is inside or at the end of; else the place, twice."""
+    for found in _NUMBER.finditer(text, max(place - _LONGEST, 0), place + _LONGEST):
+        if found.start() < place <= found.end() <= found.start() + _LONGEST:
+            return found.span()
+    return place, place
 
 
 def one_line(text: str, width: int = 60) -> str:

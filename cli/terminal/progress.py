@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from agrad.engine.text import truncate
 from agrad.grammar.results import Result
 from agrad.grammar.session.session import Session
 
@@ -81,7 +82,7 @@ class Progress:
     def _show(self, now: float) -> None:
         """Write the line over the previous one."""
         self.next = now + _EVERY
-        text = self.line(now)[: self.width]
+        text = truncate(self.line(now), self.width)
         self.write(f"\r{text.ljust(self.shown)}")
         self.shown = max(self.shown, len(text))
 

@@ -190,8 +190,8 @@ def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
         f"was {name_and_text(node.before)}" if node.change == "changed" and node.before is not None else "",
         f"grad {node.gradient.text(precision)}" if node.gradient is not None else "",
     ]
-    # Omissions are marked with characters that have the same width in ASCII.
-    name, *others = (one_line(text, _TEXT).replace("…", "..") for text in cut)
+    # Omissions are marked with characters that have the same width in ASCII. Two points would be a range.
+    name, *others = (one_line(text, _TEXT).replace("…", "...") for text in cut)
     change = f"{SIGNS[node.change]} {node.change}" if node.change in SIGNS else ""
     return [row for row in (change, name, f"{node.title}{shape}", *others, ", ".join(states)) if row]
 

@@ -56,7 +56,15 @@ function text(place, digits) {
   return values ? arrayText(values, place.slice(1), digits) : `array of shape ${shapeText(place.slice(1))}`;
 }
 
-const cut = (said, width) => (said.length <= width ? said : `${said.slice(0, width - 1)}…`);
+const NUMBER = /(?<![\w.])-?(?:\d+\.?\d*|inf\b|nan\b)(?:e[-+]?\d+)?/g;
+
+// Where it is too long for its place, up to the last number that fits whole
+function cut(said, width) {
+  if (said.length <= width) return said;
+  const end = width - 1;
+  const parted = [...said.matchAll(NUMBER)].find((found) => found.index < end && end <= found.index + found[0].length);
+  return `${said.slice(0, parted ? parted.index : end)}…`;
+}
 
 function called(id) {
   const node = nodes.get(id);

@@ -95,7 +95,8 @@ def _fact(label: str, text: str, margin: int, width: int | None) -> str:
     """A label and, after it, a text: on several lines where the terminal is too narrow for one."""
     lines = [text]
     if width is not None and len(text) > width - margin:
-        lines = rare.textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
+        breaks = not re.search(r"\d", text)  # a long name, but no number
+        lines = rare.textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False, break_long_words=breaks)
     if len(label) > margin - 2:
         lines.insert(0, "")
     first, *rest = lines

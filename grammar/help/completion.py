@@ -12,6 +12,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
+from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
 from agrad.grammar.help import words
@@ -362,7 +363,7 @@ def described(value: Any, session: Session) -> str:
     if callable(value):
         return "function"
     is_array = isinstance(value, Tensor) and value.shape
-    text = format_shape(value.shape) if is_array else text_of(value, session.settings)[:_LONGEST]
+    text = format_shape(value.shape) if is_array else truncate(text_of(value, session.settings), _LONGEST)
     if not isinstance(value, Tensor) or not value.requires_grad:
         return text
     return f"{'leaf' if value.node.op is None else value.node.title} {text}"

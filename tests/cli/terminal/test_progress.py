@@ -98,8 +98,9 @@ def test_what_is_printed_finds_the_line_empty(monkeypatch):
 
 
 def test_the_line_is_no_wider_than_the_terminal():
-    terminal = Terminal(width=17)
-    assert [terminal.screen for _ in terminal.turns(5, 1.0)][-1] == "iteration 5 of 5:"
+    for width, line in ((17, "iteration 5 of …"), (18, "iteration 5 of 5:…")):
+        terminal = Terminal(width=width)
+        assert [terminal.screen for _ in terminal.turns(5, 1.0)][-1] == line
 
 
 def test_short_turns_do_not_look_at_the_clock():

@@ -1,6 +1,7 @@
 """The page of a graph in Chromium and in Firefox: what its buttons, keys and sliders do, and that it needs nothing else."""
 
 import random
+import re
 from pathlib import Path
 
 import browser
@@ -248,6 +249,19 @@ def test_the_page_computes_what_the_engine_computes(expression, shown):
         assert [float(one.replace("Infinity", "inf")) for one in here] == pytest.approx(
             there, rel=1e-12, abs=1e-12, nan_ok=True
         ), (x, y)
+
+
+def test_no_number_in_a_box_or_under_the_pointer_is_cut_inside(shown):
+    entries = [[-79.7979797, 7.97e-79, -9797979.9], [7, -99.79, 7.7e97], [-9.9e-99, 797.9, -7]]
+    for count in range(1, 9):
+        values = [x for row in entries for x in row][:count]
+        page = shown(f"var w = {values}\ny = w*{values[::-1]}\nz = sum(y)", "z")
+        page.js("go(events.length)")
+        said = page.js("return [...document.querySelectorAll('#canvas text, #canvas title')].map(x => x.textContent)")
+        seen = re.findall(r"(?<![-+\w.#])-?[79.]+(?:e[-+]?[79]+)?(?![\w.])", "\n".join(said))
+        assert len(seen) > count
+        whole = [*values, *(x * y for x, y in zip(values, values[::-1], strict=True))]
+        assert {*map(float, seen)} <= {*whole, *(float(f"{x:.6g}") for x in whole)}, said
 
 
 def test_a_singular_matrix_is_a_broken_guard(shown):
