@@ -15,7 +15,6 @@ from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
-from agrad.grammar.help import words
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
 from agrad.grammar.pytorch import names as pytorch_names
@@ -311,11 +310,11 @@ class _Place:
         if isinstance(value, Table):
             yield from _columns(value)
         elif isinstance(value, Node) or (name == "grad_fn" and not direct):
-            yield from _listed({name: words.NODE_ATTRIBUTES[name] for name in NODE_ATTRIBUTES})
+            yield from _listed(NODE_ATTRIBUTES)
         elif not isinstance(value, str | tuple | range | Closure):
-            yield from _listed({name: words.ATTRIBUTES[name] for name in ATTRIBUTES})
+            yield from _listed({name: one.meaning for name, one in ATTRIBUTES.items()})
             for name, method in METHODS.items():
-                yield Candidate(name, method.form.usage, words.METHODS[name])
+                yield Candidate(name, method.form.usage, method.meaning)
             yield from _functions(methods=True)
 
 
@@ -329,7 +328,7 @@ def _columns(value: Table) -> Iterator[Candidate]:
     for name in filter(str.isidentifier, value.columns):
         kind = "texts" if isinstance(column(value, name), Texts) else "numbers"
         yield Candidate(name, meaning=f"column of {kind}")
-    others = {name: words.ATTRIBUTES[name] for name in ("shape", "T")}
+    others = {name: ATTRIBUTES[name].meaning for name in ("shape", "T")}
     yield from _listed({"columns": "the names of the columns", **others})
 
 

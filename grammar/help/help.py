@@ -13,9 +13,9 @@ from agrad.engine.errors import AgradError
 from agrad.engine.text import align, fit
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.words import ATTRIBUTES, KINDS, LISTS, METHODS, NODE_ATTRIBUTES, PARTS, ErrorKind, told
+from agrad.grammar.help.words import KINDS, LISTS, PARTS, ErrorKind, told
 from agrad.grammar.pytorch.names import OWN_FORMS, PREFIXES, RENAMED
-from agrad.grammar.runtime.attributes import METHODS as CALLED
+from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import BINARY, COMPARE
 
@@ -143,7 +143,7 @@ def _otherwise(word: str) -> list[str]:
     """Help on a family of functions, an operator without one, an attribute or method."""
     parts = []
     prefix, _, name = word.rpartition(".")
-    asked = {**ATTRIBUTES, **NODE_ATTRIBUTES}
+    asked = {**{known: one.meaning for known, one in ATTRIBUTES.items()}, **NODE_ATTRIBUTES}
     if word in _SHORT or word in dict(families()):
         parts.append("\n".join(_of_family(_SHORT.get(word, word))))
     if iskeyword(word) or not word[:1].isalpha():
@@ -151,7 +151,7 @@ def _otherwise(word: str) -> list[str]:
     if name in asked:
         parts.append(_told_of(f"x.{name}", asked[name]))
     elif name in METHODS:
-        parts.append(_told_of(CALLED[name].form.usage, METHODS[name]))
+        parts.append(_told_of(METHODS[name].form.usage, METHODS[name].meaning))
     elif prefix and name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
     return parts

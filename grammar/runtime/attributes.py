@@ -28,9 +28,13 @@ from agrad.grammar.values.texts import TEXT_METHODS
 
 
 class Attribute(Struct):
-    """An attribute: what reads it, and whether that depends on the value alone: a loop that does may be compiled."""
+    """An attribute: what reads it, and whether that depends on the value alone: a loop that does may be compiled.
+
+    `meaning`: for help and completion.
+    """
 
     read: Callable[[Tensor], Any]
+    meaning: str = ""
     pure: bool = False
 
 
@@ -43,21 +47,21 @@ def _u(x: Tensor) -> Any:
 
 
 ATTRIBUTES: dict[str, Attribute] = {
-    "grad": Attribute(lambda x: x.grad),
-    "data": Attribute(Tensor.detach),
-    "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), True),
-    "ndim": Attribute(lambda x: float(x.ndim), True),
-    "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), True),
-    "u": Attribute(_u),
-    "requires_grad": Attribute(lambda x: x.requires_grad),
-    "is_leaf": Attribute(lambda x: x.is_leaf),
-    "dtype": Attribute(lambda x: pytorch.names.DTYPE, True),
-    "device": Attribute(lambda x: "cpu", True),
-    "grad_fn": Attribute(lambda x: x.grad_fn),
-    "_version": Attribute(lambda x: float(x.version)),
+    "grad": Attribute(lambda x: x.grad, "the gradient, or None"),
+    "data": Attribute(Tensor.detach, "the value, without its graph"),
+    "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), "the length of each axis", True),
+    "ndim": Attribute(lambda x: float(x.ndim), "the number of axes", True),
+    "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), "the transpose", True),
+    "u": Attribute(_u, "its standard uncertainty"),
+    "requires_grad": Attribute(lambda x: x.requires_grad, "whether a backward reaches it"),
+    "is_leaf": Attribute(lambda x: x.is_leaf, "whether it was not computed"),
+    "dtype": Attribute(lambda x: pytorch.names.DTYPE, "the type of its entries, torch.float64", True),
+    "device": Attribute(lambda x: "cpu", "where its entries are, cpu", True),
+    "grad_fn": Attribute(lambda x: x.grad_fn, "the node that computed it, or None"),
+    "_version": Attribute(lambda x: float(x.version), "how often its data were written"),
 }
 
-NODE_ATTRIBUTES = ("next_functions", "variable")
+NODE_ATTRIBUTES = {"next_functions": "the nodes of its operands", "variable": "the leaf that it stands for"}
 
 
 def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
@@ -104,21 +108,32 @@ def _of_torch(name: str) -> Callable[..., Any]:
 
 # Written out, since the table of PyTorch's functions is loaded when one is called.
 _OF_TORCH = {
-    "masked_fill": "mask, value",
-    **dict.fromkeys(("isinf", "logical_not", "logdet"), ""),
-    "nonzero": "as_tuple=False",
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "other"),
-    "count_nonzero": "axis=None",
-    "nan_to_num": "nan=0, posinf=None, neginf=None",
-    "masked_select": "mask",
-    "gather": "axis, index",
-    "chunk": "chunks, axis=0",
+    "masked_fill": ("mask, value", "Another value where a mask is true."),
+    "isinf": ("", "A mask: where it is inf or -inf."),
+    "logical_not": ("", "A mask: where it is 0."),
+    "logdet": ("", "The logarithm of the determinant: nan where that is negative."),
+    "nonzero": ("as_tuple=False", "The places of the entries that are not 0, a row for each."),
+    "logical_and": ("other", "A mask: where both are not 0."),
+    "logical_or": ("other", "A mask: where one is not 0."),
+    "logical_xor": ("other", "A mask: where one is not 0 and the other is."),
+    "count_nonzero": ("axis=None", "How many entries are not 0."),
+    "nan_to_num": (
+        "nan=0, posinf=None, neginf=None",
+        "Other numbers where it is nan or infinite, and no derivative there.",
+    ),
+    "masked_select": ("mask", "The entries where a mask is true."),
+    "gather": ("axis, index", "The entries at places along an axis."),
+    "chunk": ("chunks, axis=0", "So many pieces along an axis."),
 }
 
 
 class Method(ListMethod):
-    """A method of numbers and arrays, and whether its result depends on the operands alone, as in a compiled loop."""
+    """A method of numbers and arrays, and whether its result depends on the operands alone, as in a compiled loop.
 
+    `meaning`: for help and completion.
+    """
+
+    meaning: str = ""
     pure: bool = False
 
     def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
@@ -127,45 +142,71 @@ class Method(ListMethod):
         return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
 
 
-# The arguments of each method, written as the attributes of a function are, and what it does. One that writes gives the
-# value itself, which is not shown where it is a statement by itself.
-_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
-    **{name: (form, extreme(name)) for name, form in METHOD_FORMS.items()},
-    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
-    "bool": ("", lambda x: ops.creation.of_type(x, "bool")),
-    "cuda": ("device=None", _same),
-    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to),
-    "type": ("dtype=None", lambda x, dtype: ops.creation.of_type(x, dtype)),
-    "item": ("", lambda x: taken(x, "item", number)),
-    "tolist": ("", lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
-    "numpy": ("", Tensor.detach),
-    "detach": ("", Tensor.detach),
+# The arguments of each method, written as the attributes of a function are, what it is for, and what it does. One that
+# writes gives the value itself, which is not shown where it is a statement by itself.
+_KIND = "The value itself: every number is a float64."
+_DEVICE = "The value itself: there is one device."
+_PLAIN = "The value, without its graph."
+_METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
+    **{
+        name: (form, f"The {what} entry, along an axis if one is given.", extreme(name))
+        for (name, form), what in zip(METHOD_FORMS.items(), ("largest", "smallest"), strict=True)
+    },
+    **dict.fromkeys(("float", "double"), ("", _KIND, _same)),
+    "cpu": ("", _DEVICE, _same),
+    "contiguous": ("", "The value itself.", _same),
+    "bool": ("", "A mask: where it is not 0.", lambda x: ops.creation.of_type(x, "bool")),
+    "cuda": ("device=None", _DEVICE, _same),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _DEVICE, _to),
+    "type": ("dtype=None", _KIND, lambda x, dtype: ops.creation.of_type(x, dtype)),
+    "item": ("", "The number, without its graph.", lambda x: taken(x, "item", number)),
+    "tolist": ("", _PLAIN, lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
+    **dict.fromkeys(("numpy", "detach"), ("", _PLAIN, Tensor.detach)),
     "size": (
         "axis=None",
+        "The shape, or the length of one axis.",
         lambda x, axis: x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)]),
     ),
-    "dim": ("", lambda x: float(x.ndim)),
-    "numel": ("", lambda x: float(x.size)),
-    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
-    "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
-    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None", _backward),
-    "forward": ("", lambda x: agrad.engine.program.replay.forward(x)),
-    "register_hook": ("hook", register_hook),
-    "retain_grad": ("", Tensor.retain_grad),
-    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
-    "normal_": ("mean=0, std=1", _drawn("randn")),
-    "uniform_": ("low=0, high=1", lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low))),
-    "zero_": ("", Tensor.zero_),
-    **dict.fromkeys(("copy_", "fill_"), ("value", lambda x, value: x.copy_(value))),
-    **{name: (form, _of_torch(name)) for name, form in _OF_TORCH.items()},
-    "add_": ("other, alpha=1", _write("add")),
-    "sub_": ("other, alpha=1", _write("sub")),
-    "mul_": ("other", _write("mul")),
-    "div_": ("other", _write("truediv")),
+    "dim": ("", "The number of axes.", lambda x: float(x.ndim)),
+    "numel": ("", "The number of entries.", lambda x: float(x.size)),
+    "view": ("*shape", "The same entries in another shape.", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
+    "t": ("", "The transpose.", lambda x: FUNCTIONS["transpose"].call(x)),
+    "backward": (
+        "gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None",
+        "Adds its derivative to the gradient of every leaf it depends on.",
+        _backward,
+    ),
+    "forward": (
+        "",
+        "Computes it again from the current values of the leaves.",
+        lambda x: agrad.engine.program.replay.forward(x),
+    ),
+    "register_hook": ("hook", "Calls a function with each gradient that arrives; h.remove() ends that.", register_hook),
+    "retain_grad": ("", "Keeps its gradient in later backward passes.", Tensor.retain_grad),
+    "requires_grad_": (
+        "requires_grad=True",
+        "Lets a leaf require grad, or no longer.",
+        lambda x, requires_grad: x.requires_grad_(requires_grad),
+    ),
+    "normal_": ("mean=0, std=1", "Writes normally distributed random numbers into it.", _drawn("randn")),
+    "uniform_": (
+        "low=0, high=1",
+        "Writes uniformly distributed random numbers into it.",
+        lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low)),
+    ),
+    "zero_": ("", "Writes 0 into every entry.", Tensor.zero_),
+    "copy_": ("value", "Writes other entries into it.", Tensor.copy_),
+    "fill_": ("value", "Writes one number into every entry.", Tensor.copy_),
+    **{name: (*row, _of_torch(name)) for name, row in _OF_TORCH.items()},
+    "add_": ("other, alpha=1", "Adds in place, as +=.", _write("add")),
+    "sub_": ("other, alpha=1", "Subtracts in place, as -=.", _write("sub")),
+    "mul_": ("other", "Multiplies in place, as *=.", _write("mul")),
+    "div_": ("other", "Divides in place, as /=.", _write("truediv")),
 }
 _PURE = {*METHOD_FORMS, *"float double cpu contiguous size dim numel view t".split()}
 METHODS = {
-    name: Method(Signature(f"x.{name}", f"; {text}"), run, name in _PURE) for name, (text, run) in _METHODS.items()
+    name: Method(Signature(f"x.{name}", f"; {text}"), run, meaning, name in _PURE)
+    for name, (text, meaning, run) in _METHODS.items()
 }
 _TEXT_METHODS: dict[str, Callable[..., Any]] = {**TEXT_METHODS, "format": format_of_texts}
 
