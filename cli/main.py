@@ -232,7 +232,9 @@ def options(command: click.Command, context: click.Context) -> list[str]:
 def unknown(what: str, word: str, candidates: Iterable[str], otherwise: Sequence[str] = ()) -> Wrong:
     """The usage error for an unknown option or command: its fixes have what was probably meant, or are `otherwise`."""
     bare = {candidate.lstrip("-"): candidate for candidate in candidates}
-    likely = [bare[name] for name in agrad.grammar.diagnostics.suggest(word.lstrip("-"), bare)]
+    close = agrad.grammar.diagnostics.suggest(word.lstrip("-"), bare)
+    meant = agrad.grammar.syntax.keywords.COMMANDS_ELSEWHERE.get(word)  # `man` is `help`
+    likely = [bare[name] for name in ([meant] if meant in bare else close)]
     again = [[re.sub(rf"^{re.escape(word)}(?==|$)", one, given) for given in sys.argv[1:]] for one in likely]
     return Wrong(f"no such {what} {word}", *(typed(*line) for line in again or [list(otherwise)] if line))
 

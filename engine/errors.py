@@ -69,7 +69,8 @@ class Note(Struct):
     """A remark on a result, which is kept.
 
     `follows`: whether one that was told before in its statement tells the cause; `of_numbers`: whether
-    it is about what numbers are, so that the iteration of a loop says more.
+    it is about what numbers are, so that the iteration of a loop says more; `is_of_value`: about a value
+    that a backward met.
     """
 
     message: str
@@ -78,6 +79,7 @@ class Note(Struct):
     notes: Sequence[str] = ()
     follows: bool = False
     of_numbers: bool = False
+    is_of_value: bool = False
 
 
 class Facts(Struct):

@@ -133,9 +133,11 @@ def _gutter(origin: Origin | None, main: Span | None) -> str:
     if not isinstance(origin, Span):
         return origin.where if origin else ""
     source = origin.source
-    line = source.position(origin.start)[0]
+    line = str(source.position(origin.start)[0])
     stranger = source.is_file and main is not None and source.name != main.source.name
-    return f"{source.name} line {line}" if source.name == "session" or stranger else str(line)
+    if source.is_entry and "\n" in source.text.strip():
+        line += f", line {source.text.count(chr(10), 0, origin.start) + 1} of it"
+    return f"{source.name} line {line}" if source.name == "session" or stranger else line
 
 
 def _extent(origin: Origin | None) -> tuple[str, int, int]:

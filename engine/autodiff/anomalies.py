@@ -43,7 +43,7 @@ def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, 
     walk(order, seeds, False, watch=watch, hooks=False)
     if culprits:
         listener(_note_on(order, *culprits[0]))
-    elif (note := _on_values(order)) is not None:
+    elif (note := on_values(order)) is not None:
         listener(note)
     elif listener is _raise_anomaly:
         listener(Note("a gradient is nan"))
@@ -76,7 +76,7 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
             note = not_finite_note(begun, values[begun], values)
             labels = [Label(note.labels[0].origin, told)] if told and note.labels else note.labels
             fixes = in_logarithm(begun, order) or note.fixes
-            return Note(note.message, labels, fixes, follows=note.follows, of_numbers=True)
+            return Note(note.message, labels, fixes, follows=note.follows, of_numbers=True, is_of_value=True)
         note = not_finite_note(node, c, values, _slope(node, position, g, c))
         if np.max(np.abs(g)) > LARGE:  # its product with a derivative that is finite is what is not
             message = note.message.replace("the derivative of", "the gradient through", 1)
@@ -84,7 +84,7 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
         return note
 
 
-def _on_values(order: list[Node]) -> Note | None:
+def on_values(order: list[Node]) -> Note | None:
     """The note on the first value that is not finite, of a pass whose seed was not, or that went forward."""
     with scope(undefined=None), quiet():
         values = _values(order)
@@ -216,7 +216,11 @@ def not_finite_note(node: Node, found: Any, values: _Values, slope: Any = None) 
         numbers = [_entry(value, index, shape_of(found)) if pointwise else _largest(value) for value in operands]
         fixes = remedies(node.op, node.origin.text, numbers, index is not None)
     return Note(
-        f"a gradient is inf or nan: {here} is {number}{place}{product}", labels=labels, fixes=fixes, of_numbers=True
+        f"a gradient is inf or nan: {here} is {number}{place}{product}",
+        labels=labels,
+        fixes=fixes,
+        of_numbers=True,
+        is_of_value=is_value,
     )
 
 

@@ -252,6 +252,7 @@ def _forward(session: Session, call: Call) -> None:
             error.labels = error.labels or [Label(written.span)]
             raise
     kept = len(current().undefined or [])
+    session.told.clear()  # the values are others
     forward(*roots)
     inspect.undefined.tell_of_replay(roots, kept)
 

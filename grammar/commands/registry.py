@@ -48,6 +48,7 @@ class Session(Protocol):
     fit: Any  # the latest, for `plot fit`
     restoring: bool  # whether statements of an earlier session run again
     steps: Any  # what `undo` can take back
+    told: list[Any]  # where something infinite or nan was told of, with the fixes
 
     @property
     def record(self) -> Any:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
+from agrad.engine import autodiff
 from agrad.engine.core.context import (
     Context,
     Limits,
@@ -24,7 +25,7 @@ from agrad.engine.core.context import (
     remember_entry,
     remember_random,
 )
-from agrad.engine.core.graph import Guard
+from agrad.engine.core.graph import Guard, collect
 from agrad.engine.core.guards import joined
 from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
@@ -62,6 +63,22 @@ def _is_special(value: Any) -> bool:
     if type(number) is float:
         return number - number != 0.0
     return type(value) is Tensor and value.size <= _FEW and not np.isfinite(number).all()
+
+
+def _is_told(note: Note, span: Any, fixes: Sequence[str]) -> bool:
+    """Whether a note is on a part of what another was on, and has nothing to add."""
+    if not note.labels or note.labels[0].text or not set(fixes).issuperset(note.fixes):
+        return False
+    place = note.labels[0].origin
+    if not isinstance(place, Span) or not isinstance(span, Span) or place.source is not span.source:
+        return False
+    return span.start <= place.start <= place.end <= span.end
+
+
+def _fixes_of(value: Any) -> Sequence[str]:
+    """What to write in the place of the operation that made an infinite value, if it is known."""
+    note = autodiff.anomalies.on_values(collect([value.node])) if isinstance(value, Tensor) else None
+    return note.fixes if note is not None else []
 
 
 def _is_infinite(value: Any) -> bool:
@@ -104,6 +121,7 @@ class Session:
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
         self.emit: Callable[[Result], None] = unheard
+        self.told: list[tuple[Any, Sequence[str]]] = []  # where something infinite or nan was told of, with the fixes
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
         self.compiles = True  # whether loops with many iterations are compiled
@@ -470,9 +488,12 @@ class Session:
             known = {name: value for name, value in self.names.items() if (names, name) not in log.undos}
             read = [*log.held, *(known.get(word) for word in re.findall(r"\w+", span.text))]
             if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, parts_of(read, False))):
-                note = Note("the result is infinite", labels=[Label(span)])
+                fixes = [fix for value in [*given, *bound] for fix in _fixes_of(value)]
+                note = Note("the result is infinite", labels=[Label(span)], fixes=list(dict.fromkeys(fixes)))
         if note is not None and context.listener is not None:
             context.listener(note)
+        if note is not None and held.emit is not unheard:
+            self.told += [(label.origin, note.fixes) for label in note.labels]
 
     def _take_back(
         self,
@@ -521,6 +542,8 @@ class Session:
         def listener(note: Note) -> None:
             place = note.labels[0].origin if note.labels else None
             key = note.message if place is None else f"{place.where} {place.text}"
+            if note.is_of_value and any(_is_told(note, *told) for told in self.told):
+                return  # a backward met what was told of when it was computed
             if key not in heard and not (note.follows and heard):
                 heard.add(key)
                 told = self.machine.iteration() if note.of_numbers else ""

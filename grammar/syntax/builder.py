@@ -507,15 +507,15 @@ class Builder:
 
     def command_with_options(self, parts: Parts) -> s.Command:
         """An operand, and words after it in any order, some of them with a value."""
-        options: list[tuple[str, s.Expr | None]] = []
+        options: list[s.Parameter] = []
         for part in parts[2:]:
             if isinstance(part, Token):
-                options.append((str(part), None))
+                options.append(s.Parameter(str(part), None, span=self.span(part, part)))
             elif isinstance(part, s.Parameter):
-                options.append((part.name, part.default))
+                options.append(part)
             else:
-                options[-1] = (options[-1][0], part)
-        return self.command(parts, parts[1:2], options)
+                options[-1] = s.Parameter(options[-1].name, part, span=options[-1].span)
+        return self.command(parts, parts[1:2], list(self.keywords(options)))
 
     def worded(self, parts: Parts) -> s.Parameter:
         """A word and its value, until the node of a command is made from them."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from rows import each
 
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, render, suggest
+from agrad.grammar.session.session import Session
 
 
 def at(text: str, part: str, source: Source | None = None) -> Span:
@@ -161,3 +165,27 @@ def test_a_message_is_folded_between_words_at_the_width_of_the_terminal() -> Non
         "    is, so that it is folded",
     ]
     assert len(render(problem).split("\n")) == 7
+
+
+@each(
+    "text, gutter",
+    [
+        ("nowhere", "session line 2"),
+        ("a = 2\nb = a\nc = a + nowhere\nd = 4", "session line 2, line 3 of it"),
+        ("for i in range(3):\n    k = i\n    z = k + nowhere", "session line 2, line 3 of it"),
+        ("a = 2\nb = 3 +", "session line 2, line 2 of it"),
+    ],
+)
+def test_an_error_in_an_entry_of_several_lines_says_which_of_them(text, gutter):
+    session = Session()
+    session.by_entry = True
+    session.run("x = 1")
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    assert re.findall(r"^  (session[^|]*) \|", render(caught.value), re.MULTILINE) == [gutter]
+
+
+def test_an_option_that_is_gone_is_no_unit():
+    with pytest.raises(AgradError) as caught:
+        Session().run("contour x*y for x in 0..1, y in 0..1 path w b")
+    assert caught.value.message.startswith("`contour` is written")

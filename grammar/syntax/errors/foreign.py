@@ -141,7 +141,8 @@ def _infix(context: ErrorContext) -> AgradError | None:
             known = Hint(f"forward {left} with {given[1].strip()}   if {left} has been computed already")
             fixes = [known, fix] if left.isidentifier() else [fix]
             return context.wrong("at", bad, fixes=fixes, word=bad)
-    is_unit = bad not in FUNCTIONS and bad != "then" and not context.open
+    in_range = any(token.type == "_IN" for token in context.statement)  # `for x in 0..1 path`
+    is_unit = bad not in FUNCTIONS and bad != "then" and not context.open and not in_range
     if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
         return context.wrong("units", bad)
     return None

@@ -140,3 +140,25 @@ def test_a_result_that_became_infinite_is_noted_once(text, value):
 @each("value", ["[inf, 1]", "(inf, 2)", "[inf, 'a'][:1]"])
 def test_an_infinite_value_that_is_read_is_not_noted(text, value):
     assert notes(text, f"q = {value}") == []
+
+
+@each(
+    "text, fixes",
+    [
+        ("y = log(x)", ["log(x + 1e-12)   is finite at 0, and so is its derivative"]),
+        ("y = 1/x", ["1/(x + 1e-12)   is finite where x is 0"]),
+        ("y = exp(x + 800)", ["exp(clip(x + 800, None, 700))   does not overflow"]),
+        ("y = sum(log([x, 1]))", ["log([x, 1] + 1e-12)   is finite at 0, and so is its derivative"]),
+    ],
+)
+@each("more", ["backward y", "z = 2*y; backward z", "backward y retain; backward y"])
+def test_what_is_infinite_is_told_once_with_its_fix(text, fixes, more):
+    found = notes(f"{text}; {more}", "var x = 0")
+    assert [(note.message, note.fixes) for note in found[:1]] == [("the result is infinite", fixes)]
+    assert [note for note in found[1:] if "still inf" not in note.message] == []
+
+
+def test_another_cause_than_the_one_that_was_told_is_told():
+    found = notes("y = log(x) + sqrt(w); backward y", "var x = 0; var w = 0")
+    told = "a gradient is inf or nan: the derivative of sqrt(w) is inf at w = 0"
+    assert [note.message for note in found] == ["the result is infinite", told]
