@@ -300,3 +300,23 @@ def test_a_part_ends_with_the_row_group_that_fills_it(monkeypatch, most, ends):
     table = Mock(row_groups=lambda: [(100, 800)] * 4)
     monkeypatch.setattr(parts, "open_table", lambda file: table)
     assert [end for (_, end), _ in parts._groups("a.parquet", most)] == ends
+
+
+@each(
+    "sizes, most, ends, names",
+    [
+        ([4] * 4, 8, [2, 4], ["t-0.csv", "t-1.csv"]),  # so many bytes are enough
+        ([4] * 10, 4, list(range(1, 11)), [f"t-{place}.csv" for place in range(10)]),
+        ([4] * 11, 4, list(range(1, 12)), [f"t-{place:02}.csv" for place in range(11)]),
+        ([3, 3, 3], 4, [2, 3], ["t-0.csv", "t-1.csv"]),
+    ],
+)
+def test_row_groups_are_joined_up_to_a_size_and_numbered_as_widely_as_the_last(
+    sizes, most, ends, names, monkeypatch, tmp_path
+):
+    file = tmp_path / "t.parquet"
+    file.write_bytes(b" " * sum(sizes))
+    table = Mock(row_groups=lambda: [(1, size) for size in sizes])
+    monkeypatch.setattr(parts, "open_table", lambda path: table)
+    found = parts.planned(str(tmp_path), [str(file)], "csv", most)
+    assert [(part.groups[1], part.name) for part in found] == list(zip(ends, names, strict=True))
