@@ -173,7 +173,7 @@ class Failures:
 
     def several(self, source: Source) -> bool:
         """Show all syntax errors of a script if there are several; whether there are."""
-        problems = agrad.grammar.lint.files.unreadable(source)
+        problems = agrad.grammar.lint.lint.unreadable(source)
         if len(problems) < 2:
             return False
         for problem in problems:

@@ -116,7 +116,7 @@ class Highlighter(Lexer):
         items = [*read(Source("session", document.text), comments=True)]
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
         own = {*self.session.names, *self.words}
-        names = helping.used_names.unknown(tokens, own) if tokens else []
+        names = helping.completion.unknown(tokens, own) if tokens else []
         # The word being typed may become one that is known.
         strangers = {start for start, end in names if end != document.cursor_position}
         lines = highlighted(document.text, kinds(items), strangers)

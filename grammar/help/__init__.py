@@ -1,7 +1,7 @@
 """Help and completion.
 
 `help` is the text of `help WORD`; `words` has the tables of what is not said elsewhere; `completion` says what may be
-typed next, `used_names` which names have no value. All of it reads the tables of commands and functions, as
+typed next, and which names have no value. All of it reads the tables of commands and functions, as
 docs/reference.py does for the pages there; nothing else in grammar/ imports it but the command `help`.
 """
 

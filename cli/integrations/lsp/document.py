@@ -13,9 +13,9 @@ from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
+from agrad.grammar.help.completion import given
 from agrad.grammar.help.help import help_on
-from agrad.grammar.help.used_names import given
-from agrad.grammar.lint.files import MARGIN
+from agrad.grammar.lint.lint import MARGIN
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
