@@ -45,11 +45,11 @@ def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statem
     session = Session()
     session.record.on = True
     session.run(START)
-    session.files = False
+    session.context.files.on = False
     with pytest.raises(AgradError, match="file access is switched off"):
         session.run(statement)
     assert set(os.listdir()) == before
-    session.files = True
+    session.context.files.on = True
     if "svg" not in statement or statement.startswith("graph"):  # a plot takes half a second of matplotlib
         session.run(statement)
         assert (set(os.listdir()) > before) is (statement in WRITE)

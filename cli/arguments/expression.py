@@ -293,7 +293,7 @@ def _told(result: Result) -> None:
 
 
 def _from_file(session: Session, word: str) -> Tensor:
-    if not session.files:
+    if not session.context.files.on:
         raise AgradError("file", f"@{word}: file access is switched off")
 
     return agrad.cli.data.at_file.from_file(word)

@@ -109,7 +109,7 @@ def command(asked: Asked) -> None:
     what = expression.formula(asked.words, _instead(asked.expressions, asked.file))
     drawing = _drawing(asked.drawn, asked.files)
     session = limited(Session, asked.limits, form == "json")
-    session.files = asked.files
+    session.context.files.on = asked.files
     session.settings.precision = asked.precision
     emit = printer(session.settings, form)
     with what.advised():

@@ -110,7 +110,7 @@ def command(asked: Asked) -> int:
 def new_session(precision: int | None, files: bool = True, timeout: float | None = None) -> Session:
     """A new session with the settings of the options and config.toml."""
     session = Session()
-    session.files = files
+    session.context.files.on = files
     main.limit_statements(session)
     session.watch.time = timeout or session.watch.time
     session.settings.precision = precision

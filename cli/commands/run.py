@@ -102,7 +102,7 @@ def command(asked: Asked) -> int:
     if asked.checking:
         return _check(asked.file, [*names, "args"], asked.files, asked.as_json)
     session = Session()
-    session.files = asked.files
+    session.context.files.on = asked.files
     main.end_in(session, asked.timeout, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
     session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])

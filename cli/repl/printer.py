@@ -19,8 +19,7 @@ from agrad.cli.terminal.pager import PAGER
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit, glued, wrap
-from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.prompt.graphs import with_newest
+from agrad.grammar.prompt.changes import Changes, with_newest
 from agrad.grammar.results import (
     Checked,
     Gradient,

@@ -44,7 +44,7 @@ from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.engine.text import fit
 from agrad.engine.values import LOADING
-from agrad.grammar.prompt.graphs import Stepping, with_newest
+from agrad.grammar.prompt.changes import Stepping, with_newest
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.lazy import pattern

@@ -22,9 +22,7 @@ _FILES = (
     ("gradients", "budget correlate"),
     ("solving", "fit solve minimize maximize"),
     ("session", "reset history again redo save"),
-    ("plot.command", "plot"),
-    ("plot.contour", "contour"),
-    ("plot.command", "histogram"),
+    ("plot.command", "plot contour histogram"),
     ("session", "time vars limit undo load help quit"),
 )
 _MODULES = {word: f"{__name__}.{file}" for file, words in _FILES for word in words.split()}

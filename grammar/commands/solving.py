@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
@@ -21,13 +21,16 @@ from agrad.engine.ops.solvers.implicit import METHODS, Minimum
 from agrad.engine.program.closed import flat, joined, settled, split, vector_of
 from agrad.engine.program.replay import forward
 from agrad.engine.program.trace import extract, inlined
-from agrad.engine.values import Value, format_number, np
+from agrad.engine.values import Array, Value, format_number, np
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES, VALUE
-from agrad.grammar.commands.plot.fitted import last_fit
 from agrad.grammar.commands.registry import NOTHING, Call, Session, command, graphed
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.run.code import loads
+from agrad.grammar.runtime.builtins import Closure, Definition
 from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
+from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List
 
 _TIED = 2000  # measured values with which parameters are correlated, at most: it takes the cube of their number
@@ -49,6 +52,52 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
         fix = Hint(f"from {', '.join(f'{name}=1' for name in missing)}   at the end")
         raise AgradError("name", message, fixes=[fix])
     return [start for start in starts if isinstance(start, float)]
+
+
+class LastFit(NamedTuple):
+    """The latest fit of a session: the model, its parameters, and what was measured."""
+
+    model: Closure  # of the parameters, and of all else that it uses
+    parameters: list[Tensor]
+    used: dict[str, Any]
+    dof: float
+    name: str
+    y: Array
+    u: Any  # of what was measured; None where that is not known
+
+    def at(self, count: int, **others: Any) -> Any:
+        """So many numbers of the model, with other values for what it uses. Raises AgradError where it has others."""
+        return as_array(self.model(*self.parameters, **{**self.used, **others})) + np.zeros(count)
+
+
+def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
+    """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
+    given, used = model.definition.parameters, dict[str, Any]()
+    bound = {*given}  # names that have another value each time
+
+    def function(tree: Expr, parameters: tuple[str, ...] = ()) -> Closure:
+        definition = Definition(tree.span.text, parameters, (), tree, tree.span)
+        return Closure(definition, (), model.machine, model.scopes)
+
+    def named(node: Any) -> Name | None:
+        if isinstance(node, Each | Lambda):
+            bound.update(_names(node.target) if isinstance(node, Each) else [one.name for one in node.parameters])
+        base = node
+        while isinstance(base, Attribute | Index):
+            base = base.value
+        if not isinstance(base, Name) or not any(base.id in names for names in model.scopes) or _names(node) & bound:
+            return None
+        part = Name(node.span.text, span=node.span)
+        used[part.id] = function(node)()
+        return part
+
+    tree = replaced(parse_expression(Source("model", model.__name__)), named)
+    return LastFit(function(tree, (*given, *used)), parameters, used, dof, name, y, u)
+
+
+def _names(tree: Any) -> set[str]:
+    """What an expression looks up."""
+    return {one.id for one in loads(tree)}
 
 
 @command(changes="session", operands=EXPRESSION, options={"over": NOTHING, "sigma": VALUE, "from": VALUE})

@@ -1,6 +1,6 @@
-"""The log of a session: the statements that were accepted and not undone.
+"""The log of a session: the statements that were accepted and not undone; the transcript; and what undo takes back.
 
-`history` shows it, `save` makes a script of it, and a session that is restored runs it again.
+`history` shows the log, `save` makes a script of it, and a session that is restored runs it again.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import agrad
 from agrad.engine import ops
@@ -20,11 +19,11 @@ from agrad.engine.core.graph import Gradient, Guard, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.tables import Table
-from agrad.engine.struct import Struct
+from agrad.engine.struct import Struct, computed
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
-from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Noted, Printed, Result, Shown
+from agrad.grammar.diagnostics import Source, Span, render
+from agrad.grammar.results import Graph, Noted, Plot, Printed, Result, Settings, Shown
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
@@ -32,7 +31,6 @@ from agrad.grammar.values.lists import List
 if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Session
     from agrad.grammar.run.machine import Machine
-    from agrad.grammar.session.transcript import Transcript
 
 
 # Statements that contain others, and so may have results before they end.
@@ -69,16 +67,11 @@ class SessionLog:
         self.keeper: Any = None  # the crash log, which writes down what is accepted, and what is cut
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
+        self.transcript = Transcript(self)
         context.random.seeds = self._first_seed
 
     def __len__(self) -> int:
         return len(self.entries)
-
-    @cached_property
-    def transcript(self) -> Transcript:
-        """What is typed and shown, which is kept while the log is `on`."""
-        made: Transcript = agrad.grammar.session.transcript.Transcript(lambda: self.on)
-        return made
 
     def begin(self, seed: int | None = None) -> None:
         """A statement is about to run; `seed`: with which it seeded the random numbers when it ran before."""
@@ -190,6 +183,160 @@ class SessionLog:
         self.typed.clear()
         self.results.clear()
         self.transcript.clear()
+
+
+# The transcript: what was typed, and what was shown for it, as text, at the time when it was shown.
+#
+# Results are not kept themselves: a value may change, and would keep its graph. What is kept is bounded; where the
+# oldest texts, or most of the answers to one, are no longer kept, the transcript says so.
+
+_MOST_TEXT = 20_000_000  # bytes that are kept, about
+_MOST_OF_ONE = 1_000_000  # of the answers to one text
+_ANSWER = 100  # bytes of an answer beside its characters
+_POINT = 16  # characters that a point of a curve counts as
+_DRAWN = 60  # of a graph, at most, whose picture is kept: drawing takes milliseconds a node
+
+
+class Picture(NamedTuple):
+    """A picture that was shown: its text on the terminal, and the plot, or the graph in two forms."""
+
+    text: str
+    plot: Plot | None = None
+    svg: str = ""
+    mermaid: str = ""
+
+
+class Exchange(Struct, eq=False, frozen=False):
+    """A text that ran, with what was shown for it: each answer with the place in the text that it belongs below."""
+
+    source: Source
+    restored: bool = False  # whether it ran before the session was restored
+    left_out: int = 0  # answers that are not kept
+    statements: list[Span] = computed()  # those that have begun
+    answers: list[tuple[int, str | Picture]] = computed()
+    size: int = computed()
+
+    def __post_init__(self) -> None:
+        self.statements, self.answers, self.size = [], [], len(self.source.text)
+
+    @property
+    def place(self) -> int:
+        """The end of the statement that runs; of the text, where none has begun."""
+        return self.statements[-1].end if self.statements else len(self.source.text)
+
+
+class Transcript:
+    """What was typed in a session and what was shown, oldest first. Kept while the log is `on`."""
+
+    def __init__(self, record: SessionLog) -> None:
+        self.record = record
+        self.exchanges: deque[Exchange] = deque()
+        self.left_out = 0  # texts that are no longer kept
+        # The text of a result as the client shows it.
+        self.text: Callable[[Result, Settings], str] = _text
+        self._size = 0
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.exchanges.clear()
+        self.left_out = self._size = 0
+
+    def open(self, exchange: Exchange) -> None:
+        """Keep a text that runs, once, and forget the oldest ones where there are too many."""
+        if not self.record.on or not exchange.source.text.strip():
+            return
+        if not self.exchanges or self.exchanges[-1] is not exchange:
+            self.exchanges.append(exchange)
+            self._grow(exchange.size)
+
+    def restored(self, statement: Span) -> None:
+        """A statement has run again because its session is restored: what it showed then is not known."""
+        last = self.exchanges[-1] if self.exchanges else None
+        if last is None or last.source is not statement.source:
+            last = Exchange(statement.source, True)
+            self.open(last)
+        last.statements.append(statement)
+
+    def add(self, exchange: Exchange, answer: str | Picture) -> None:
+        """Keep what was shown for a text."""
+        picture = Picture(answer) if isinstance(answer, str) else answer
+        curves = () if picture.plot is None else picture.plot.curves
+        size = _ANSWER + len(picture.text) + len(picture.svg) + len(picture.mermaid)
+        size += _POINT * sum(len(curve.x) for curve in curves)
+        if exchange.size + size > _MOST_OF_ONE + len(exchange.source.text):
+            exchange.left_out += 1
+            return
+        exchange.answers.append((exchange.place, answer))
+        exchange.size += size
+        self._grow(size)
+
+    def say(self, line: str) -> None:
+        """Keep a line that was shown after the last text had run."""
+        if self.record.on and self.exchanges:
+            self.add(self.exchanges[-1], line)
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        while self._size > _MOST_TEXT and len(self.exchanges) > 1:
+            self._size -= self.exchanges.popleft().size
+            self.left_out += 1
+
+
+class Listener:
+    """Passes on the results of a text, and keeps their texts in the transcript of the session."""
+
+    def __init__(
+        self, transcript: Transcript, source: Source, emit: Callable[[Result], None], settings: Settings
+    ) -> None:
+        self.transcript = transcript
+        self.exchange = Exchange(source)
+        self.emit = emit
+        self.settings = settings
+        transcript.open(self.exchange)
+
+    def begin(self, statement: Span) -> None:
+        """A statement of the text is about to run."""
+        self.transcript.open(self.exchange)  # a script keeps nothing before it runs
+        if self.transcript.record.on:
+            self.exchange.statements.append(statement)
+
+    def __call__(self, result: Result) -> None:
+        """Keep a result that is shown, and pass it on."""
+        self.emit(result)
+        if self.transcript.record.on:
+            text = self.transcript.text(result, self.settings)
+            self.transcript.add(self.exchange, self._picture(result, text) or text)
+
+    def failed(self, problem: AgradError) -> None:
+        """Keep the text of an error that the text has ended with."""
+        if self.transcript.record.on:
+            self.transcript.add(self.exchange, render(problem, width=self.settings.columns))
+
+    def _picture(self, result: Result, text: str) -> Picture | None:
+        """A result that a page can show as a picture. Of several graphs for one text, only the first is drawn."""
+        if isinstance(result, Plot):
+            return Picture(text, result)
+        if not isinstance(result, Graph) or result.picture is None or text.count("\n") > _DRAWN:
+            return None
+        if any(isinstance(answer, Picture) and answer.mermaid for _, answer in self.exchange.answers):
+            return None
+        try:
+            mermaid = result.picture("mermaid")
+        except AgradError:  # a comparison, say, of which there is no such form
+            return None
+        try:
+            svg = str(result.picture("svg"))
+        except AgradError:  # the library that places its nodes is missing
+            svg = ""
+        return Picture(text, None, svg, str(mermaid))
+
+
+def _text(result: Result, settings: Settings) -> str:
+    """The text of a result where the client does not say how it shows it."""
+    return render(result.note, width=settings.columns) if isinstance(result, Noted) else result.text(settings)
+
+
+# What runs again, and what is shown meanwhile.
 
 
 class OutputBuffer:
@@ -331,7 +478,7 @@ def redo(session: Session, count: int, span: Span) -> None:
             steps.redoing = False
         steps.undone.pop()
         session.record.tell_typed(gone)
-        session.emit(Printed(f"brought back: {together(short(entry.span) for entry in gone)}"))
+        session.emit(Printed(f"brought back: {together(entry.span for entry in gone)}"))
     for path in changed:
         session.emit(Noted(Note(f"{path} has changed since: its new content was read")))
 
@@ -495,12 +642,12 @@ class Steps:
         step.nodes = tuple(found)
 
 
-def together(texts: Iterable[str]) -> str:
+def together(spans: Iterable[Span | None]) -> str:
     """Statements that were typed together, in one short line."""
-    return printable(truncate("; ".join(texts), _LONGEST))
+    return printable(truncate("; ".join(map(_short, spans)), _LONGEST))
 
 
-def short(span: Span | None) -> str:
+def _short(span: Span | None) -> str:
     """A statement in one short line: of a block the first."""
     if span is None:
         return "the last step"

@@ -11,10 +11,11 @@ import os.path
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from importlib.util import find_spec
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Label
@@ -24,12 +25,9 @@ from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Plot, Printed
-from agrad.grammar.session.log import Entry, number_of, statements
-from agrad.grammar.session.transcript import Picture, Typed, parts
+from agrad.grammar.session.log import Entry, Exchange, Picture, Transcript, number_of, statements
 from agrad.grammar.syntax import ast
 from agrad.lazy import pattern
-
-Part: TypeAlias = Typed | str | Picture
 
 _HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages
@@ -206,6 +204,57 @@ def _free(path: str) -> str:
 
 # A transcript as a page: Markdown or HTML that loads nothing else. Plots and graphs are pictures in it.
 
+
+class Typed(NamedTuple):
+    """A line that was typed, behind its prompt."""
+
+    prompt: str
+    text: str
+
+
+Part: TypeAlias = Typed | str | Picture
+
+
+def parts(transcript: Transcript) -> Iterator[Part]:
+    """What a session shows, line by line typed, and answer by answer, without the statement that is running."""
+    if transcript.left_out:
+        texts = "text is" if transcript.left_out == 1 else f"{transcript.left_out:,} texts are"
+        yield f"(the first {texts} no longer kept)"
+    for exchange in transcript.exchanges:
+        end = len(exchange.source.text)
+        if exchange is transcript.exchanges[-1] and exchange.statements:
+            end = exchange.statements[-1].start
+        yield from _of_one(exchange, end)
+
+
+def _of_one(exchange: Exchange, end: int) -> Iterator[Part]:
+    """A text up to a place, each of its answers below the line where its statement ends."""
+    waiting = deque(answer for answer in exchange.answers if answer[0] <= end)
+    number, start = exchange.source.first_line, 0
+    for line in exchange.source.text[:end].rstrip().split("\n"):
+        if line.strip():
+            yield Typed(_prompt(exchange, number, start), line)
+        start += len(line) + 1
+        number += 1
+        while waiting and waiting[0][0] < start:
+            yield waiting.popleft()[1]
+    yield from (answer for _, answer in waiting)
+    if exchange.left_out:
+        yield f"({exchange.left_out:,} more answers are not kept)"
+    if exchange.restored:
+        yield "(restored: what it showed is not kept)"
+
+
+def _prompt(exchange: Exchange, number: int, start: int) -> str:
+    """The prompt of the line that begins at a place of a text."""
+    source = exchange.source
+    first = f"agrad {source.first_line if source.is_entry else number}> "
+    inside = any(statement.start < start < statement.end for statement in exchange.statements)
+    return f"{'...> ':>{len(first)}}" if inside or (source.is_entry and start) else first
+
+
+# The page.
+
 _SIZE = (7, 4.4)  # of a plot, in inches
 _STYLE = """\
 :root { color-scheme: light dark }
@@ -221,29 +270,13 @@ img { background: #fff; max-width: 100% }
 
 def markdown(parts: Iterable[Part]) -> str:
     """A transcript as Markdown: code blocks, plots as PNG pictures, graphs as diagrams of Mermaid."""
-    blocks = []
-    for pictured, group in itertools.groupby(parts, _is_drawn):
-        if pictured:
-            blocks += [_drawn_in_markdown(part) for part in group if isinstance(part, Picture)]
-        else:
-            blocks.append(_fenced("\n".join(map(_line, group)), "agrad"))
+    blocks = _blocks(parts, _drawn_in_markdown, lambda group: _fenced("\n".join(map(_line, group)), "agrad"))
     return "\n\n".join(blocks) + "\n"
 
 
 def html(parts: Iterable[Part], title: str) -> str:
     """A transcript as a page for a browser: plots and graphs as SVG pictures."""
-    body = []
-    for pictured, group in itertools.groupby(parts, _is_drawn):
-        if pictured:
-            body += [_drawn_in_html(part) for part in group if isinstance(part, Picture)]
-            continue
-        lines = []
-        for part in group:
-            line = escape(printable(part.text) if isinstance(part, Typed) else _line(part), quote=False)
-            if isinstance(part, Typed):
-                line = f'<span class="prompt">{escape(part.prompt)}</span><span class="typed">{line}</span>'
-            lines.append(line)
-        body.append("<pre>" + "\n".join(lines) + "</pre>")
+    body = _blocks(parts, _drawn_in_html, lambda group: "<pre>" + "\n".join(map(_line_of_html, group)) + "</pre>")
     head = [
         "<!doctype html>",
         '<html lang="en">',
@@ -253,6 +286,25 @@ def html(parts: Iterable[Part], title: str) -> str:
         f"<style>\n{_STYLE}\n</style>",
     ]
     return "\n".join([*head, *body, "</html>", ""])
+
+
+def _blocks(
+    parts: Iterable[Part], picture: Callable[[Any], str], lines: Callable[[Iterator[Part]], str]
+) -> Iterator[str]:
+    """The pictures among parts, and the lines between two of them together, each as a page has them."""
+    for pictured, group in itertools.groupby(parts, _is_drawn):
+        if pictured:
+            yield from map(picture, group)
+        else:
+            yield lines(group)
+
+
+def _line_of_html(part: Part) -> str:
+    """A part as text in HTML."""
+    if not isinstance(part, Typed):
+        return escape(_line(part), quote=False)
+    typed = escape(printable(part.text), quote=False)
+    return f'<span class="prompt">{escape(part.prompt)}</span><span class="typed">{typed}</span>'
 
 
 def _line(part: Part) -> str:

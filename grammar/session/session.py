@@ -39,7 +39,7 @@ from agrad.grammar.run.machine import Machine, note_second_order, restore_names
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan
-from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
+from agrad.grammar.session.log import BLOCKS, DEPTH, Listener, OutputBuffer, SessionLog, Step, Steps, asks, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import List, parts_of, settled
@@ -146,15 +146,6 @@ class Session:
         """The last answer; None where there is none."""
         return self.last[0] if self.last else None
 
-    @property
-    def files(self) -> bool:
-        """Whether the language may read and write files."""
-        return self.context.files.on
-
-    @files.setter
-    def files(self, on: bool) -> None:
-        self.context.files.on = on
-
     def run(
         self,
         text: str,
@@ -181,7 +172,7 @@ class Session:
         self, read: Source, emit: Callable[[Result], None], report: Callable[[AgradError], None] | None
     ) -> None:
         """Run the statements of a text, as `run` does."""
-        heard = agrad.grammar.session.transcript.Listener(self.record.transcript, read, emit, self.settings)
+        heard = Listener(self.record.transcript, read, emit, self.settings)
         try:
             statements = self._read(parse, read)
         except AgradError as problem:
@@ -306,7 +297,7 @@ class Session:
                 raise
             stopped = error
         self.steps.undone.append(gone)
-        emit(Printed(f"took back: {together(short(step.span) for step in steps)}"))
+        emit(Printed(f"took back: {together(step.span for step in steps)}"))
         if stopped is not None:
             raise stopped
 

@@ -1,8 +1,7 @@
-"""The commands that draw: `command` reads `plot` and `histogram`, `contour` the one of that name.
+"""The commands that draw: `command` reads them, and computes contour lines, bars and the picture of a fit.
 
-`sampling` computes the curves of functions, `fitted` the picture of a fit; `files` writes plots. They are imported
-only when a plot needs them. From outside, import nothing from here: a plot is a `results.Plot`, which the terminal
-draws.
+`sampling` computes the curves of functions; `files` writes plots. They are imported only when a plot needs them. From
+outside, import nothing from here: a plot is a `results.Plot`, which the terminal draws.
 """
 
 from agrad.lazy import lazy

@@ -8,8 +8,7 @@ from rows import each
 from screens import Terminal
 
 from agrad.cli.repl.printer import Echo
-from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.prompt.graphs import with_newest
+from agrad.grammar.prompt.changes import Changes, with_newest
 from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent

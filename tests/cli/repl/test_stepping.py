@@ -2,7 +2,7 @@
 
 from rows import each
 
-from agrad.grammar.prompt.graphs import Stepping
+from agrad.grammar.prompt.changes import Stepping
 from agrad.grammar.session.session import Session
 
 UP, DOWN, END, LEFT, CTRL_D, CLEAR = "\x1b[1;3A", "\x1b[1;3B", "\x05", "\x1b[D", "\x04", "\x05\x15"

@@ -42,6 +42,6 @@ def test_a_function_of_numbers_keeps_its_arguments(session, tmp_path):
 
 
 def test_files_may_be_switched_off(session):
-    session.files = False
+    session.context.files.on = False
     with pytest.raises(AgradError, match="file"):
         session.run('export d to "d.c"')

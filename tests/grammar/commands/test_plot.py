@@ -273,7 +273,7 @@ def test_the_ticks_of_huge_values_say_how_large_these_are() -> None:
 def test_a_file_that_cannot_be_written_and_files_that_are_switched_off(session: Session, tmp_path: Path) -> None:
     problem = error(f'plot x to "{tmp_path}/no/f.svg"', session)
     assert problem.message.endswith(f"there is no folder {tmp_path}/no")
-    session.files = False
+    session.context.files.on = False
     assert error(f'plot x to "{tmp_path}/f.svg"', session).message.endswith("file access is switched off")
     assert not list(tmp_path.iterdir())
 

@@ -26,7 +26,7 @@ def texts(name):
 @pytest.mark.parametrize("name", thinned(sorted(filter(str.isidentifier, FUNCTIONS)), 20))
 def test_a_call_gives_a_result_or_an_error_of_agrad(name):
     session = Session()
-    session.files = False
+    session.context.files.on = False
     session.run(START)
     for text in texts(name):
         try:

@@ -66,7 +66,7 @@ def test_files_can_be_switched_off(folder, tmp_path):
     folder(a="1")
     (tmp_path / "a.csv").write_text("1,2\n")
     session = Session()
-    session.files = False
+    session.context.files.on = False
     for text in ('load "a.ag"', 'load_csv("a.csv")', 'load_npy("a.npy")', 'chunks("a.csv", 1)'):
         error = refused(text, session)
         assert (error.kind, error.message) == ("file", f"{text.split('(')[0].split()[0]}: file access is switched off")
@@ -87,7 +87,7 @@ TOUCHING = [
 def test_where_files_are_switched_off_the_system_is_not_even_asked_for_them(text, monkeypatch):
     session = Session()
     said("var x = 1\ny = 2*x", session)
-    session.files, touched = False, []
+    session.context.files.on, touched = False, []
 
     def watch(module, name):
         before = getattr(module, name)
@@ -117,7 +117,7 @@ def test_pieces_that_were_opened_before_files_were_switched_off_are_closed(folde
     (tmp_path / "a.csv").write_text("1,2\n")
     session = Session()
     said('p = chunks("a.csv", 1)', session)
-    session.files = False
+    session.context.files.on = False
     assert refused("for x in p: x", session).message == "chunks: file access is switched off"
 
 

@@ -198,7 +198,7 @@ def test_save_does_not_write_over_what_was_changed_by_hand(folder):
 
 def test_without_files_nothing_is_saved(folder):
     made = opened("x = 2")
-    made.files = False
+    made.context.files.on = False
     assert "file access is switched off" in said(made, 'save "s.ag"')
     assert os.listdir(folder) == []
 

@@ -142,7 +142,7 @@ def test_draws_of_one_session_do_not_shift_those_of_another():
 
 def test_limits_and_files_belong_to_a_session():
     strict, other = Session(), Session()
-    strict.files = False
+    strict.context.files.on = False
     strict.run('limit memory="1 MB"')
     assert heard(strict, "zeros(1e6);")[0].endswith("the limit is 1 MB")
     assert heard(other, "x = zeros(1e6)") == []

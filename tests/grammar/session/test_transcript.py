@@ -10,7 +10,7 @@ import pytest
 from rows import each
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.session import transcript as kept
+from agrad.grammar.session import log as kept
 from agrad.grammar.session.log import DEPTH, restore
 from agrad.grammar.session.session import Session
 
@@ -180,7 +180,7 @@ def test_what_redo_runs_is_not_typed_again():
 
 
 def test_a_transcript_is_bounded(monkeypatch):
-    monkeypatch.setattr(kept, "_MOST", 5_000)
+    monkeypatch.setattr(kept, "_MOST_TEXT", 5_000)
     monkeypatch.setattr(kept, "_MOST_OF_ONE", 1_000)
     made = opened("for i in range(50): print i", *[f"x{number} = {number}" for number in range(10)])
     shown = page(made)

@@ -133,7 +133,7 @@ def test_a_damaged_file_is_an_error(session, tmp_path):
 
 def test_without_files_nothing_is_written_or_read(tmp_path):
     session = Session()
-    session.files = False
+    session.context.files.on = False
     for text in (f'torch.save({{"a": 1}}, "{tmp_path}/x")', f'torch.load("{tmp_path}/x")'):
         with pytest.raises(AgradError, match="file access is switched off"):
             session.run(text)

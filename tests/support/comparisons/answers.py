@@ -25,7 +25,7 @@ def new_session(start: str) -> Session:
     session = Session()
     session.steps.depth = DEPTH
     session.settings.precision = None
-    session.files = False
+    session.context.files.on = False
     begin_again(session, start)
     return session
 
