@@ -14,8 +14,18 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import render
-from agrad.grammar.help.help import FOOTING, HEADING, OPERATORS, STATEMENT_HELP, STATEMENTS, all_kinks, facts, families
-from agrad.grammar.help.words import KINDS, LISTS
+from agrad.grammar.help.help import (
+    FOOTING,
+    HEADING,
+    KINDS,
+    LISTS,
+    OPERATORS,
+    STATEMENT_HELP,
+    STATEMENTS,
+    all_kinks,
+    facts,
+    families,
+)
 from agrad.grammar.pytorch.libraries import HERE, STAND_INS
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.results import Noted, Result

@@ -26,7 +26,7 @@ from agrad.cli.output import note
 from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
-from agrad.engine.text import align, truncate
+from agrad.engine.text import align, counted, truncate
 from agrad.grammar import commands
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import locked, require_ordinary
@@ -178,7 +178,7 @@ class CrashedSession:
     def told(self) -> tuple[str, str, str, str]:
         """When its last statement ran, how many are in effect, how it ended, and the last of them."""
         last = truncate(self.entries[-1].span.text, _SHOWN) if self.entries else ""
-        return self.when, _statements(len(self.entries)), "ended" if self.has_ended else "crashed", last
+        return self.when, counted(len(self.entries), "statement"), "ended" if self.has_ended else "crashed", last
 
     def close(self) -> None:
         """Close and unlock it."""
@@ -274,20 +274,18 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, stop_once)
         stopped = "interrupted: restored "
-    done, names = len(session.record), commands.session.called(list(session.names))
-    told = f"{_statements(count)} from {crashed.when}{where}" + (f": {names}" if names else "")
+    done, names = len(session.record.entries), commands.session.called(list(session.names))
+    told = f"{counted(count, 'statement')} from {crashed.when}{where}" + (f": {names}" if names else "")
     if not stopped:
         os.truncate(crashed.file, crashed.size)
         log = CrashLog(session.record, crashed.file, crashed.path)
         log.read_again(changed)
         return log, "\n".join(filter(None, (f"restored {told}", _crashed(after=True)))), 0
     crashed.close()
-    left = f"{_statements(count - done)} not restored: agrad sessions lists the session, kept in {crashed.path}"
+    left = (
+        f"{counted(count - done, 'statement')} not restored: agrad sessions lists the session, kept in {crashed.path}"
+    )
     return CrashLog(session.record), f"{stopped}{done} of {told}\n{left}", code
-
-
-def _statements(count: int) -> str:
-    return f"{count} statement{'' if count == 1 else 's'}"
 
 
 def _go_to(place: str) -> str:

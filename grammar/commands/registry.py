@@ -31,6 +31,7 @@ Changes = Literal["nothing", "graph", "session"]
 # What the session has to keep before a command can run: the log of statements, or what undo takes back.
 Needs = Literal["log", "undo"]
 Choices = Mapping[str, str]  # words, each with its meaning
+Emit = Callable[[Result], None]  # shows a result, or keeps it
 
 
 class Session(Protocol):
@@ -41,20 +42,17 @@ class Session(Protocol):
     progress: Callable[..., Iterator[Any]] | None
     settings: Settings
     watch: Watch
-    emit: Callable[[Result], None]
+    emit: Emit
     context: Context
     machine: Machine
     loading: list[str]
     fit: Any  # the latest, for `plot fit`
     restoring: bool  # whether statements of an earlier session run again
     steps: Any  # what `undo` can take back
+    record: Any  # the log of the statements in effect
     told: list[Any]  # where something infinite or nan was told of, with the fixes
 
-    @property
-    def record(self) -> Any:
-        """The log of the statements in effect."""
-
-    def all_at_once(self, action: Callable[[], Any], span: Span | None, emit: Callable[[Result], None]) -> Any:
+    def all_at_once(self, action: Callable[[], Any], span: Span | None, emit: Emit) -> Any:
         """Run an action as one statement: all of it or nothing."""
 
     def evaluate(self, text: str) -> Any:
@@ -78,7 +76,7 @@ class Session(Protocol):
     def take_back(self, left: int) -> None:
         """Take back the last statements that changed something, until so many are left."""
 
-    def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
+    def undo(self, count: int, emit: Emit = ...) -> None:
         """Take back the last statements that changed something."""
 
 

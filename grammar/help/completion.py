@@ -18,9 +18,8 @@ from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
-from agrad.grammar.help.help import first_sentence, statement, topics
-from agrad.grammar.pytorch import names as pytorch_names
-from agrad.grammar.pytorch.names import IGNORED, PREFIXES
+from agrad.grammar.help import help as texts
+from agrad.grammar.pytorch.names import IGNORED, PREFIXES, function
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, is_result
@@ -63,8 +62,7 @@ def completions(
     found = _WORD.search(text)
     word = found[0] if found else ""
     before = text.removesuffix(word)
-    read, kinds = followers(before)
-    place = _Place(before, read, kinds, session, others)
+    place = _Place(before, session, others)
     known: dict[str, Candidate] = {}
     for candidate in place.candidates(bool(word)):
         known.setdefault(candidate.text, candidate)
@@ -95,13 +93,12 @@ def likeliest(word: str, candidates: list[Candidate]) -> list[Candidate]:
 class _Place:
     """The end of a text: the statement so far, the brackets open in it, and what the grammar accepts."""
 
-    def __init__(
-        self, text: str, read: list[Token], kinds: set[str], session: Session, others: Mapping[str, str]
-    ) -> None:
-        self.text, self.read, self.kinds, self.session, self.others = text, read, kinds, session, others
+    def __init__(self, text: str, session: Session, others: Mapping[str, str]) -> None:
+        self.text, self.session, self.others = text, session, others
+        self.read, self.kinds = followers(text)
         self.statement: list[Token] = []
         self.open: list[list[Token]] = []  # for each open bracket, the tokens before it and inside it
-        for token in read:
+        for token in self.read:
             if token.type in OPENERS:
                 self.open.append([*self.statement[-3:], token])
             elif token.type in CLOSING and self.open:
@@ -110,16 +107,10 @@ class _Place:
                 self.open[-1].append(token)
             ends = token.type in STARTS or (token.type == "_COLON" and not self.open)
             self.statement = [] if ends else [*self.statement[-200:], token]
-
-    @property
-    def head(self) -> str:
-        """The first word of the statement, if that is a command."""
-        return self.statement[0].type if self.statement else ""
-
-    @property
-    def command(self) -> Command | None:
-        """The command that the statement begins with."""
-        return COMMANDS.get(self.head.lower()) if self.head != "NAME" else None
+        self.types = [token.type for token in self.statement]
+        self.head, self.previous = (self.types[0], self.types[-1]) if self.types else ("", "")
+        # The command that the statement begins with.
+        self.command: Command | None = COMMANDS.get(self.head.lower()) if self.head != "NAME" else None
 
     @property
     def option(self) -> Option | None:
@@ -129,15 +120,10 @@ class _Place:
         valued = [option for option in typed if option.value is not None or option.choices]
         return valued[-1] if valued else None
 
-    @property
-    def previous(self) -> str:
-        """The kind of the last token of the statement."""
-        return self.statement[-1].type if self.statement else ""
-
     def candidates(self, begun: bool) -> Iterator[Candidate]:
         """All words that fit here; `begun`: whether the word has a letter yet, so that a long list helps."""
         if "TOPIC" in self.kinds:
-            yield from _listed(topics(COMMANDS))
+            yield from _listed(texts.topics(COMMANDS))
         elif self.previous == "_DOT":
             yield from self.members()
         elif self.statement == ["fails"]:
@@ -179,15 +165,14 @@ class _Place:
         for word, kind in sorted(_TERMINALS.items(), key=lambda pair: (pair[0][0].isupper(), pair)):
             around = _INSIDE.get(word)
             if kind in self.kinds and (around is None or re.search(rf"(?m)^\s*({around})\b", self.text)):
-                usage, meaning = self.told(word)
-                yield Candidate(word, usage, meaning)
+                yield Candidate(word, *self.told(word))
 
     def told(self, word: str) -> tuple[str, str]:
         """How a statement that begins with a word is written, and what it does; empty for other words."""
         if self.statement:
             return "", ""
         command = COMMANDS.get(word)
-        return (command.usage, first_sentence(command.help)) if command else statement(word)
+        return (command.usage, texts.first_sentence(command.help)) if command else texts.statement(word)
 
     # Names
 
@@ -206,10 +191,6 @@ class _Place:
             yield from self.yours()
         elif self.previous not in ("AS", "DEF", "CLASS"):
             yield from self.anything()
-
-    @property
-    def types(self) -> list[str]:
-        return [token.type for token in self.statement]
 
     def operands(self, command: Command, begun: bool) -> Iterator[Candidate]:
         """What follows a command, or the last of its options that takes something."""
@@ -305,7 +286,7 @@ class _Place:
         path = self.path()
         if len(path) > 1 and path[0] in PREFIXES and path[0] not in self.session.names:
             module = ".".join(path)
-            yield from (one for one in _functions() if pytorch_names.function(module, one.text) is not None)
+            yield from (one for one in _functions() if function(module, one.text) is not None)
             return
         direct = len(self.statement) < 3 or self.statement[-3].type != "_DOT"
         value = self.session.names.get(name) if direct else None
@@ -353,7 +334,7 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
     """The functions of the table, or those of them that are methods too."""
     for name, entry in sorted(FUNCTIONS.items(), key=lambda pair: pair[0].lower()):
         if entry.signature.operands or not methods:
-            yield Candidate(name, entry.signature.usage, first_sentence(entry.doc))
+            yield Candidate(name, entry.signature.usage, texts.first_sentence(entry.doc))
 
 
 _MODULES = dict.fromkeys(("torch", "numpy", "math"), "accepted, and without effect")

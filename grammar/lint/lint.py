@@ -194,7 +194,9 @@ class _Check:
         if self.files.of_objects is None:
             from agrad.grammar.runtime.objects import all_names  # here, since a script without attributes needs none
 
-            self.files.of_objects = self.files.attributes() | all_names()
+            bodies = chain.from_iterable(self.files.bodies.values())
+            found = (self.files.known(statement).attributes for statement in bodies)
+            self.files.of_objects = all_names().union(*found)
         return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call, bound: Container[str]) -> None:
@@ -321,7 +323,9 @@ class EditedScript:
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
             if broken is None:
-                return self._semantic(tuple(chain.from_iterable(part.body for part in parts)))
+                files, body = Files(self.facts), tuple(chain.from_iterable(part.body for part in parts))
+                self.facts = files.facts
+                return problems_of(files, files.follow(self.name, body), self.names)
             # A part that is wrong by itself may be the beginning of something longer.
             if not can_be_read("".join(part.source.text for part in parts[broken:])):
                 return ordered(Files(), [problem for part in parts for problem in part.errors])
@@ -339,14 +343,6 @@ class EditedScript:
             found.append(part)
             line += part.lines
         return found
-
-    def _semantic(self, body: ast.Body) -> list[AgradError]:
-        """The errors of a script that can be parsed."""
-        files = Files(self.facts)
-        try:
-            return problems_of(files, files.follow(self.name, body), self.names)
-        finally:
-            self.facts = files.facts
 
 
 def _is_the_sum_of_its_parts(text: str, parts: list[_Part]) -> bool:
@@ -555,12 +551,6 @@ class Files:
         self._loaded[id(command)] = source.name
         if source.name not in self.bodies:
             self.read(source)
-
-    def attributes(self) -> set[str]:
-        """The names that objects may have as attributes: those that classes define, or that are assigned to."""
-        return {
-            name for statement in chain.from_iterable(self.bodies.values()) for name in self.known(statement).attributes
-        }
 
     def loaded(self, statement: ast.Statement) -> str | None:
         """The name of the script that a statement loads, if it does."""

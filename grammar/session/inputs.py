@@ -5,7 +5,7 @@ for the derivatives of a value.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +20,9 @@ from agrad.engine.struct import Struct
 from agrad.engine.text import printable
 from agrad.engine.values import Value, format_shape, size_of, spread
 from agrad.grammar import runtime
-from agrad.grammar.commands.registry import Call, Session
+from agrad.grammar.commands.registry import Call, Emit, Session
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Answer, Result
+from agrad.grammar.results import Answer
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.keywords import RESERVED
@@ -181,9 +181,7 @@ class Request(Struct, eq=False):
     seed: Any = None
 
 
-def derive(
-    session: Session, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Callable[[Result], None]
-) -> Answer:
+def derive(session: Session, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Emit) -> Answer:
     """A value with its derivatives by leaves. Raises AgradError.
 
     They are computed as one statement: all of them or none, within the time limit of a statement. Only the first

@@ -29,7 +29,7 @@ from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
 
 if TYPE_CHECKING:
-    from agrad.grammar.commands.registry import Session
+    from agrad.grammar.commands.registry import Emit, Session
     from agrad.grammar.run.machine import Machine
 
 
@@ -69,9 +69,6 @@ class SessionLog:
         self._wanted: int | None = None  # with which it has to seed them
         self.transcript = Transcript(self)
         context.random.seeds = self._first_seed
-
-    def __len__(self) -> int:
-        return len(self.entries)
 
     def begin(self, seed: int | None = None) -> None:
         """A statement is about to run; `seed`: with which it seeded the random numbers when it ran before."""
@@ -219,11 +216,6 @@ class Exchange(Struct, eq=False, frozen=False):
     def __post_init__(self) -> None:
         self.statements, self.answers, self.size = [], [], len(self.source.text)
 
-    @property
-    def place(self) -> int:
-        """The end of the statement that runs; of the text, where none has begun."""
-        return self.statements[-1].end if self.statements else len(self.source.text)
-
 
 class Transcript:
     """What was typed in a session and what was shown, oldest first. Kept while the log is `on`."""
@@ -266,7 +258,9 @@ class Transcript:
         if exchange.size + size > _MOST_OF_ONE + len(exchange.source.text):
             exchange.left_out += 1
             return
-        exchange.answers.append((exchange.place, answer))
+        # The end of the statement that runs; of the text, where none has begun.
+        place = exchange.statements[-1].end if exchange.statements else len(exchange.source.text)
+        exchange.answers.append((place, answer))
         exchange.size += size
         self._grow(size)
 
@@ -285,9 +279,7 @@ class Transcript:
 class Listener:
     """Passes on the results of a text, and keeps their texts in the transcript of the session."""
 
-    def __init__(
-        self, transcript: Transcript, source: Source, emit: Callable[[Result], None], settings: Settings
-    ) -> None:
+    def __init__(self, transcript: Transcript, source: Source, emit: Emit, settings: Settings) -> None:
         self.transcript = transcript
         self.exchange = Exchange(source)
         self.emit = emit
@@ -345,7 +337,7 @@ class OutputBuffer:
     Results of a function, or of a script that is loaded, are passed on at once; without a `machine`, all of them are.
     """
 
-    def __init__(self, emit: Callable[[Result], None], machine: Machine | None) -> None:
+    def __init__(self, emit: Emit, machine: Machine | None) -> None:
         self.emit = emit
         self.machine = machine
         self.waiting: list[Result] = []
@@ -466,7 +458,7 @@ def redo(session: Session, count: int, span: Span) -> None:
         raise AgradError("limit", message, labels=[Label(span)], notes=notes, fixes=fixes)
     for _ in range(count):
         gone: list[Entry] = steps.undone[-1]
-        before, place = len(steps), len(session.record)
+        before, place = len(steps), len(session.record.entries)
         steps.redoing = True
         try:
             restore(session, gone, lambda path: changed.setdefault(path))

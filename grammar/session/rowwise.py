@@ -14,7 +14,6 @@ from typing import Any
 
 from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.registry import NATIVE, load
-from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
@@ -32,6 +31,8 @@ from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, r
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 from agrad.lazy import pattern
+
+Place = Callable[[int], Mapping[str, Any]]  # the labels and the notes with which an error names a row
 
 
 class EveryRow(Facts):
@@ -159,10 +160,6 @@ class Rowwise(Session):
         if isinstance(value, float):
             self.numbers[name] = value
 
-    def number(self, name: str, command: str, what: str) -> float:
-        """The number that a name was given. Raises AgradError of kind `type`, which says what of which command."""
-        return number_of(command, what, self.names[name])
-
     def columns(self, known: Collection[str], wrt: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         """The columns that the expression uses or is differentiated by, in order, and the place of each in it.
 
@@ -193,12 +190,12 @@ class Rowwise(Session):
                 value = self._slope(value)
         finally:
             self.machine.in_row = False
-        if not isinstance(value, float | Tensor):
-            raise self._no_number(describe(value))
-        if isinstance(value, Tensor) and value.shape:
-            raise self._no_number(
-                f"an array of shape {format_shape(value.shape)}", [f"add its entries up: sum({self.text})"]
-            )
+        is_array = isinstance(value, Tensor) and value.shape
+        if is_array or not isinstance(value, float | Tensor):
+            what = f"an array of shape {format_shape(value.shape)}" if is_array else describe(value)
+            fixes = [f"add its entries up: sum({self.text})"] if is_array else []
+            message = f"a row must have one number as its value, and this is {what}"
+            raise AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=EveryRow())
         return value
 
     def _slope(self, value: Any) -> Any:
@@ -252,10 +249,6 @@ class Rowwise(Session):
         if self.random_state is None:
             self.random_state = source.generator.bit_generator.state
         source.generator.bit_generator.state = self.random_state
-
-    def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
-        message = f"a row must have one number as its value, and this is {what}"
-        return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=EveryRow())
 
 
 def draws(text: str) -> bool:
@@ -325,9 +318,7 @@ class Evaluation:
             self.original = self.compiled
         self.restart()
 
-    def __call__(
-        self, given: Mapping[str, Any], count: int, unread: Any, place: Callable[[int], Mapping[str, Any]]
-    ) -> tuple[list[Array], Any]:
+    def __call__(self, given: Mapping[str, Any], count: int, unread: Any, place: Place) -> tuple[list[Array], Any]:
         """The value and the derivatives of each row, and a mask of the rows that have none (None: all have some).
 
         `given`: the columns, with `count` rows; `unread`: a mask of the rows that could not be read, or None; `place`:
@@ -359,9 +350,7 @@ class Evaluation:
         self._count_undefined(columns, results[0], bad, place)
         return results, bad if bad.any() else None
 
-    def _count_undefined(
-        self, columns: list[Array], values: Array, bad: Any, place: Callable[[int], Mapping[str, Any]]
-    ) -> None:
+    def _count_undefined(self, columns: list[Array], values: Array, bad: Any, place: Place) -> None:
         """Count the rows whose value is nan, though none of their numbers is, and keep where the first is."""
         found = np.isnan(values) & ~bad
         if not found.any() or any(math.isnan(value) for value in self.session.numbers.values()):
@@ -413,9 +402,7 @@ class Evaluation:
 
         return compiled(of_row, *example, wrt=[self.names.index(name) for name in self.wrt], backend=self.backend())
 
-    def _one_by_one(
-        self, rows: Any, columns: list[Array], bad: Any, place: Callable[[int], Mapping[str, Any]]
-    ) -> list[Array]:
+    def _one_by_one(self, rows: Any, columns: list[Array], bad: Any, place: Place) -> list[Array]:
         """The same without compiled code, row by row. If none fails, the expression cannot be compiled."""
         found = [np.full(len(rows), np.nan) for _ in range(1 + len(self.wrt))]
         good = True

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.text import printable
+from agrad.engine.text import counted, printable
 from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
@@ -54,7 +54,7 @@ def save(session: Session, call: Call) -> None:
     except AgradError as problem:
         problem.labels = problem.labels or labels
         raise
-    session.emit(Printed(f"wrote {printable(path)}: {_statements(count)}"))
+    session.emit(Printed(f"wrote {printable(path)}: {counted(count, 'statement')}"))
 
 
 def _content(session: Session, call: Call, path: str) -> tuple[str, int]:
@@ -71,7 +71,7 @@ def _content(session: Session, call: Call, path: str) -> tuple[str, int]:
     count = sum(len(exchange.statements) for exchange in found.exchanges) - 1  # without the one that is running
     shown = parts(found)
     body = markdown(shown) if ending.lower() in _MARKDOWN else html(shown, os.path.basename(stem))
-    return f"<!-- saved by agrad: {_statements(count)}, mark {_mark(body)} -->\n{body}", count
+    return f"<!-- saved by agrad: {counted(count, 'statement')}, mark {_mark(body)} -->\n{body}", count
 
 
 def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
@@ -97,7 +97,7 @@ def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
         lines += named.get(entry, [])
         count += 1
     body = (_REMARK if computed else "") + "".join(f"{line}\n" for line in lines)
-    return f"# saved by agrad: {_statements(count)}, mark {_mark(body)}\n{body}", count
+    return f"# saved by agrad: {counted(count, 'statement')}, mark {_mark(body)}\n{body}", count
 
 
 def _results_read(entries: list[Entry]) -> dict[Entry, list[str]]:
@@ -105,10 +105,6 @@ def _results_read(entries: list[Entry]) -> dict[Entry, list[str]]:
     read = {int(name) for entry in entries for name in re.findall(r"\b_(\d+)\b", entry.span.source.text)}
     last = {number_of(entry): entry for entry in entries if not entry.span.source.is_file}
     return {entry: [f"_{number} = _"] for number, entry in last.items() if number in read}
-
-
-def _statements(count: int) -> str:
-    return f"{count} statement{'' if count == 1 else 's'}"
 
 
 def _mark(body: str) -> str:
@@ -288,9 +284,7 @@ def html(parts: Iterable[Part], title: str) -> str:
     return "\n".join([*head, *body, "</html>", ""])
 
 
-def _blocks(
-    parts: Iterable[Part], picture: Callable[[Any], str], lines: Callable[[Iterator[Part]], str]
-) -> Iterator[str]:
+def _blocks(parts: Iterable[Part], picture: Callable[[Any], str], lines: Callable[[Any], str]) -> Iterator[str]:
     """The pictures among parts, and the lines between two of them together, each as a page has them."""
     for pictured, group in itertools.groupby(parts, _is_drawn):
         if pictured:

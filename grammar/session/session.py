@@ -46,15 +46,10 @@ from agrad.grammar.values.lists import List, parts_of, settled
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:
-    from agrad.grammar.commands.registry import Command
+    from agrad.grammar.commands.registry import Command, Emit
 
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
-
-
-def _on_invalid(kind: str, flag: int) -> None:
-    """What numpy calls where an operation on arrays is not defined."""
-    agrad.engine.inspect.undefined.on_invalid(kind, flag)
 
 
 def _is_special(value: Any) -> bool:
@@ -89,7 +84,7 @@ def _is_infinite(value: Any) -> bool:
 _COMPARED = pattern(r"(?:^|[;\n])[ \t]*(([^\W\d]\w*)[ \t]*<-[ \t]+([^;#\n]*[^;#\s]))")
 
 
-def _note_arrow(text: str, emit: Callable[[Result], None]) -> None:
+def _note_arrow(text: str, emit: Emit) -> None:
     """Note `x <- 3`, which compares as in Python, and gives x a value in R."""
     found = _COMPARED.search(text) if "<- " in text else None
     if found:
@@ -98,7 +93,7 @@ def _note_arrow(text: str, emit: Callable[[Result], None]) -> None:
         emit(Noted(Note(message, notes=["a value is given by ="], fixes=[f"{found[2]} = {found[3]}"])))
 
 
-def _note_sign(text: str, emit: Callable[[Result], None]) -> None:
+def _note_sign(text: str, emit: Emit) -> None:
     """Note `2+-0.1`, which is a sum as in Python, and might mean an uncertainty."""
     found = re.match(r"""[^"'~]*?(?<![\w.])(([\d.]+)\+-([\d.]+))""", text) if "+-" in text else None
     if found:
@@ -120,7 +115,7 @@ class Session:
         self.machine = Machine(self)
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
-        self.emit: Callable[[Result], None] = unheard
+        self.emit: Emit = unheard
         self.told: list[tuple[Any, Sequence[str]]] = []  # where something infinite or nan was told of, with the fixes
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
@@ -149,7 +144,7 @@ class Session:
     def run(
         self,
         text: str,
-        emit: Callable[[Result], None] = unheard,
+        emit: Emit = unheard,
         source: str = "session",
         is_file: bool = False,
         report: Callable[[AgradError], None] | None = None,
@@ -168,9 +163,7 @@ class Session:
         finally:
             self.record.entered(read)
 
-    def _run_all(
-        self, read: Source, emit: Callable[[Result], None], report: Callable[[AgradError], None] | None
-    ) -> None:
+    def _run_all(self, read: Source, emit: Emit, report: Callable[[AgradError], None] | None) -> None:
         """Run the statements of a text, as `run` does."""
         heard = Listener(self.record.transcript, read, emit, self.settings)
         try:
@@ -195,7 +188,7 @@ class Session:
             finally:
                 self._end_line(heard)
 
-    def _end_line(self, emit: Callable[[Result], None]) -> None:
+    def _end_line(self, emit: Emit) -> None:
         """Show what was printed without the end of its line."""
         outer, self.emit = self.emit, emit
         try:
@@ -243,7 +236,7 @@ class Session:
         finally:
             self.loading = []
 
-    def evaluate(self, text: str, emit: Callable[[Result], None] = unheard, is_given: bool = False) -> Any:
+    def evaluate(self, text: str, emit: Emit = unheard, is_given: bool = False) -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
 
         `is_given`: it is that of a name on the command line, where `3, 4` is an array. Raises AgradError.
@@ -260,15 +253,13 @@ class Session:
         note_second_order(value, expression.span, emit)
         return value
 
-    def check(
-        self, text: str, leaves: Sequence[Tensor], claims: Sequence[Value | None], emit: Callable[[Result], None]
-    ) -> None:
+    def check(self, text: str, leaves: Sequence[Tensor], claims: Sequence[Value | None], emit: Emit) -> None:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
         expression = self._read(parse_expression, Source("expression", text))
         check = agrad.grammar.commands.gradients.check
         self.all_at_once(lambda: check(self, expression, leaves, claims), expression.span, emit)
 
-    def undo(self, count: int, emit: Callable[[Result], None] = unheard) -> None:
+    def undo(self, count: int, emit: Emit = unheard) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.
 
         The KeyboardInterrupt of a Ctrl-C says how many were taken back, if any were.
@@ -286,7 +277,7 @@ class Session:
             said = "undo is complete" if done == count else f"undo took back {done} of {count} statements"
             raise KeyboardInterrupt(said) from None
 
-    def _undo_together(self, emit: Callable[[Result], None]) -> None:
+    def _undo_together(self, emit: Emit) -> None:
         """Take back the last line that was entered, or the last statement of a text; a Ctrl-C is raised after that."""
         steps, before, stopped = self.steps.last_together, len(self.steps), None
         gone = self.record.entries[steps[0].place :]
@@ -357,7 +348,7 @@ class Session:
             watch.running = False
             watch.stop()
 
-    def _run_statement(self, statement: ast.Statement, emit: Callable[[Result], None]) -> None:
+    def _run_statement(self, statement: ast.Statement, emit: Emit) -> None:
         made = agrad.grammar.commands.registry.of(statement)
         if made is not None and made.alone:
             self._run_alone(made, statement, emit)
@@ -365,7 +356,7 @@ class Session:
         self.record.begin()
         self.all_at_once(lambda: self._do(statement), statement.span, emit, statement)
 
-    def _run_alone(self, made: Command, node: Any, emit: Callable[[Result], None]) -> None:
+    def _run_alone(self, made: Command, node: Any, emit: Emit) -> None:
         """Run a command between two statements; its operands are numbers."""
         values = [operand.value for operand in node.operands if isinstance(operand, ast.Number)]
         outer, self.emit = self.emit, emit
@@ -407,7 +398,7 @@ class Session:
         self,
         action: Callable[[], _T],
         span: Span | None = None,
-        emit: Callable[[Result], None] = unheard,
+        emit: Emit = unheard,
         statement: ast.Statement | None = None,
     ) -> _T:
         """Run an action as one statement: all of it or nothing, within the limits.
@@ -415,20 +406,17 @@ class Session:
         `span`: the place for its errors. A `statement` that succeeds is added to the log.
         """
         context, outer = self.context.derived(), current().limits
-        context.statement, context.silence = span, Silence(_on_invalid)
+        # What numpy calls where an operation on arrays is not defined.
+        context.silence = Silence(lambda kind, flag: agrad.engine.inspect.undefined.on_invalid(kind, flag))
+        context.statement = span
         context.undefined = []
         result: _T = enter(context, self._all_or_nothing, action, span, emit, statement, outer)
         return result
 
     def _all_or_nothing(
-        self,
-        action: Callable[[], _T],
-        span: Span | None,
-        emit: Callable[[Result], None],
-        statement: ast.Statement | None,
-        limits: Limits,
+        self, action: Callable[[], _T], span: Span | None, emit: Emit, statement: ast.Statement | None, limits: Limits
     ) -> _T:
-        running, log, place = current(), UndoLog(self._log), len(self.record)
+        running, log, place = current(), UndoLog(self._log), len(self.record.entries)
         silence = running.silence
         before = self.last, self.settings.precision, self.chosen
         written = self.record.keeper is not None and statement is not None and not isinstance(statement, BLOCKS)
@@ -486,14 +474,7 @@ class Session:
         if note is not None and held.emit is not unheard:
             self.told += [(label.origin, note.fixes) for label in note.labels]
 
-    def _take_back(
-        self,
-        error: BaseException,
-        log: UndoLog,
-        before: tuple[tuple[Any, ...], int | None, dict[str, Guard]],
-        place: int,
-        looped: bool,
-    ) -> None:
+    def _take_back(self, error: BaseException, log: UndoLog, before: tuple[Any, ...], place: int, looped: bool) -> None:
         """Restore the state before a statement that failed, and complete its error."""
         try:
             if isinstance(error, AgradError) and self.record.on and looped and log.undos:
@@ -507,7 +488,7 @@ class Session:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
 
-    def _end(self, emit: Callable[[Result], None], log: UndoLog | None, silence: Silence) -> None:
+    def _end(self, emit: Emit, log: UndoLog | None, silence: Silence) -> None:
         """Restore the context around a statement that has ended. May be called again if it was interrupted."""
         self.watch.running = False
         self.emit, self._log = emit, log
@@ -526,7 +507,7 @@ class Session:
             return problem
         return AgradError("limit", "this nests too deeply", labels=labels)
 
-    def _hear(self, emit: Callable[[Result], None]) -> Callable[[Note], None]:
+    def _hear(self, emit: Emit) -> Callable[[Note], None]:
         """Passes on a note of the engine, once per statement, even if a loop repeats it: it says in which iteration."""
         heard: set[str] = set()
 

@@ -157,13 +157,13 @@ def test_whether_a_command_is_logged(made: Command) -> None:
     session.record.on, session.steps.depth = True, 10
     session.run(GIVEN.replace("; ", "\n"))
     session.run("x = 1; backward c retain")
-    before = len(session.record)
+    before = len(session.record.entries)
     try:
         session.run(typed(made))
     except (Quit, AgradError):
         return
     alone = {"undo": -1, "again": 2}  # what they take back, or run
-    assert len(session.record) - before == alone.get(made.word, int(made.logged))
+    assert len(session.record.entries) - before == alone.get(made.word, int(made.logged))
 
 
 def test_a_check_needs_no_values() -> None:

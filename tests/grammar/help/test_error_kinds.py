@@ -10,8 +10,7 @@ from rows import each
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.help import help_on
-from agrad.grammar.help.words import KINDS
+from agrad.grammar.help.help import KINDS, help_on
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 

@@ -16,8 +16,7 @@ from agrad.cli.main import root
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.help.help import help_on
-from agrad.grammar.help.words import EXTRAS, GLOSSARY
+from agrad.grammar.help.help import EXTRAS, GLOSSARY, help_on
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import OPTIONS, RESERVED
 

@@ -140,7 +140,7 @@ def test_a_failed_statement_is_taken_back_from_each_bytecode_of_its_roll_back(na
         with pytest.raises((KeyboardInterrupt, AgradError)) as stop, interrupted():
             session.run(FAILING[name])
         assert_same(start, picture(session))
-        assert (session._log, session.emit("nothing"), len(session.record)) == (None, None, 0), stop
+        assert (session._log, session.emit("nothing"), len(session.record.entries)) == (None, None, 0), stop
 
 
 def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
@@ -154,7 +154,7 @@ def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
         with suppress(KeyboardInterrupt), interrupted():
             session.run("undo")
         assert_same(start, picture(session))
-        assert (len(session.steps), len(session.record)) == (0, 1)
+        assert (len(session.steps), len(session.record.entries)) == (0, 1)
         assert not session.steps.nodes
 
 

@@ -277,7 +277,7 @@ def test_what_fails_now_leaves_what_stands_before_it(folder):
     with pytest.raises(AgradError, match="there is no file") as caught:
         restore(other, made.record.entries)
     assert "session line 2 | d = load_csv" in render(caught.value)
-    assert list(other.names) == ["x"] and len(other.record) == 1
+    assert list(other.names) == ["x"] and len(other.record.entries) == 1
 
 
 def test_errors_point_into_what_was_typed_before():
@@ -348,4 +348,4 @@ def test_a_ctrl_c_while_it_is_written_down_leaves_everything_as_it_was():
 
     written.add = stop
     assert written.after("x = 3") == ["cut to 1"]
-    assert made.names["x"] == 2 and len(made.record) == 1
+    assert made.names["x"] == 2 and len(made.record.entries) == 1

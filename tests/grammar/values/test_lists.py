@@ -4,7 +4,7 @@ import pytest
 from rows import each
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.help.words import LISTS
+from agrad.grammar.help.help import LISTS
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
