@@ -55,10 +55,11 @@ def command(asked: Asked) -> None:
         leaves = wanted.bind(session, names or None)
         for remark in wanted.remarks:
             note(remark)
-        values = _values(session, asserted, leaves)
-        session.check(
-            text, list(leaves.values()), values, printer(session.settings, "json" if asked.as_json else "text")
+        values, emit = (
+            _values(session, asserted, leaves),
+            printer(session.settings, "json" if asked.as_json else "text"),
         )
+        session.check(text, list(leaves.values()), values, emit)
 
 
 def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:

@@ -15,7 +15,7 @@ from agrad.cli.arguments import Limits, Options, count, declared, expression, fi
 from agrad.cli.main import Wrong, again, limited, read_text, shown_name
 from agrad.cli.output import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
-from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown, unheard
+from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Shown, unheard
 from agrad.grammar.session.inputs import Request, derive
 from agrad.grammar.session.session import Session
 
@@ -107,7 +107,9 @@ def command(asked: Asked) -> None:
     request = asked.derivatives
     request.settle()
     what = expression.formula(asked.words, _instead(asked.expressions, asked.file))
-    drawing = _drawing(asked.drawn, asked.files)
+    if asked.drawn is not None and not asked.files:
+        raise click.UsageError("--graph writes a file, which --no-files does not allow")
+    draw = agrad.cli.commands.graph.writer(asked.drawn) if asked.drawn is not None else None
     session = limited(Session, asked.limits, form == "json")
     session.context.files.on = asked.files
     session.settings.precision = asked.precision
@@ -118,7 +120,8 @@ def command(asked: Asked) -> None:
             note(remark)
         hear = unheard if bare or request.names else emit  # with derivatives, a note on these says as much
         for text, value in _values(session, what, emit, hear):
-            drawing(value, text, asked.precision)
+            if draw is not None:
+                draw(value, text, asked.precision)
             leaves = what.leaves(session, request.names, given)
             if asked.is_budget:
                 emit(Estimated(session.all_at_once(partial(agrad.engine.inspect.budget.budget, value)), form))
@@ -126,7 +129,7 @@ def command(asked: Asked) -> None:
             found = derive(session, value, leaves, request.request(session), unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
-            _show(found, session.settings, form, bare, partial(_latex, session, text, list(what.given)))
+            _show(found, session, form, bare, text, list(what.given))
 
 
 def _form(asked: Asked) -> str:
@@ -148,16 +151,6 @@ def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
     if expressions:
         raise click.UsageError("-e and -f both say what to compute: use one of them")
     return ["-f", file]
-
-
-def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], None]:
-    """The function that writes the graph of a value to a file, if there is one. Raises click.UsageError."""
-    if path is None:
-        return lambda value, text, precision: None
-    if not files:
-        raise click.UsageError("--graph writes a file, which --no-files does not allow")
-
-    return agrad.cli.commands.graph.writer(path)
 
 
 def _values(
@@ -193,22 +186,15 @@ def _values(
         raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
 
 
-def _latex(session: Session, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
-    """An expression, or its derivative by some names, in LaTeX: loaded when it is asked for."""
-    formulas = agrad.grammar.session.formulas
-    written: str = formulas.in_latex(session.machine, session.names, text, symbols, by)
-    return written
-
-
-def _show(found: Answer, settings: Settings, form: str, bare: bool, written: Callable[[Sequence[str]], str]) -> None:
-    """Print an answer in a form; `written` gives its formulas in LaTeX."""
+def _show(found: Answer, session: Session, form: str, bare: bool, text: str, symbols: Sequence[str]) -> None:
+    """Print an answer in a form; in LaTeX with the formula of the text, in which some names are symbols."""
+    settings = session.settings
     if form == "text":
         click.echo("\n".join(answer(found, settings, bare)))
-        return
-
-    if form == "json":
+    elif form == "json":
         click.echo(agrad.cli.output.structured.answer_line(found, settings))
     elif form == "csv":
         click.echo(agrad.cli.output.structured.answer_table(found, settings.precision))
     else:
+        written = partial(agrad.grammar.session.formulas.in_latex, session.machine, session.names, text, symbols)
         click.echo("\n".join(agrad.cli.output.structured.answer_latex(found, settings.precision, written)))

@@ -71,11 +71,8 @@ def _own(context: click.Context, word: str) -> str | None:
     if found is not None:
         with click.Context(found, info_name=word, parent=context.parent) as inner:
             return found.get_help(inner)
-    told = (
-        ENVIRONMENT
-        | FILES
-        | {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
-    )
+    settings = {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
+    told = ENVIRONMENT | FILES | settings
     return f"{word}\n  {told[word]}" if word in told else None
 
 

@@ -151,13 +151,15 @@ def command(asked: Asked) -> None:
         else:
             _require_no_folder(asked)
             _into_one(ask, data, to, form, ends)
-        _tell_of_draws(ask)
+        drawing = next(filter(agrad.grammar.session.rowwise.draws, [*ask.formulas.values(), ask.where or ""]), None)
+        if drawing is not None:
+            note(f"the random numbers of {drawing} are drawn once: they are the same in every row")
 
 
 def _ask(asked: Asked, found: dict[str, str], named: bool, data: str) -> Any:
     """What is computed: the formulas by their titles. Raises click.UsageError."""
     formulas = agrad.cli.data.request.entries(found) if asked.jacobian else found
-    ask = agrad.cli.data.request.Asked(
+    return agrad.cli.data.request.Asked(
         formulas,
         named or formulas is not found,
         texts_by_name("-D", asked.given),
@@ -169,29 +171,16 @@ def _ask(asked: Asked, found: dict[str, str], named: bool, data: str) -> Any:
         _functions(asked.whole, data),
         asked.jacobian,
     )
-    ask.require()
-    return ask
-
-
-def _tell_of_draws(ask: Any) -> None:
-    """Note that random numbers are the same in every row."""
-    drawing = next(filter(agrad.grammar.session.rowwise.draws, [*ask.formulas.values(), ask.where or ""]), None)
-    if drawing is not None:
-        note(f"the random numbers of {drawing} are drawn once: they are the same in every row")
-
-
-def _tell_of_constants(ask: Any, table: Any) -> None:
-    """Note that a name has its value from -D, and not from the column of that name."""
-    for name in ask.constants:
-        if name in table.names:
-            note(f"{name} is that of -D in every row: the column {name} of {table.path} is not read for it")
 
 
 def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable[[Any], None]) -> None:
     """Write one table, to a file or to standard output. Raises AgradError, click.UsageError."""
     written = agrad.cli.data.writers.form_for(to.path, to.as_json, to.to)
     to.require_text(written)
-    _require_other(data, to.path)
+    with suppress(OSError, ValueError):
+        if to.path is not None and data != "-" and os.path.samefile(data, os.path.expanduser(to.path)):
+            message = f"{to.path} holds the data, and the results would overwrite it: choose another name"
+            raise AgradError("file", message)
     sessions = agrad.cli.data.request.Sessions(ask, ends)
     session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None
@@ -201,7 +190,8 @@ def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable
         table = session.all_at_once(again, session.span)
         stack.enter_context(closing(table))
         found = session.all_at_once(lambda: sessions.formulas(table, again, to.threads, to.tolerant), session.span)
-        _tell_of_constants(ask, table)
+        for name in filter(table.names.__contains__, ask.constants):
+            note(f"{name} is that of -D in every row: the column {name} of {table.path} is not read for it")
         job = agrad.cli.data.job.Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
         line = on_terminal(agrad.cli.data.job.Reading) if to.path is not None or not sys.stdout.isatty() else None
         with _writing(to.path) as output:
@@ -273,13 +263,6 @@ def _limit(memory: float | None) -> None:
         with suppress(OSError):  # there is less room than that
             stack.enter_context(mmap(-1, _ROOM))
         limit_memory(memory, statements=False)
-
-
-def _require_other(data: str, out: str | None) -> None:
-    """Refuse to overwrite the data with the results. Raises AgradError of kind `file`."""
-    with suppress(OSError, ValueError):
-        if out is not None and data != "-" and os.path.samefile(data, os.path.expanduser(out)):
-            raise AgradError("file", f"{out} holds the data, and the results would overwrite it: choose another name")
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def command(asked: Asked) -> int:
     except Quit:
         return 0
     if log is not None:
-        log.start()
+        session.record.keeper = log  # which writes the accepted statements from now on
     lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message)
     code = loop(session, lines, interactive=at_terminal)
     if log is not None:
@@ -188,7 +188,7 @@ def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], Abs
     def is_kept() -> bool:
         return session.record.keeper is not None and bool(session.record.entries)
 
-    with closing(agrad.cli.terminal.waiting.Waiting(lambda lines: click.echo(lines, err=True), is_kept)) as waiting:
+    with closing(agrad.cli.terminal.waiting.Waiting(is_kept)) as waiting:
         yield waiting.running
 
 

@@ -90,9 +90,8 @@ def command(asked: Asked) -> int:
         if text.startswith("@"):
             file = text[1:].partition(":")[0]
             fix = {f"{name}={text}": f'{name}=load_csv("{file}")'}
-            raise main.Wrong(
-                "-D takes an expression, not a file", main.typed(*(fix.get(one, one) for one in sys.argv[1:]))
-            )
+            again = main.typed(*(fix.get(one, one) for one in sys.argv[1:]))
+            raise main.Wrong("-D takes an expression, not a file", again)
     if asked.is_transcript:
         _check_echo(asked)
     elif asked.theme is not None:
@@ -106,7 +105,10 @@ def command(asked: Asked) -> int:
     main.end_in(session, asked.timeout, asked.as_json)
     session.settings.precision, session.settings.width = asked.precision, narrow()
     session.names["args"] = (*asked.extra, *click.get_current_context().meta[_ARGUMENTS])
-    _give(session, names)
+    for given, value in names.items():
+        with noted(f"-D {given}={value}"):
+            require_free(given)
+            session.machine.bind(session.names, given, session.evaluate(value, is_given=True))
     text, name = main.read_text(asked.file), main.shown_name(asked.file)
     if asked.is_transcript:
         echo = agrad.cli.repl.printer.echo
@@ -174,11 +176,9 @@ class Failures:
     def several(self, source: Source) -> bool:
         """Show all syntax errors of a script if there are several; whether there are."""
         problems = agrad.grammar.lint.lint.unreadable(source)
-        if len(problems) < 2:
-            return False
-        for problem in problems:
+        for problem in problems if len(problems) > 1 else ():
             self(problem)
-        return True
+        return len(problems) > 1
 
     def end(self) -> int:
         """Report how many there were; the exit code."""
@@ -194,14 +194,6 @@ def _check_echo(asked: Asked) -> None:
             raise click.UsageError(f"a transcript shows all answers as text: leave --{name} out")
     if asked.picture is not None and not asked.files:
         raise click.UsageError("--svg writes a file, which --no-files does not allow")
-
-
-def _give(session: Session, names: dict[str, str]) -> None:
-    """Give names their values, as `name = value` would before the first line. Raises AgradError."""
-    for name, text in names.items():
-        with noted(f"-D {name}={text}"):
-            require_free(name)
-            session.machine.bind(session.names, name, session.evaluate(text, is_given=True))
 
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:

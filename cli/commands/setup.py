@@ -18,8 +18,6 @@ from agrad.cli.terminal.pager import PAGER
 
 # `agrad config`: every setting, its value and where it comes from; and the files that a user may write.
 
-_ROWS = ("setting", "value", "from")
-
 
 class Config(Command):
     """Reports every problem in config.toml; other commands report the first, and refer to this one."""
@@ -50,7 +48,7 @@ def _told() -> Iterator[str]:
 
     found = {name: find(name, option(name)) for name in SETTINGS}
     rows = ((name, _shown(name, value), origin) for name, (value, origin) in found.items())
-    yield from agrad.engine.text.align([_ROWS, *rows])
+    yield from agrad.engine.text.align([("setting", "value", "from"), *rows])
     yield ""
     files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
     there = ((path, "exists" if os.path.exists(path) else "does not exist") for path in files.values())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.data.formats import open_table
@@ -23,16 +22,10 @@ def from_file(word: str) -> Tensor:
     Raises AgradError of kind `file`.
     """
     path, column = _parted(word)
-    with _header_asked(path, column):
-        return _column(path, column) if column and not path.endswith(".npy") else _all(path, column)
-
-
-@contextmanager
-def _header_asked(path: str, column: str) -> Iterator[None]:
-    """Let an error about a first row that may have the names or be data say how to type which it is."""
     try:
-        yield
+        return _column(path, column) if column and not path.endswith(".npy") else _all(path, column)
     except AgradError as problem:
+        # Of a first row that may have the names or be data: how to type which it is.
         if isinstance(problem.facts, OtherForm) and problem.facts.option == "header":
             chosen = f"[:, {column}]" if column else ""
             typed = [f'load_csv("{path}", header={value}){chosen}' for value in problem.facts.values]
@@ -53,9 +46,8 @@ def _all(path: str, column: str) -> Tensor:
         return array
     if len(array.shape) != 2:
         what = {0: "one number", 1: "a vector"}.get(len(array.shape), f"an array of shape {format_shape(array.shape)}")
-        raise AgradError(
-            "file", f"{path} is {what}, which has no column {column}", fixes=[Hint(f"@{path}   for all of it")]
-        )
+        fixes = [Hint(f"@{path}   for all of it")]
+        raise AgradError("file", f"{path} is {what}, which has no column {column}", fixes=fixes)
     count = array.shape[1]
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")

@@ -71,8 +71,10 @@ class Job:
         self.form, self.precision = form, precision
         self.wanted.texts = form in ("csv", "json") or (form in ("parquet", "arrow") and self.table.typed)
         self.is_fast = backend == NATIVE  # whether to tell where there is no machine code
-        if backend != AUTO:
-            require_backend(backend)
+        if backend != AUTO and (problem := backend_missing(backend)) is not None:
+            fixes = [fix for fix in problem.fixes if not fix.startswith("backend=")]
+            problem.fixes = [*fixes, Hint("--backend python")]
+            raise problem
         for formula in self.formulas:
             formula.begin(lambda: self._backend(backend), self.threads, self.tolerant)
 
@@ -119,7 +121,10 @@ class Job:
                 results, bad = self._results(piece)
                 yield Rows(copied, results, bad)
                 if bad is not None:
-                    self._count(piece, bad, tally)
+                    tally.failed += int(bad.sum())
+                    formulas = [*([self.where] if self.where is not None else []), *self.formulas]
+                    errors = (evaluation.first for formula in formulas for evaluation in formula.evaluations)
+                    tally.first = tally.first or piece.problem or next(filter(None, errors), None)
                 if self.is_fast and not tally.slow:
                     ways = (formula.evaluation.without_machine_code() for formula in self.formulas)
                     tally.slow = next(filter(None, ways), "")
@@ -146,20 +151,6 @@ class Job:
             found |= results
             piece.bad = bad
         return {name: found[name] for name in self.results}, piece.bad
-
-    def _count(self, piece: Any, bad: Any, tally: Tally) -> None:
-        tally.failed += int(bad.sum())
-        formulas = [*([self.where] if self.where is not None else []), *self.formulas]
-        errors = (evaluation.first for formula in formulas for evaluation in formula.evaluations)
-        tally.first = tally.first or piece.problem or next(filter(None, errors), None)
-
-
-def require_backend(name: str) -> None:
-    """Raise AgradError of kind `limit` if a backend cannot be used."""
-    problem = backend_missing(name)
-    if problem is not None:
-        problem.fixes = [*[fix for fix in problem.fixes if not fix.startswith("backend=")], Hint("--backend python")]
-        raise problem
 
 
 class Reading(Progress):

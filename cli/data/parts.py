@@ -18,8 +18,9 @@ from glob import has_magic
 from typing import Any, BinaryIO
 
 from agrad.cli.data.job import Tally, read
+from agrad.cli.data.writers import FORMS
 from agrad.cli.terminal import ignored
-from agrad.engine.data.formats import files_of, is_folder, open_table
+from agrad.engine.data.formats import is_folder, open_table, require_files
 from agrad.engine.data.tables import unreadable
 from agrad.engine.data.text_tables import ending_of
 from agrad.engine.errors import AgradError, Hint
@@ -28,10 +29,9 @@ from agrad.grammar.files import locked, remove_left, sync_folder
 # The parts of the input of `agrad map`, and the names of the files that they are written to.
 
 ENDINGS = {"csv": ".csv", "json": ".jsonl", "npy": ".npy", "npz": ".npz", "arrow": ".arrow", "parquet": ".parquet"}
-_FORMS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".npy": "npy", ".npz": "npz"}
-_FORMS |= {".parquet": "parquet", ".pq": "parquet"}
-_TEXT = (".csv", ".tsv", ".txt", ".dat")
-_FORMS |= dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow")
+# Those that are read, too, with the form of the results; beside those that can be written.
+_FORMS = FORMS | {".json": "json", ".ndjson": "json", ".arrows": "arrow", ".ipc": "arrow"}
+_FORMS |= dict.fromkeys((".tsv", ".txt", ".dat"), "csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,7 @@ def inputs(path: str) -> list[str]:
         except (OSError, ValueError) as problem:
             raise unreadable(path, problem) from None
         return [path]
-    files = files_of(path)
-    if not files:
-        raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
-    return files
+    return require_files(path)
 
 
 def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
@@ -96,8 +93,7 @@ def _root(path: str) -> str:
 def _stem(name: str) -> str:
     """The name of a file without the extensions of its kind and its compression: `a.b` of `a.b.csv.gz`."""
     ending = ending_of(name)
-    known = ending in _FORMS or ending in _TEXT
-    return name[: name.lower().rindex(ending)] if known else name
+    return name[: name.lower().rindex(ending)] if ending in _FORMS else name
 
 
 def _groups(file: str, most: float) -> Iterator[tuple[tuple[int, int], int]]:
@@ -149,20 +145,17 @@ class Record:
         for line in lines[:-1]:
             try:
                 fields = json.loads(line)
-                self._take(fields)
+                if "part" in fields:
+                    self.done[fields["part"]] = fields["bytes"], read(fields["tally"])
+                elif "complete" in fields:
+                    self.is_complete = True
+                else:
+                    self.head = dict(fields)
             except (ValueError, KeyError, TypeError, AttributeError):
                 break
             end += len(line) + 1
         self.file.seek(end)
         self.file.truncate()
-
-    def _take(self, fields: Mapping[str, Any]) -> None:
-        if "part" in fields:
-            self.done[fields["part"]] = fields["bytes"], read(fields["tally"])
-        elif "complete" in fields:
-            self.is_complete = True
-        else:
-            self.head = dict(fields)
 
     def _append(self, fields: Mapping[str, Any]) -> None:
         self.file.write(json.dumps(fields).encode() + b"\n")
@@ -243,8 +236,11 @@ def recorded(folder: str, *, resume: bool) -> Iterator[Record]:
     with ExitStack() as stack:
         with writable(folder):
             os.makedirs(folder, exist_ok=True)
-            if not os.path.exists(path):
-                _require_empty(folder)
+            others = [] if os.path.exists(path) else sorted(name for name in os.listdir(folder) if name[0] != ".")
+            if others:  # which are not from a run
+                more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+                message = f"{folder} is not empty: it has {others[0]}{more}"
+                raise AgradError("file", message, fixes=[Hint("name a new folder")])
             file = stack.enter_context(open(path, "ab+"))
             if locked(file.fileno()) is False:
                 message = f"another agrad is writing to {folder}"
@@ -263,15 +259,6 @@ def writable(folder: str) -> Iterator[None]:
         yield
     except OSError as problem:
         raise AgradError("file", f"cannot write to {folder}: {(problem.strerror or str(problem)).lower()}") from None
-
-
-def _require_empty(folder: str) -> None:
-    """Refuse a folder with files that are not from a run. Raises AgradError of kind `file`."""
-    others = sorted(name for name in os.listdir(folder) if name[0] != ".")
-    if others:
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        message = f"{folder} is not empty: it has {others[0]}{more}"
-        raise AgradError("file", message, fixes=[Hint("name a new folder")])
 
 
 def _refuse(record: Record) -> None:

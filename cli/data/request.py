@@ -41,7 +41,7 @@ class Asked:
     whole: tuple[str, ...] = ()
     jacobian: bool = False  # whether all values come before all derivatives
 
-    def require(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse what does not go together. Raises click.UsageError."""
         if self.order == 2 and not self.wrt:
             raise click.UsageError("second derivatives need --wrt, which says by which columns")
@@ -74,32 +74,27 @@ class Sessions:
     def __init__(self, ask: Asked, ends: Callable[[Any], None], seed: int | None = None) -> None:
         self.ask, self.ends, self.seed = ask, ends, seed
         self.values = {title: self._read(text, f"-e {title}=…" * ask.named) for title, text in ask.formulas.items()}
-        self.parts = {title: [self._by(text, name) for name in ask.wrt] for title, text in ask.formulas.items()}
-        if ask.order < 2:
-            self.parts = {}
+        formulas = ask.formulas.items() if ask.order > 1 else ()
+        self.parts = {title: [self._read(text, "", name) for name in ask.wrt] for title, text in formulas}
         self.where = self._read(ask.where, "--where") if ask.where is not None else None
         self.first = next(iter(self.values.values()))
         self.whole: dict[str, float] = {}
         self.constants = {name: self.first.names[name] for name in ask.constants}
 
-    def _read(self, text: str, word: str) -> Any:
+    def _read(self, text: str, word: str, by: str = "") -> Any:
         session = Rowwise()
         if self.seed is not None:
             session.seed(self.seed)
         self.ends(session)
         with noted(word) if word else nullcontext():
             session.read(text)
+        session.by = by
         return self._given(session)
 
     def _given(self, session: Any) -> Any:
         for name, value in self.ask.constants.items():
             with noted(f"-D {name}={value}"):
                 session.give(name, value)
-        return session
-
-    def _by(self, text: str, name: str) -> Any:
-        session = self._read(text, "")
-        session.by = name
         return session
 
     def formulas(
@@ -176,7 +171,10 @@ class RowFormula:
         self.table, self.session, self.title, self.named = table, session, title, named
         self.shown = wrt
         self.wrt = list(dict.fromkeys([*wrt, *uncertain]))  # the derivatives that are computed
-        self.used = self._used()
+        self.used: dict[str, str] = {}  # the names of columns that are needed, and how the table spells each
+        for name, span in session.columns(table.known(), self.wrt):
+            self.used[name] = table.spelled(name)
+            table.require(self.used[name], span)
         self.uncertain = {name: self._uncertainty(name, text) for name, text in uncertain.items()}
         self.parts = dict(zip(wrt, parts, strict=False))
         self.pairs = list(product(wrt, wrt) if full else combinations_with_replacement(wrt, 2)) if parts else []
@@ -198,17 +196,6 @@ class RowFormula:
         name = derivative_name("grad", by)
         above, _, below = name.partition("/")
         return f"{above}{self.title}/{below}" if named else name
-
-    def _used(self) -> dict[str, str]:
-        """The names of columns that are needed, and how the table spells each.
-
-        Raises AgradError of kind `name` for one that the table does not have.
-        """
-        used: dict[str, str] = {}
-        for name, span in self.session.columns(self.table.known(), self.wrt):
-            used[name] = self.table.spelled(name)
-            self.table.require(used[name], span)
-        return used
 
     def _uncertainty(self, name: str, text: str) -> float | str:
         """What is given for a column: a number, or the name of another column. Raises AgradError."""
@@ -347,7 +334,8 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
             missing = _of_missing(facts, typed, command_line)
             problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, UnknownColumn):
-            fixes = _named(facts, typed, command_line)
+            columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
+            fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
             fixes = fixes or _other_columns(facts, data is not None and bool(problem.labels))
             problem.fixes = fixes or (problem.fixes if data is None else [])
         elif data is not None and isinstance(facts, BadEntry) and facts.copied:
@@ -391,12 +379,6 @@ def _whole_column(text: str, data: str) -> list[str]:
         return ["-D m=…   for a number that is the same in every row"]
     column = typed("eval", text, f"{names[0]}=@{data}:{names[0]}")
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
-
-
-def _named(facts: UnknownColumn, typed: Sequence[str], command_line: Callable[..., str]) -> list[str]:
-    """The option that gives a column a name without its unit: `-c 't=t [min]'`."""
-    columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
-    return [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]
 
 
 def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:

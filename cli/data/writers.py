@@ -24,8 +24,9 @@ from agrad.engine.text import csv_lines
 from agrad.engine.values import format_number, np
 from agrad.lazy import rare
 
-_ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
-_ENDINGS |= {".arrow": "arrow", ".feather": "arrow"}
+# The form of a file, by the extension of its name.
+FORMS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
+FORMS |= {".arrow": "arrow", ".feather": "arrow"}
 BINARY = ("npy", "npz", "parquet", "arrow")  # which hold numbers, and no text
 Bad: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]] | None"
 
@@ -59,9 +60,9 @@ def form_for(path: str | None, as_json: bool, to: str | None = None) -> str:
     if path is None and to is None:
         return "json" if as_json else "csv"
     ending = os.path.splitext(path or "")[1].lower() if to is None else f".{to}"
-    form = _ENDINGS.get(ending, "json" if as_json else "")
+    form = FORMS.get(ending, "json" if as_json else "")
     if not form:
-        known = " ".join(_ENDINGS)
+        known = " ".join(FORMS)
         raise AgradError("file", f"{path}: its extension does not give a format", notes=[f"known: {known}"])
     if as_json and form != "json":
         other = f"{path} has another extension: -o out.jsonl" if to is None else f"--to {to} another format"
@@ -230,9 +231,6 @@ class NpyWriter(Writer):
 
     def begin(self) -> None:
         """Leave room for the header, which tells how many rows there are."""
-        self._header()
-
-    def _header(self) -> None:
         shape = (self.rows, len(self.names))
         # numpy leaves room for a longer first axis, so that the header can be written again at the end
         np.lib.format.write_array_header_1_0(self.stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
@@ -249,7 +247,7 @@ class NpyWriter(Writer):
     def end(self) -> None:
         """See Writer."""
         self.stream.seek(0)
-        self._header()
+        self.begin()
         self.stream.flush()
 
 

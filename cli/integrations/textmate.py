@@ -159,12 +159,18 @@ def _operators(but: Collection[str] = ()) -> str:
 
 def _brackets() -> Rule:
     """What stands in brackets, over several lines too."""
+    begin, end = (f"[{re.escape(''.join(signs))}]" for signs in (keywords.CLOSERS, keywords.CLOSERS.values()))
+    return _between(begin, end, "operator", [_include("expression")], group="0")
+
+
+def _between(begin: str, end: str, kind: str, patterns: list[Rule], group: str = "1") -> Rule:
+    """What stands between two signs of a kind; in which group of its pattern the end has its sign."""
     return {
-        "begin": f"[{re.escape(''.join(keywords.CLOSERS))}]",
-        "beginCaptures": {"0": {"name": _scope("operator")}},
-        "end": f"[{re.escape(''.join(keywords.CLOSERS.values()))}]",
-        "endCaptures": {"0": {"name": _scope("operator")}},
-        "patterns": [_include("expression")],
+        "begin": begin,
+        "beginCaptures": {"0": {"name": _scope(kind)}},
+        "end": end,
+        "endCaptures": {group: {"name": _scope(kind)}},
+        "patterns": patterns,
     }
 
 
@@ -180,24 +186,11 @@ def _long_string(quote: str) -> Rule:
 
 def _fstring(quote: str) -> Rule:
     """A string with expressions in braces, on one line."""
-    return {
-        "begin": rf"[fF]{quote}",
-        "beginCaptures": {"0": {"name": _scope("string")}},
-        "end": rf"({quote})|$",
-        "endCaptures": _captures(["string"]),
-        "patterns": [_match(FSTRING_TEXT[quote], "string"), _include("field")],
-    }
+    inside = [_match(FSTRING_TEXT[quote], "string"), _include("field")]
+    return _between(rf"[fF]{quote}", rf"({quote})|$", "string", inside)
 
 
 def _field() -> Rule:
     """An expression in an f-string, with how it is shown."""
-    return {
-        "begin": r"\{",
-        "beginCaptures": {"0": {"name": _scope("operator")}},
-        "end": r"(\})|$",
-        "endCaptures": _captures(["operator"]),
-        "patterns": [
-            *(_match(pattern, kind_of(Token(name))) for name, pattern in IN_FIELD.items()),
-            _include("expression"),
-        ],
-    }
+    inside = [_match(pattern, kind_of(Token(name))) for name, pattern in IN_FIELD.items()]
+    return _between(r"\{", r"(\})|$", "operator", [*inside, _include("expression")])

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from agrad.cli.lesson.chapters import WIDTH, Chapter, Prose, Transcript, wrapped
 
 _MARGIN = "    "
-_ANSWERS = "Answers"
 
 
 def text(printed: Sequence[Chapter]) -> str:
@@ -22,7 +21,7 @@ def _text(chapter: Chapter) -> Iterator[str]:
         yield from _told(step.told)
         yield wrapped(step.task, WIDTH, f"Task {chapter.number}.{number}  ")
     yield from _told(chapter.end)
-    yield _ANSWERS
+    yield "Answers"
     for number, step in enumerate(chapter.steps, 1):
         yield f"{chapter.number}.{number}\n{_indented(step.answer)}\n\n{wrapped(step.right.text, WIDTH)}"
 
@@ -33,10 +32,5 @@ def _told(parts: Sequence[Prose | Transcript]) -> Iterator[str]:
 
 
 def _indented(transcript: Transcript) -> str:
-    return "\n".join(f"{_MARGIN}{line}".rstrip() for line in _lines(transcript))
-
-
-def _lines(transcript: Transcript) -> Iterator[str]:
-    for typed in transcript:
-        yield from (line.rstrip() for line in typed.lines())
-        yield from typed.output.split("\n") if typed.output else ()
+    lines = [line for typed in transcript for line in (*typed.lines(), *typed.output.splitlines())]
+    return "\n".join(f"{_MARGIN}{line}".rstrip() for line in lines)

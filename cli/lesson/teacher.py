@@ -72,11 +72,6 @@ def in_words(text: str, problem: AgradError) -> bool:
     return all(isinstance(fix, Hint) for fix in problem.fixes)  # what can be corrected is a slip
 
 
-def _spoken(word: str) -> str:
-    """What was said, if it is one word: without capitals and the mark behind it."""
-    return word.lower().rstrip(" .!?")
-
-
 def shown(step: Step) -> list[Typed]:
     """The statements that a step shows."""
     return [typed for part in step.told if not isinstance(part, Prose) for typed in part]
@@ -129,14 +124,14 @@ class Teacher:
     def taught(self, statements: Iterator[str]) -> Iterator[str]:
         """The statements that a learner types, without the words to the teacher, who answers after each."""
         for text in statements:
-            word = text.strip()
-            if word in WORDS and word not in self.session.names:
+            word, names = text.strip(), self.session.names
+            if word in WORDS and word not in names:
                 with ignored():
                     self._obey(word)
             elif word in FOR_HELP and not self.resting:
                 say(_HELP)
                 self._hint()
-            elif not self.resting and (spoken := _spoken(word)) in _TALK and spoken not in self.session.names:
+            elif not self.resting and (spoken := word.lower().rstrip(" .!?")) in _TALK and spoken not in names:
                 self.heard = Heard(said=spoken)
                 with ignored():
                     self._answer()
@@ -361,11 +356,10 @@ class Teacher:
     def _restore(self, entries: list[Entry]) -> bool:
         """Bring the session to the state behind some statements; whether that is possible."""
         self._clear()
-        try:
+        with suppress(AgradError):
             restore(self.session, entries)
-        except AgradError:
-            return False
-        return True
+            return True
+        return False
 
 
 # How far a learner came: a file beside the history, so that `agrad learn` continues there.

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -49,17 +50,9 @@ _FULL = 20  # rows of a drawing that may take nearly all of a terminal
 _LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters leave no room
 
 
-class _Drawn:
-    """How many rows a plot has that was printed, and nothing after it; 0 if there is none.
-
-    `erasing`: what takes a picture away that is not part of these rows.
-    """
-
-    rows = 0
-    erasing = ""
-
-
-DRAWN = _Drawn()
+# How many rows a plot has that was printed, and nothing after it; 0 if there is none. `erasing` is what takes a picture
+# away that is not part of these rows.
+DRAWN = SimpleNamespace(rows=0, erasing="")
 
 
 class Printer:
@@ -159,7 +152,8 @@ def _named(plot: Plot) -> Plot:
 def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr."""
     in_colour = coloured(sys.stderr)
-    text = report(problem, _columns(), in_colour)
+    columns = rare.shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    text = report(problem, columns, in_colour)
     if not drawable(sys.stderr):
         text = text.replace(" | …", " | <")  # as wide as what it replaces, so that the carets stay in place
     click.echo(text, err=True, color=in_colour or None)
@@ -188,14 +182,6 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
 def states_in_colour(text: str) -> str:
     """What is said of graphs, with their states in colour: held, freed, stale, retained."""
     return _STATE.sub(lambda found: click.style(found[1], _STATES[found[1]]), text)
-
-
-def _columns() -> int | None:
-    """The width of the terminal that shows errors; None where none does."""
-    if not sys.stderr.isatty():
-        return None
-
-    return rare.shutil.get_terminal_size().columns
 
 
 def note(message: str) -> None:
@@ -236,22 +222,18 @@ def format_rows(array: Any, precision: int | None = 10, width: int | None = None
         return format_value(array, precision)
     rows = array.reshape(-1, array.shape[-1])
     columns = [_aligned([format_number(float(entry), precision) for entry in column]) for column in rows.T]
-    room = None if width is None else width - 2 * array.ndim
-    if room is None or array.ndim > 2 or sum(map(_extent, columns)) <= room:
-        return _nested([", ".join(row).rstrip() for row in _rows_of(columns)], array.shape[:-1])
+    extents = [max(map(len, column)) + len(", ") for column in columns]
+    room = sum(extents) if width is None or array.ndim > 2 else width - 2 * array.ndim
     parts, start = [], 0
     while start < len(columns):
         end = start + 1
-        while end < len(columns) and sum(map(_extent, columns[start : end + 1])) <= room:
+        while end < len(columns) and sum(extents[start : end + 1]) <= room:
             end += 1
+        head = f"[:, {start}:{end}]\n" if sum(extents) > room else ""
         texts = [", ".join(row).rstrip() for row in _rows_of(columns[start:end])]
-        parts.append(f"[:, {start}:{end}]\n{_nested(texts, array.shape[:-1])}")
+        parts.append(head + _nested(texts, array.shape[:-1]))
         start = end
     return "\n".join(parts)
-
-
-def _extent(column: list[str]) -> int:
-    return max(map(len, column)) + len(", ")
 
 
 def _aligned(texts: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
+from operator import itemgetter
 
 import click
 
@@ -171,14 +172,9 @@ class Canvas:
         if (mark := self.marks.get((row, column))) is not None:
             return mark
         dots, owner = self.cells.get((row, column), (0, -1))
-        return self._character(dots, owner), owner
-
-    def _character(self, dots: int, owner: int) -> str:
-        if not dots:
-            return " "
         if not self.plain:
-            return chr(_BRAILLE + dots)
-        return "-" if owner == _ZERO else _SIGNS[owner % len(_SIGNS)]
+            return chr(_BRAILLE + dots) if dots else " ", owner
+        return " " if not dots else "-" if owner == _ZERO else _SIGNS[owner % len(_SIGNS)], owner
 
 
 def coloured(text: str, curve: int) -> str:
@@ -316,13 +312,9 @@ def _thinned(places: Sequence[Place | None]) -> Iterator[Place | None]:
         run = list(group)
         if len(run) > 4 and run[0] is not None:
             there = [place for place in run if place]
-            yield from (there[0], *sorted((min(there, key=_height), max(there, key=_height))), there[-1])
+            yield from (there[0], *sorted((min(there, key=itemgetter(1)), max(there, key=itemgetter(1)))), there[-1])
         else:
             yield from run
-
-
-def _height(place: Place) -> float:
-    return place[1]
 
 
 def _foot(scale: Scale | LogScale, width: int, name: str, plain: bool) -> list[str]:

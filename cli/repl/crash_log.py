@@ -39,7 +39,7 @@ _SHOWN = 40  # characters of a statement in the list of sessions
 
 
 class CrashLog:
-    """Writes the accepted statements of a session to a file, which is created with the first one after `start`."""
+    """Writes the accepted statements of a session to a file, which is created with the first one that it is told of."""
 
     def __init__(self, record: SessionLog, file: int | None = None, path: Path | None = None) -> None:
         self.record = record
@@ -47,10 +47,6 @@ class CrashLog:
         self._path = path
         self._source: Source | None = None  # of the last entry
         self._works = True
-
-    def start(self) -> None:
-        """Begin to write accepted statements."""
-        self.record.keeper = self
 
     def add(self, entry: Entry) -> None:
         """A statement was accepted; the first time, write also those before it."""
@@ -102,7 +98,10 @@ class CrashLog:
         try:
             if self._file is None:
                 self._path = folder() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
-                self._file = _created(self._path)
+                settings.make_folder(self._path.parent)
+                _tidy()
+                self._file = os.open(self._path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
+                locked(self._file)
                 parts.insert(0, {"agrad": __version__, "folder": os.getcwd()})
             data = "".join(f"{json.dumps(part)}\n" for part in parts).encode()
             if os.write(self._file, data) < len(data):
@@ -135,15 +134,6 @@ def _put_away(path: Path, keep: bool) -> None:
                 old.unlink()
         else:
             path.unlink()
-
-
-def _created(path: Path) -> int:
-    """A new file, open and locked. Raises OSError."""
-    settings.make_folder(path.parent)
-    _tidy()
-    file = os.open(path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
-    locked(file)
-    return file
 
 
 # Restoring
@@ -180,17 +170,13 @@ class CrashedSession:
         last = truncate(self.entries[-1].span.text, _SHOWN) if self.entries else ""
         return self.when, counted(len(self.entries), "statement"), "ended" if self.has_ended else "crashed", last
 
-    def close(self) -> None:
-        """Close and unlock it."""
-        os.close(self.file)
-
 
 def past() -> list[CrashedSession]:
     """The sessions that can be restored, the last first."""
     found = []
     for path in (*_paths(folder()), *_paths(ended_folder())):
         if (session := _opened(path)) is not None:
-            session.close()
+            os.close(session.file)
             found.append(session)
     return sorted((session for session in found if session.entries), key=lambda session: -session.time)
 
@@ -281,11 +267,9 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
         log = CrashLog(session.record, crashed.file, crashed.path)
         log.read_again(changed)
         return log, "\n".join(filter(None, (f"restored {told}", _crashed(after=True)))), 0
-    crashed.close()
-    left = (
-        f"{counted(count - done, 'statement')} not restored: agrad sessions lists the session, kept in {crashed.path}"
-    )
-    return CrashLog(session.record), f"{stopped}{done} of {told}\n{left}", code
+    os.close(crashed.file)
+    left, kept = counted(count - done, "statement"), f"agrad sessions lists the session, kept in {crashed.path}"
+    return CrashLog(session.record), f"{stopped}{done} of {told}\n{left} not restored: {kept}", code
 
 
 def _go_to(place: str) -> str:
@@ -370,4 +354,4 @@ def _tidy() -> None:
         if crashed is not None:
             with suppress(OSError):
                 path.unlink()
-            crashed.close()
+            os.close(crashed.file)

@@ -44,26 +44,20 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
         while True:
             signal.signal(signal.SIGINT, stop_once)
             try:
-                line = _line(prompts(session.line)[bool(lines)])
+                click.echo(prompts(session.line)[bool(lines)], nl=False)
+                data = sys.stdin.buffer.readline()
             except KeyboardInterrupt:
                 lines = []
                 click.echo()
                 continue
-            if line is None:
+            if not data:
                 click.echo()
                 return
-            lines.append(line)
+            lines.append(data.decode("utf-8", "replace").rstrip("\r\n"))  # with a stand-in for what is not text
             text = answered(opening.taken("\n".join(lines)), session.names)
             if not opening.waits(text):
                 lines = []
                 yield text.rstrip("\n ")
-
-
-def _line(prompt: str) -> str | None:
-    """A line as it was typed; None at the end. Bytes that are not text become replacement characters."""
-    click.echo(prompt, nl=False)
-    data = sys.stdin.buffer.readline()
-    return data.decode("utf-8", "replace").rstrip("\r\n") if data else None
 
 
 # Statements from a pipe or a file, read line by line.
@@ -84,11 +78,15 @@ def statements(lines: Iterable[bytes]) -> Iterator[str]:
     pending = last = ""
     transcript = None
     for number, data in enumerate(lines, 1):
-        line = _decoded(data, number)
+        try:
+            line = data.decode("utf-8-sig" if number == 1 else "utf-8").replace("\r\n", "\n")
+        except UnicodeDecodeError:
+            raise AgradError("file", f"cannot read <stdin>: line {number} is not UTF-8 text") from None
         if transcript is None and line.strip():
             transcript = _PROMPT.match(line) is not None
         if transcript:
-            line = _typed(line)
+            prompt = _PROMPT.match(line) or _MORE.match(line)
+            line = line[prompt.end() :] or "\n" if prompt else f"# {line}"  # its output is a comment
         if not pending and _belongs_to(last, line) and not can_be_read(last):
             yield "#\n"  # the rest of a block whose header cannot be read
             continue
@@ -113,19 +111,6 @@ def _belongs_to(header: str, line: str) -> bool:
 def _later(statement: str, before: str) -> str:
     """The last of two statements that is not only a comment."""
     return before if re.fullmatch(r"\s*(#.*\s*)?", statement) else statement
-
-
-def _typed(line: str) -> str:
-    """What was typed in a line of a transcript; its output is a comment."""
-    prompt = _PROMPT.match(line) or _MORE.match(line)
-    return line[prompt.end() :] or "\n" if prompt else f"# {line}"
-
-
-def _decoded(data: bytes, number: int) -> str:
-    try:
-        return data.decode("utf-8-sig" if number == 1 else "utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise AgradError("file", f"cannot read <stdin>: line {number} is not UTF-8 text") from None
 
 
 # Pasted text: without the prompts it was copied with, and recognised where the terminal does not mark it.
@@ -200,16 +185,12 @@ class Opening:
             click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
 
     def waits(self, text: str) -> bool:
-        """Whether another line is awaited below a text."""
-        return needs_more(text) and not (self.submits and _ended(text))
+        """Whether another line is awaited below a text: where `submits`, of a block that no empty line ends."""
+        header, *below = text.split("\n")
+        ended = not _HEADER.search(header) or bool(below and not below[-1].strip())
+        return needs_more(text) and not (self.submits and ended)
 
     def taken(self, text: str) -> str:
         """What is handed over of a text: all of it, or the word that stands alone in its last line."""
         word = text.rpartition("\n")[2].strip()
         return word if word in self.alone else text
-
-
-def _ended(text: str) -> bool:
-    """Whether a text is no block, or one that an empty line ends."""
-    header, *below = text.split("\n")
-    return not _HEADER.search(header) or bool(below and not below[-1].strip())

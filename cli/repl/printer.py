@@ -76,18 +76,13 @@ class PromptPrinter(Printer):
         return self._whole(result, kind(result.value))
 
     def _whole(self, result: Shown, mark: str) -> str:
-        """A value with what is said after it, folded."""
-        text = self._text(result)
-        if isinstance(result.value, str):
-            return text
-        return folded(f"{text}   {mark}" if mark else text, self.settings.width)
-
-    def _text(self, result: Shown) -> str:
-        """A value as text: the rows of a matrix under each other."""
-        value = result.value
-        if not isinstance(value, Tensor) or len(value.shape) < 2 or uncertainty_of(value) is not None:
-            return result.text(self.settings)
-        return format_rows(value.value, self.settings.precision, self.settings.width)
+        """A value with what is said after it, folded; the rows of a matrix under each other."""
+        value, settings = result.value, self.settings
+        if isinstance(value, Tensor) and len(value.shape) > 1 and uncertainty_of(value) is None:
+            text = format_rows(value.value, settings.precision, settings.width)
+        else:
+            text = result.text(settings)
+        return text if isinstance(value, str) else folded(f"{text}   {mark}" if mark else text, settings.width)
 
 
 def kind(value: object) -> str:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 from prompt_toolkit import PromptSession
@@ -138,17 +139,13 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         complete_while_typing=False,
         bottom_toolbar=toolbar,
     )
-    _keep_mistakes_near(prompt)
-    return prompt
-
-
-def _keep_mistakes_near(prompt: PromptSession[str]) -> None:
-    """Put what is said of a refused line right below it, and not at the bottom of a tall terminal."""
+    # What is said of a refused line stands right below it, and not at the bottom of a tall terminal.
     is_refused = has_validation_error & ~has_completions & ~is_done
     typed, whole = prompt.layout.current_window, prompt.layout.container
     assert isinstance(whole, HSplit)
     typed.dont_extend_height = is_refused
     whole.children.append(ConditionalContainer(Window(), is_refused))
+    return prompt
 
 
 # The key bindings of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted.
@@ -215,16 +212,12 @@ def _add_indentation(bindings: KeyBindings, here: Filter) -> None:
         column = event.current_buffer.document.cursor_position_col
         event.current_buffer.insert_text(" " * (_STEP - column % _STEP))
 
-    @bindings.add("backspace", filter=here)
-    def _(event: KeyPressEvent) -> None:
-        column = event.current_buffer.document.cursor_position_col
-        event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
+    for key, at_start in (("backspace", 1), ("s-tab", 0)):  # Backspace joins the line with the one above
 
-    @bindings.add("s-tab", filter=here)
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        column = buffer.document.cursor_position_col
-        buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
+        @bindings.add(key, filter=here)
+        def _(event: KeyPressEvent, at_start: int = at_start) -> None:
+            column = event.current_buffer.document.cursor_position_col
+            event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else at_start)
 
 
 def _complete(event: KeyPressEvent) -> None:
@@ -284,18 +277,13 @@ class Steps:
         """Alt-Up and Alt-Down, where the cursor is at the name of a leaf with one entry."""
         on_leaf = here & Condition(lambda: bool(self._name(get_app().current_buffer.document)))
 
-        @bindings.add("escape", "up", filter=on_leaf)
-        def _(event: KeyPressEvent) -> None:
-            self._leave(event, 1)
-
-        @bindings.add("escape", "down", filter=on_leaf)
-        def _(event: KeyPressEvent) -> None:
-            self._leave(event, -1)
+        for key, direction in (("up", 1), ("down", -1)):
+            bindings.add("escape", key, filter=on_leaf)(partial(self._leave, direction))
 
     def _name(self, document: Document) -> str:
         return self.stepping.leaf(document.text, document.cursor_position)
 
-    def _leave(self, event: KeyPressEvent, direction: int) -> None:
+    def _leave(self, direction: int, event: KeyPressEvent) -> None:
         """Leave the prompt, without a trace on the screen, for a statement: it can then be interrupted as others."""
         document = event.current_buffer.document
         plot = self._plot.strip().rstrip(";")

@@ -16,7 +16,7 @@ from prompt_toolkit.validation import ValidationError, Validator
 from agrad.cli.settings import find
 from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.engine.inspect.memory import Survey, survey
-from agrad.engine.text import display_width
+from agrad.engine.text import counted, display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.prompt.live import Live
@@ -83,16 +83,11 @@ def nodes_of(found: Survey, saved: bool = True) -> list[str]:
     """`5 nodes, 96 bytes saved, held`; `saved`: whether to say how many bytes."""
     if not found.nodes:
         return []
-    count = f"over {_MOST} nodes" if found.more else f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
+    nodes = f"over {_MOST} nodes" if found.more else counted(found.nodes, "node")
     held = f"{format_bytes(found.bytes)} saved, " if saved and found.bytes and not found.more else ""
-    return [f"{count}, {held}{_state(found)}"]
-
-
-def _state(found: Survey) -> str:
-    """Whether a backward can use the nodes: held, or how many are freed or stale."""
     told = [(found.freed, "freed"), (found.stale, "stale")]
-    parts = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]
-    return ", ".join(parts) or "held"
+    states = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]
+    return [f"{nodes}, {held}{', '.join(states) or 'held'}"]
 
 
 def duration(seconds: float) -> str:
@@ -220,9 +215,6 @@ class Mistake(ValidationError):
             elif fix:
                 below += textwrap.wrap(fix, columns, subsequent_indent=" " * _MARGIN, break_on_hyphens=False)
             if len(below) > _MOST_BELOW:
-                below = [
-                    *below[: _MOST_BELOW - 1],
-                    cut(f"{below[_MOST_BELOW - 1]} {below[_MOST_BELOW].strip()}", columns),
-                ]
+                below[_MOST_BELOW - 1 :] = [cut(f"{below[_MOST_BELOW - 1]} {below[_MOST_BELOW].strip()}", columns)]
             self.rest = "\n".join(below)
         super().__init__(place, message)

@@ -54,7 +54,8 @@ _LESS = "-FRX -Ps?e(end) :.Space goes on, / finds, q leaves$"
 
 def explain(text: str) -> None:
     """Show a help text in the width of the terminal."""
-    PAGER.show(agrad.grammar.help.help.fitted(text, _size()[0]) if sys.stdout.isatty() else text)
+    columns = rare.shutil.get_terminal_size().columns
+    PAGER.show(agrad.grammar.help.help.fitted(text, columns) if sys.stdout.isatty() else text)
 
 
 def _readable() -> bool:
@@ -69,7 +70,7 @@ def _shows_colours() -> bool:
 
 
 def _longer(text: str) -> bool:
-    columns, rows = _size()
+    columns, rows = rare.shutil.get_terminal_size()
     return sum(1 + max(len(line) - 1, 0) // columns for line in text.split("\n")) >= rows
 
 
@@ -80,11 +81,6 @@ def _is_there() -> bool:
     except ValueError:  # a quote that is not closed
         return False
     return not words or os.name == "nt" or rare.shutil.which(words[0]) is not None
-
-
-def _size() -> tuple[int, int]:
-    """The columns and rows of the terminal."""
-    return rare.shutil.get_terminal_size()
 
 
 @contextmanager

@@ -26,11 +26,10 @@ PATIENCE = 0.5  # seconds after a Ctrl-C until something is said
 class Waiting:
     """Listens for Ctrl-C while statements run.
 
-    `say` prints lines; `kept` tells whether the session can be restored if the process ends.
+    `kept` tells whether the session can be restored if the process ends.
     """
 
-    def __init__(self, say: Callable[[str], object], kept: Callable[[], bool]) -> None:
-        self.say = say
+    def __init__(self, kept: Callable[[], bool]) -> None:
         self.kept = kept
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
@@ -72,7 +71,8 @@ class Waiting:
             return
         self._pressed += 1
         self._drain()
-        self.say(f"\nwaiting for {_running()}, which cannot be interrupted\nCtrl-C again ends agrad{self._then()}")
+        waiting = f"\nwaiting for {_running()}, which cannot be interrupted"
+        click.echo(f"{waiting}\nCtrl-C again ends agrad{self._then()}", err=True)
 
     def _then(self) -> str:
         return "; agrad repl --resume restores the session" if self.kept() else ""
@@ -87,7 +87,7 @@ class Waiting:
 
     def _leave(self) -> None:
         """End the process. What was accepted is in the crash log, which stays as that of a crash does."""
-        self.say(f"\nended{self._then()}")
+        click.echo(f"\nended{self._then()}", err=True)
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
@@ -102,7 +102,7 @@ def _is_handled() -> bool:
 @contextmanager
 def listening() -> Iterator[None]:
     """Listen while a script runs, of which nothing is kept."""
-    with closing(Waiting(lambda lines: click.echo(lines, err=True), lambda: False)) as waiting, waiting.running():
+    with closing(Waiting(lambda: False)) as waiting, waiting.running():
         yield
 
 

@@ -100,9 +100,7 @@ class FolderTable(Table):
     def __init__(self, path: str, opened: Callable[[str], Table], files: Sequence[str] = ()) -> None:
         super().__init__(path)
         self.opened = opened
-        self.files = [*files] or files_of(path)
-        if not self.files:
-            raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+        self.files = [*files] or require_files(path)
         endings = sorted({ending_of(file) for file in self.files})
         if len(endings) > 1:
             message = f"{path} has files of several kinds: {' '.join(endings)}"
@@ -198,6 +196,14 @@ def files_of(path: str) -> list[str]:
         inner[:] = sorted(name for name in inner if name[0] not in "._")
         found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     return sorted(found)
+
+
+def require_files(path: str) -> list[str]:
+    """The same; AgradError of kind `file` if there are none."""
+    files = files_of(path)
+    if not files:
+        raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+    return files
 
 
 def _require_few(path: str, count: int) -> None:

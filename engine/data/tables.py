@@ -260,12 +260,9 @@ class Aggregates:
         if not self.count and name != "sum":
             raise AgradError("domain", f"{name} of no rows")
         total = math.fsum(self.sums) if all(map(math.isfinite, self.sums)) else sum(self.sums)
-        if name in ("sum", "mean"):
-            return total / self.count if name == "mean" else total
-        if name in ("var", "std"):
-            variance = self.squares / self.count
-            return variance if name == "var" else math.sqrt(variance)
-        return self.least if name == "min" else self.greatest
+        mean, variance = total / (self.count or 1), self.squares / (self.count or 1)
+        found = mean, math.sqrt(variance), variance, total, self.least, self.greatest
+        return found[NAMES.index(name)]
 
 
 NAMES = ("mean", "std", "var", "sum", "min", "max")  # of the functions of a column
@@ -297,7 +294,10 @@ def as_text(name: str, column: Any, form: str) -> Any:
     pa = pyarrow()
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
-        return _text_of_extension(name, column, form)
+        if kind.extension_name != "arrow.uuid":
+            return as_text(name, column.storage, form)
+        entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
+        return pa.array(entries, pa.string())
     if pa.types.is_dictionary(kind):
         return as_text(name, column.cast(kind.value_type), form)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
@@ -313,11 +313,3 @@ def as_text(name: str, column: Any, form: str) -> Any:
     why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
     fixes = [Hint(f"leave {name} out of --keep")]
     raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
-
-
-def _text_of_extension(name: str, column: Any, form: str) -> Any:
-    """The texts of an extension type of pyarrow: of its storage type, except for UUIDs."""
-    if column.type.extension_name != "arrow.uuid":
-        return as_text(name, column.storage, form)
-    entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
-    return pyarrow().array(entries, pyarrow().string())

@@ -73,13 +73,9 @@ class _Stream(RawIOBase):
         return size
 
 
-def _streamed(pieces: Iterator[bytes]) -> BinaryIO:
-    return BufferedReader(_Stream(pieces))
-
-
 def ahead(first: bytes, rest: Any) -> BinaryIO:
     """A stream whose first bytes have been read, and are given again."""
-    return _streamed(chain([first], iter(lambda: rest.read1(_PIECE), b"")))
+    return BufferedReader(_Stream(chain([first], iter(lambda: rest.read1(_PIECE), b""))))
 
 
 def opened(path: str, stream: BinaryIO, given: str | None = None) -> BinaryIO:
@@ -94,9 +90,9 @@ def opened(path: str, stream: BinaryIO, given: str | None = None) -> BinaryIO:
             raise AgradError("file", f"{path} is {what}, not text", fixes=[Hint(advice)])
     whole = ahead(first, stream)
     if kind := next((kind for mark, kind in _COMPRESSED.items() if first.startswith(mark)), ""):
-        return opened(path, _streamed(_decompressed(path, whole, kind)), given)
+        return opened(path, BufferedReader(_Stream(_decompressed(path, whole, kind))), given)
     if encoding := "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else given:
-        return _streamed(_recoded(path, whole, encoding))
+        return BufferedReader(_Stream(_recoded(path, whole, encoding)))
     if at is None:
         return whole
     stream.seek(at)
@@ -196,13 +192,11 @@ class TextTable(Table):
 
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
         """What pyarrow reads; None if it is not installed, or finds something else than is wanted."""
-        try:
+        table = None
+        with suppress(ImportError):
             pa = pyarrow()
-            table = self._table_of_arrow(pa, block, wanted)
-        except ImportError:
-            return None
-        except pa.ArrowException:
-            return None
+            with suppress(pa.ArrowException):
+                table = self._table_of_arrow(pa, block, wanted)
         if table is None:
             return None
         piece = Piece({}, table.num_rows, block.done, lambda row: self._place(block, row))

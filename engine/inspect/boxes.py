@@ -14,7 +14,7 @@ from typing import NamedTuple
 from agrad.engine.inspect.forms import as_text
 from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, name_and_text, valued
 from agrad.engine.text import one_line
-from agrad.engine.values import format_shape
+from agrad.engine.values import format_shape, np
 
 GAP = 3  # columns between two boxes
 _SWEEPS = 8
@@ -66,7 +66,7 @@ def _untangle(layers: list[list[Joint]], lines: Sequence[tuple[Joint, Joint]]) -
         near, some = (above, layers[1:]) if sweep % 2 == 0 else (below, layers[-2::-1])
         for layer in some:
             places = {joint: place for other in layers for place, joint in enumerate(other)}
-            layer.sort(key=lambda joint: _mean([places[x] for x in near.get(joint, (joint,))]))
+            layer.sort(key=lambda joint: float(np.mean([places[x] for x in near.get(joint, (joint,))])))
         crossings = _crossings(layers, lines)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -81,10 +81,6 @@ def _neighbours(lines: Sequence[tuple[Joint, Joint]]) -> tuple[dict[Joint, list[
         above.setdefault(lower, []).append(upper)
         below.setdefault(upper, []).append(lower)
     return above, below
-
-
-def _mean(numbers: Sequence[int]) -> float:
-    return sum(numbers) / len(numbers)
 
 
 def _crossings(layers: Sequence[Sequence[Joint]], lines: Sequence[tuple[Joint, Joint]]) -> int:
@@ -181,7 +177,7 @@ def as_boxes(graph: GraphRows, precision: int | None = 10) -> str:
 def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
     """The lines of text in a box: name and source text, operation, value, gradient, state."""
     shape = f" {format_shape(node.shape)}" if node.shape else ""
-    states = ["freed"] * (node.freed_by is not None) + ["stale"] * node.stale
+    states = ["freed"] * node.freed + ["stale"] * node.stale
     states += [f"version {node.version}"] * bool(node.version)
     states += ["no grad"] * (not node.leaf and not node.requires_grad)
     cut = [

@@ -21,8 +21,8 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump import Dump
 from agrad.engine.inspect.nodes import listed, operands, selected, through
-from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, NodeRow, ends_of, plural
-from agrad.engine.text import one_line
+from agrad.engine.inspect.rows import HEAD, SIGNS, TAIL, NodeRow, ends_of
+from agrad.engine.text import counted, one_line
 from agrad.engine.values import np
 
 
@@ -282,7 +282,7 @@ class Comparison(Dump):
         counts = Counter(self.changes)
         if counts["same"] == self.nodes:
             return f"graph of {one_line(self.name)}: all {self.nodes} nodes are the same"
-        said = [f"{plural(counts['same'], 'node')} the same"]
+        said = [f"{counted(counts['same'], 'node')} the same"]
         said += [f"{counts['changed']} changed ({SIGNS['changed']})"] if counts["changed"] else []
         said += [
             f"{counts[change]} only in {one_line(side)} ({SIGNS[change]})"

@@ -118,10 +118,7 @@ def _among_numbers(order: list[Node], targets: Sequence[Node]) -> tuple[list[Nod
 
 def _size(contribution: Value) -> float:
     """The largest entry; nan counts as infinite."""
-    if isinstance(contribution, float):
-        number = abs(contribution)
-    else:
-        number = float(np.max(np.abs(contribution), initial=0.0))
+    number = float(np.max(np.abs(contribution), initial=0.0))
     return math.inf if math.isnan(number) else number
 
 
@@ -254,10 +251,9 @@ def _locals(node: Node, places: dict[Node, int]) -> list[tuple[int, float | None
 
 
 def _logarithm(local: float) -> float:
-    size = abs(local)
-    if 0.0 < size < math.inf:
-        return math.log2(size)
-    return _VANISHES if size == 0.0 else _NOT_FINITE
+    if local == 0.0 or not math.isfinite(local):
+        return _NOT_FINITE if local else _VANISHES
+    return math.log2(abs(local))
 
 
 # Arrays

@@ -153,6 +153,10 @@ def as_json(graph: GraphRows, precision: int | None = None) -> str:
     return f'{encode(head)[:-1]}, "nodes": [\n  {rows}\n]{tail}}}'
 
 
+# What JSON has of a node as a row has it.
+_STATE = "leaf requires_grad keeps_grad saves version written_by freed freed_by stale guard".split()
+
+
 def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Everything about one node; in a comparison also whether it is in both graphs, and what it was in the first."""
 
@@ -169,16 +173,7 @@ def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[s
         "operands": _operands(node, shown),
         "value": shown(node.value, "value"),
         "grad": shown(node.gradient, "grad"),
-        "leaf": node.leaf,
-        "requires_grad": node.requires_grad,
-        "keeps_grad": node.keeps_grad,
-        "saves": node.saves,
-        "version": node.version,
-        "written_by": node.written_by,
-        "freed": node.freed_by is not None,
-        "freed_by": node.freed_by,
-        "stale": node.stale,
-        "guard": node.guard,
+        **{name: getattr(node, name) for name in _STATE},
     }
     if node.change:
         found |= {"change": node.change, "before": None}

@@ -17,7 +17,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.nodes import through
-from agrad.engine.text import one_line, truncate
+from agrad.engine.text import counted, one_line, truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
 
 if TYPE_CHECKING:
@@ -94,9 +94,14 @@ class NodeRow(NamedTuple):
         return "same" if here and there else "new" if here else "gone"
 
     @property
+    def freed(self) -> bool:
+        """Whether the values that its rules need have been freed."""
+        return self.freed_by is not None
+
+    @property
     def state(self) -> str:
         """`freed` where the values that its rules need have been freed, `stale` where they have changed, or nothing."""
-        return "freed" if self.freed_by is not None else "stale" if self.stale else ""
+        return "freed" if self.freed else "stale" if self.stale else ""
 
     @property
     def text(self) -> str:
@@ -253,8 +258,9 @@ class GraphRows:
     @property
     def heading(self) -> str:
         """`graph of d: 4 nodes, 1 leaf, held`."""
-        count = f"{plural(self.nodes, 'node')}, {plural(self.leaves, 'leaf', 'leaves')}"
-        return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
+        leaves = f"{self.leaves} {'leaf' if self.leaves == 1 else 'leaves'}"
+        found = f"{counted(self.nodes, 'node')}, {leaves}, {self.state}{', stale' if self.stale else ''}"
+        return f"graph of {one_line(self.name)}: {found}"
 
     def guard_lines(self) -> list[str]:
         """`guards: x > 0 is true, line 3`, and the others below it; the same again in a loop is listed once."""
@@ -284,7 +290,7 @@ class GraphRows:
             remedies = [f"graph {name} depth 5", *(f"graph {name} from {leaf}" for leaf in islice(named, 1))]
         if shown < len(self.wanted):
             remedies.append(f"graph {name} as json")
-        said = f"… {plural(self.nodes - shown, 'node')} left out"
+        said = f"… {counted(self.nodes - shown, 'node')} left out"
         if not remedies:
             return [said]
         *some, last = remedies
@@ -294,11 +300,6 @@ class GraphRows:
 def ends_of(nodes: list[Node]) -> list[Node]:
     """All of some nodes, or, of too many, the first and the last."""
     return nodes if len(nodes) <= HEAD + TAIL else nodes[:HEAD] + nodes[-TAIL:]
-
-
-def plural(count: int, word: str, many: str | None = None) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{count} {word if count == 1 else many or word + 's'}"
 
 
 def name_and_text(node: NodeRow) -> str:

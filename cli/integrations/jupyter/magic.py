@@ -71,9 +71,14 @@ def run_cell(line: str, cell: str, shell: Any) -> None:
     session = Session()
     session.settings.precision = find("precision")[0]
     copied: list[str] = []
+
+    def write(name: str, text: str) -> None:
+        getattr(sys, name).write(f"{text}\n")
+
     try:
         inputs = _bind(session, [*_names(options.input), *wrt], wrt, shell, copied)
-        _run(session, cell)
+        with suppress(Quit):
+            session.run(cell, lambda result: show(result, session.settings, write, partial(display, raw=True)))
         found = _back(session, outputs, inputs, copied)
     except AgradError as problem:
         raise CellError(problem) from None
@@ -111,16 +116,6 @@ def _bind(session: Session, names: Iterable[str], wrt: list[str], shell: Any, co
     return arrays
 
 
-def _run(session: Session, cell: str) -> None:
-    """Run the statements of a cell, and show the results."""
-
-    def write(name: str, text: str) -> None:
-        getattr(sys, name).write(f"{text}\n")
-
-    with suppress(Quit):
-        session.run(cell, lambda result: show(result, session.settings, write, partial(display, raw=True)))
-
-
 def _back(session: Session, names: list[str], inputs: list[Any], copied: list[str]) -> dict[str, Any]:
     """The values of names, for the notebook. Raises AgradError of kind `name` for one that the cell does not give."""
     found: dict[str, Any] = {}
@@ -131,8 +126,7 @@ def _back(session: Session, names: list[str], inputs: list[Any], copied: list[st
         if not isinstance(value, Tensor):
             found[name] = value
             continue
-        others = [(other, array) for other, array in [*inputs, *found.items()]]
-        found[name], why = taken(value, others)
+        found[name], why = taken(value, [*inputs, *found.items()])
         if why:
             copied.append(f"{name}, {why}")
     return found
@@ -150,7 +144,9 @@ def bundle(result: Result, settings: Settings) -> Bundle:
     """What to show of a result, by MIME type."""
     shown = {"text/plain": as_text(result, settings, False)}
     if isinstance(result, Plot):
-        return shown | _picture(lambda: _plotted(result))
+        from agrad.grammar.commands.plot.files import drawn  # here, since few cells plot
+
+        return shown | _picture(lambda: drawn(result, ".svg", _SIZE).decode())
     if isinstance(result, Graph):
         return _graph(result, shown)
     rows = _rows(result, settings)
@@ -177,12 +173,6 @@ def _picture(draw: Callable[[], str]) -> Bundle:
     """A picture, where the extra that draws it is installed."""
     made = optional(draw)
     return {} if made is None else {"image/svg+xml": made}
-
-
-def _plotted(plot: Plot) -> str:
-    from agrad.grammar.commands.plot.files import drawn  # here, since few cells plot
-
-    return drawn(plot, ".svg", _SIZE).decode()
 
 
 def _rows(result: Result, settings: Settings) -> list[Sequence[str]]:

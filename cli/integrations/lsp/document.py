@@ -115,11 +115,6 @@ class Document:
         piece = self.pieces[self.piece_at(offset)]
         return word_at(piece.read.tokens, offset - piece.start)
 
-    def span_at(self, offset: int, token: Token) -> tuple[int, int]:
-        """The place of a token of the piece that an offset is in."""
-        start = self.pieces[self.piece_at(offset)].start
-        return start + token.start_pos, start + token.end_pos
-
     def before(self, offset: int) -> str:
         """The text up to a place, from a line that begins a statement, far enough above it to complete a word."""
         first = self.piece_at(offset)
@@ -165,7 +160,8 @@ def hover(document: Document, offset: int) -> tuple[str, tuple[int, int]] | None
     if not tokens:
         return None
     word = tokens[-1]
-    place = document.span_at(offset, word)
+    start = document.pieces[document.piece_at(offset)].start
+    place = start + word.start_pos, start + word.end_pos
     path = path_of(tokens)
     if len(path) == 1 and word.type == "NAME" and (bound := _binding(document, str(word), offset)) is not None:
         return _block("agrad", document.source.line_at(bound).strip()), place
@@ -185,9 +181,9 @@ def definition(document: Document, offset: int) -> tuple[Document, int] | None:
     Of several, that which is bound last before the place: in the function that the place is in, else in the script,
     else in those that it loads.
     """
-    loaded = _loaded_at(document, offset)
-    if loaded is not None:
-        return loaded, 0
+    loaded = [_loaded(document, path) for start, end, path in loads(document) if start <= offset <= end]
+    if loaded and loaded[0] is not None:
+        return loaded[0], 0
     tokens = document.tokens_at(offset)
     if not tokens or tokens[-1].type != "NAME" or len(path_of(tokens)) > 1:
         return None
@@ -227,13 +223,6 @@ def _loaded(document: Document, path: str) -> Document | None:
         return Document(found, read_text(found, of_script=True), None, document.encoding)
     except AgradError:
         return None
-
-
-def _loaded_at(document: Document, offset: int) -> Document | None:
-    for start, end, path in loads(document):
-        if start <= offset <= end:
-            return _loaded(document, path)
-    return None
 
 
 def _in_loaded(document: Document, name: str) -> tuple[Document, int] | None:

@@ -47,9 +47,7 @@ def check(uri: str, version: int | None, path: str, text: str) -> Checked:
     return Checked(uri, version, tuple(_found(problem, source) for problem in _edited(path).problems(text)))
 
 
-@lru_cache(_MOST_SCRIPTS)
-def _edited(path: str) -> EditedScript:
-    return EditedScript(path, ["args"])
+_edited = lru_cache(_MOST_SCRIPTS)(lambda path: EditedScript(path, ["args"]))
 
 
 def _found(problem: AgradError, source: Source) -> Found:
@@ -118,18 +116,15 @@ class Worker:
             if not self._waiting:
                 return
             if self._process is None or not self._process.is_alive():
-                self._start()
+                context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks
+                self._pipe, other = context.Pipe()
+                self._process = context.Process(target=_serve, args=(other, self.work), daemon=True)
+                self._process.start()
+                other.close()
             question, pipe = self._waiting.pop(next(iter(self._waiting))), self._pipe
         with suppress(*_ENDED):
             pipe.send(question)
             self.answer(pipe.recv())
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, self.work), daemon=True)
-        self._process.start()
-        other.close()
 
 
 def _serve(pipe: Connection, work: Callable[..., Any]) -> None:

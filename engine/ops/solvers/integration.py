@@ -161,7 +161,10 @@ class System:
             nonlocal time
             time = t
             if f.calls >= _CALLS:
-                raise self._too_many(t)
+                what = "" if self.is_stiff else "the equation is stiff: "
+                fixes = [] if self.is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
+                reached = f"the solution is at t = {format_number(t, 6)} after {_CALLS} calls of the function"
+                raise AgradError("domain", f"ode: {what}{reached}", fixes=fixes)
             return f(np.concatenate([[t], y]))
 
         keywords: dict[str, Any] = {"method": "DOP853"}
@@ -179,9 +182,3 @@ class System:
             raise AgradError("domain", message)
         rows: Array = found.y.T.reshape(-1)
         return rows
-
-    def _too_many(self, time: float) -> AgradError:
-        reached = f"the solution is at t = {format_number(time, 6)} after {_CALLS} calls of the function"
-        what = "" if self.is_stiff else "the equation is stiff: "
-        fixes = [] if self.is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
-        return AgradError("domain", f"ode: {what}{reached}", fixes=fixes)

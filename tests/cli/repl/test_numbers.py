@@ -33,7 +33,7 @@ class Model:
         self.file.write_text("x = x + 1\nx\n")
         self.session = self.opened()
         self.log = CrashLog(self.session.record)
-        self.log.start()
+        self.session.record.keeper = self.log
 
     def opened(self):
         session = enter(Context(), Session)
@@ -150,7 +150,7 @@ class Model:
         crashed = _numbered(1)
         self.log, message, code = _resumed(self.session, crashed)
         assert message.startswith("restored") and not code
-        self.log.start()
+        self.session.record.keeper = self.log
         assert self.session.line == line  # the lines that failed, or only asked for something, are known too
         assert self.history().keys() == rows.keys()
         self.seen = seen
