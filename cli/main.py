@@ -289,7 +289,10 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
         agrad.grammar.runtime.budget.limit_memory(memory or usual, advice)
         return
     if memory is not None or usual < _AMPLE:
-        _ = agrad.engine.values.np.float64  # loads numpy, which would fail with its own message where it has no room
+        # Loads numpy, which would fail with its own message where it has no room, and has OpenBLAS take what it needs
+        # for its products: it ends the process where there is none left.
+        ones = agrad.engine.values.np.ones((256, 256))
+        _ = ones @ ones
 
     used = _addresses() + _SPARE
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -12,7 +12,7 @@ from os.path import exists, join
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import LOADING, NotLoaded
+from agrad.engine.values import LOADING, NotLoaded, np
 
 
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
@@ -23,7 +23,12 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
     if module not in sys.modules and LOADING.refused:
         raise NotLoaded
     try:
-        return LOADING.load(module)
+        if module.startswith("scipy") and module not in sys.modules:
+            np.empty(_ROOM, dtype="u1")  # raises a MemoryError
+        found = LOADING.load(module)
+        if module == "scipy.linalg":
+            _begin(found.blas)
+        return found
     except (MemoryError, AgradError):  # such as a limit of time
         raise
     except Exception as problem:  # a broken library raises anything
@@ -38,6 +43,16 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
             fixes[0] = Hint("write the matplotlibrc that matplotlib reads in UTF-8, or give it another name")
         message = f"{what} needs {library}, which is installed but does not load"
         raise AgradError("extra", message, notes=[reason], fixes=fixes) from None
+
+
+# SciPy's OpenBLAS takes its memory when it is loaded and when it is first used, and ends the process where there is
+# none: so there is room for it, or it is not loaded.
+_ROOM = 2**27
+
+
+@cache
+def _begin(blas: Any) -> None:
+    blas.dgemm(1.0, np.ones((64, 64)), np.ones((64, 64)))
 
 
 def matplotlib(part: str, what: str) -> Any:
@@ -70,6 +85,8 @@ def linear_algebra(library: str) -> Any:
     for path in [join(folder, "linalg", library + suffix) for folder in folders for suffix in EXTENSION_SUFFIXES]:
         found = _loaded(full, path) if exists(path) else None
         if found is not None:
+            if library == "_flapack":
+                _begin(linear_algebra("_fblas"))
             return found
     return extra({"_flapack": "scipy.linalg.lapack", "_fblas": "scipy.linalg.blas"}.get(library, full), *given)
 

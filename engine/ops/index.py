@@ -35,8 +35,8 @@ ops.linalg.norms: +norm. -euclidean -p_norm
 ops.scalar.trigonometry: sin. cos. tan. -one_less_square asin. acos. atan. atan2 sinh. cosh. tanh. -sech_squared asinh.
     acosh. atanh. deg2rad. rad2deg. sinc. -sinc_derivative
 ops.scalar.special: erf. erfc. erfinv. -normal_density ndtr. gamma. lgamma. digamma. +polygamma -digamma_derivative
-    -digamma_difference beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. -over_positive xlogy. xlog1py. gammasgn.
-    -reciprocal_gamma_derivative rgamma. +multigammaln.
+    -digamma_difference -beta_mixed -beta_slope beta. lbeta. -bessel_j -bessel_i j0. j1. i0. i1. -over_positive xlogy.
+    xlog1py. gammasgn. -reciprocal_gamma_derivative rgamma. +multigammaln.
 ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. softplus. logsigmoid. silu. gelu. logaddexp.
     softmax. log_softmax. logsumexp. -weighted_logsumexp
 ops.nn.layers: +linear. +dropout. +layer_norm. +embedding.
@@ -45,7 +45,7 @@ ops.nn.losses: +mse_loss. +l1_loss. +huber_loss. +binary_cross_entropy. +binary_
 ops.scalar.bessel: +jv +yv +iv +kv +ive +kve +y0. +y1. -bessel_jv -bessel_yv -bessel_iv -bessel_kv -bessel_ive
     -bessel_kve
 ops.scalar.combinatorics: comb perm gcd. lcm.
-ops.scalar.probability: ndtri. erfcinv. -normal_hazard log_ndtr. logit. entr. -gamma_moment gammainc gammaincc
+ops.scalar.probability: ndtri. erfcinv. -normal_hazard log_ndtr. logit. entr. -gamma_slope gammainc gammaincc
     -beta_moment betainc
 ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved

@@ -57,10 +57,10 @@ NEEDED = {
     "bessel_ive": {"v": 1.5}, "bessel_kve": {"v": 2.0}, "reciprocal_gamma_derivative": {"n": 1},
 }  # fmt: skip  # attributes without a default
 NEED_SCIPY = """
-    erfinv gamma lgamma digamma digamma_difference beta lbeta j0 j1 i0 i1 ndtri erfcinv log_ndtr normal_hazard logit entr
-    gammainc gammaincc betainc gamma_moment beta_moment rgamma
+    erfinv gamma lgamma digamma digamma_difference beta beta_slope beta_mixed lbeta j0 j1 i0 i1 ndtri erfcinv log_ndtr normal_hazard logit entr
+    gammainc gammaincc betainc gamma_slope beta_moment rgamma
 """.split()
-SLOW = ("gamma_moment", "beta_moment", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
+SLOW = ("gamma_slope", "beta_moment", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
 SPECIAL = SLOW if find_spec("scipy") else NEED_SCIPY
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.special import NAMED, SPECIAL, called, needed
 from agrad.engine.compile.symbols import Symbol, UnwrittenError, Writer, lower
+from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input, Program, spans
 from agrad.engine.struct import Struct
@@ -291,11 +292,25 @@ def statements(
             except UnwrittenError:
                 slots.append(language.called_special(step.op.name, operands, step.attrs))
         except Lacking as problem:
-            reason = f": it has no function {problem}" if str(problem) != step.op.name else ""
-            raise AgradError("type", f"{step.op.name} cannot be written in {language.name}{reason}") from None
+            raise AgradError("type", _unwritten(step.op, str(problem), language.name)) from None
     outputs = [slots[slot].text for slot in program.outputs]
     body, found = written(language, outputs, prefix_of(names))
     return names, body, found
+
+
+# What is no function of the user's, in words.
+_TOLD = {
+    "gamma_slope": "the derivative of an incomplete gamma function by its shape",
+    "beta_moment": "the derivative of betainc by a shape",
+}
+
+
+def _unwritten(op: Op, lacking: str, language: str) -> str:
+    """What is said of an operation that has no code."""
+    reason = f": it has no function {lacking}" if lacking != op.name else ""
+    if not reason and op.reach == "pointwise":
+        reason = ": no short algorithm for it is accurate"
+    return f"{_TOLD.get(op.name) or op.name.removeprefix('bessel_')} cannot be written in {language}{reason}"
 
 
 def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:

@@ -3,7 +3,9 @@
    Each statement has a line of its own, so that a few replacements make JavaScript or Python of it. Sums are taken to
    full precision: Stirling's series and that of digamma from 12 on, Euler and Maclaurin's formula, the series and the
    continued fraction of the incomplete gamma function (5.11, 5.15, 25.11, 8.9 and 8.11 in the Digital Library of
-   Mathematical Functions), Newton's method with the second derivative for the inverses of erf. */
+   Mathematical Functions), differences of their terms for those of digamma and lgamma, Gauss's rule for the mixed
+   derivative of beta (see `ops/scalar/special.py`), the continued fractions of the incomplete beta function and of erfc,
+   and Newton's method with the second derivative for the inverses of erf. */
 
 static double agrad_lgamma(double x)
 {
@@ -188,4 +190,286 @@ static double agrad_gammainc(double a, double x)
         sum = sum + part;
     }
     return sum*exp(a*log(x) - x - agrad_lgamma(a));
+}
+
+static double agrad_power_difference(double x, double d, double m)
+{
+    if (m == 1.0) {
+        return -d/(x*(x + d));
+    }
+    return expm1(-m*log1p(d/x))*pow(x, -m);
+}
+
+static double agrad_digamma_difference(double x, double d, double n)
+{
+    if ((x <= 0.0 && x == floor(x)) || (x + d <= 0.0 && x + d == floor(x + d))) {
+        return NAN;
+    }
+    double product = 1.0;
+    double sign = 1.0;
+    double k = 1.0;
+    while (k <= n) {
+        product = product*k;
+        sign = -sign;
+        k = k + 1.0;
+    }
+    double y = x;
+    double sum = 0.0;
+    k = 0.0;
+    while (k < 20.0 + 2.0*n) {
+        sum = sum - product*agrad_power_difference(y, d, n + 1.0);
+        y = y + 1.0;
+        k = k + 1.0;
+    }
+    double first = log1p(d/y);
+    if (n > 0.0) {
+        first = -product/n*agrad_power_difference(y, d, n);
+    }
+    sum = sum + first - 0.5*product*agrad_power_difference(y, d, n + 1.0);
+    double t = product*(n + 1.0);
+    sum = sum - t/12.0*agrad_power_difference(y, d, n + 2.0);
+    t = t*(n + 2.0)*(n + 3.0);
+    sum = sum + t/720.0*agrad_power_difference(y, d, n + 4.0);
+    t = t*(n + 4.0)*(n + 5.0);
+    sum = sum - t/30240.0*agrad_power_difference(y, d, n + 6.0);
+    t = t*(n + 6.0)*(n + 7.0);
+    sum = sum + t/1209600.0*agrad_power_difference(y, d, n + 8.0);
+    t = t*(n + 8.0)*(n + 9.0);
+    return sign*(sum - t/47900160.0*agrad_power_difference(y, d, n + 10.0));
+}
+
+static double agrad_lbeta(double x, double y)
+{
+    if (x < 0.0 || y < 0.0 || x != x || y != y) {
+        return NAN;
+    }
+    if (x > y) {
+        return agrad_lbeta(y, x);
+    }
+    if (x == 0.0) {
+        return INFINITY;
+    }
+    if (y == INFINITY) {
+        return -INFINITY;
+    }
+    if (y <= 20.0) {
+        return agrad_lgamma(x) + agrad_lgamma(y) - agrad_lgamma(x + y);
+    }
+    double sum = agrad_power_difference(y, x, 1.0)/12.0 - agrad_power_difference(y, x, 3.0)/360.0;
+    sum = sum + agrad_power_difference(y, x, 5.0)/1260.0 - agrad_power_difference(y, x, 7.0)/1680.0;
+    sum = sum + agrad_power_difference(y, x, 9.0)/1188.0 - agrad_power_difference(y, x, 11.0)*691.0/360360.0;
+    return agrad_lgamma(x) - (sum + (y + x - 0.5)*log1p(x/y) + x*(log(y) - 1.0));
+}
+
+static double agrad_beta(double x, double y)
+{
+    return exp(agrad_lbeta(x, y));
+}
+
+static double agrad_beta_slope(double x, double y)
+{
+    return -agrad_beta(x, y)*agrad_digamma_difference(x, y, 0.0);
+}
+
+static double agrad_beta_part(double x, double y, double u, double weight)
+{
+    return -weight*u*x*agrad_digamma_derivative(y + u*x, 2.0);
+}
+
+static double agrad_beta_mixed(double x, double y)
+{
+    if (x <= 0.0 || y <= 0.0) {
+        return NAN;
+    }
+    if (x < 1.0 && y < 1.0) {
+        return agrad_beta_mixed(x + 1.0, y) + agrad_beta_mixed(x, y + 1.0);
+    }
+    if (x > y) {
+        return agrad_beta_mixed(y, x);
+    }
+    double sum = agrad_beta_part(x, y, 0.013046735741414128, 0.03333567215434407);
+    sum = sum + agrad_beta_part(x, y, 0.06746831665550773, 0.0747256745752902);
+    sum = sum + agrad_beta_part(x, y, 0.16029521585048778, 0.109543181257991);
+    sum = sum + agrad_beta_part(x, y, 0.2833023029353764, 0.13463335965499826);
+    sum = sum + agrad_beta_part(x, y, 0.4255628305091844, 0.1477621123573764);
+    sum = sum + agrad_beta_part(x, y, 0.5744371694908156, 0.1477621123573764);
+    sum = sum + agrad_beta_part(x, y, 0.7166976970646236, 0.13463335965499826);
+    sum = sum + agrad_beta_part(x, y, 0.8397047841495122, 0.109543181257991);
+    sum = sum + agrad_beta_part(x, y, 0.9325316833444923, 0.0747256745752902);
+    sum = sum + agrad_beta_part(x, y, 0.9869532642585859, 0.03333567215434407);
+    double above = agrad_digamma_derivative(x + y, 1.0)*agrad_digamma_difference(x + 1.0, y - 1.0, 0.0);
+    return agrad_beta(x, y)*x*(above + agrad_digamma_difference(x, y, 0.0)*sum);
+}
+
+static double agrad_rgamma(double x)
+{
+    if (x <= 0.0 && x == floor(x)) {
+        return 0.0;
+    }
+    double size = exp(-agrad_lgamma(x));
+    if (x < 0.0 && fmod(floor(x), 2.0) != 0.0) {
+        return -size;
+    }
+    return size;
+}
+
+static double agrad_reciprocal_gamma_derivative(double x, double n)
+{
+    if (n == 0.0) {
+        return agrad_rgamma(x);
+    }
+    if (x < -199.0) {
+        return NAN;
+    }
+    if (x > 180.0) {
+        return 0.0;
+    }
+    if (x < 1.0) {
+        return x*agrad_reciprocal_gamma_derivative(x + 1.0, n) + n*agrad_reciprocal_gamma_derivative(x + 1.0, n - 1.0);
+    }
+    double sum = agrad_digamma(x)*agrad_reciprocal_gamma_derivative(x, n - 1.0);
+    double choices = 1.0;
+    double k = 1.0;
+    while (k < n) {
+        choices = choices*(n - k)/k;
+        sum = sum + choices*agrad_digamma_derivative(x, k)*agrad_reciprocal_gamma_derivative(x, n - 1.0 - k);
+        k = k + 1.0;
+    }
+    return -sum;
+}
+
+static double agrad_comb(double n, double k)
+{
+    if (n < 0.0 || k < 0.0 || n != n || k != k || n + k == INFINITY) {
+        return NAN;
+    }
+    if (n == floor(n) && k == floor(k)) {
+        if (k > n) {
+            return 0.0;
+        }
+        double fewest = k;
+        if (n - k < k) {
+            fewest = n - k;
+        }
+        if (fewest > 1000.0) {
+            return INFINITY;
+        }
+        double found = 1.0;
+        double i = 1.0;
+        while (i <= fewest && found < 1e300) {
+            found = found*(n - fewest + i)/i;
+            i = i + 1.0;
+        }
+        while (i <= fewest) {
+            found = found/i*(n - fewest + i);
+            i = i + 1.0;
+        }
+        return found;
+    }
+    if (k > n) {
+        return sin(3.141592653589793*fmod(k - n, 2.0))/3.141592653589793*agrad_beta(n + 1.0, k - n);
+    }
+    return exp(-agrad_lbeta(n - k + 1.0, k + 1.0))/(n + 1.0);
+}
+
+static double agrad_perm(double n, double k)
+{
+    if (n < 0.0 || k < 0.0 || n != n || k != k || n + k == INFINITY) {
+        return NAN;
+    }
+    if (n == floor(n) && k == floor(k)) {
+        if (k > n) {
+            return 0.0;
+        }
+        double found = 1.0;
+        double i = 0.0;
+        while (i < k && found < INFINITY) {
+            found = found*(n - i);
+            i = i + 1.0;
+        }
+        return found;
+    }
+    if (k > n) {
+        double sine = sin(3.141592653589793*fmod(k - n, 2.0))/3.141592653589793;
+        return sine*exp(agrad_lgamma(n + 1.0) + agrad_lgamma(k - n));
+    }
+    return exp(agrad_lgamma(k + 1.0) - agrad_lbeta(n - k + 1.0, k + 1.0))/(n + 1.0);
+}
+
+static double agrad_log_ndtr(double x)
+{
+    if (x > -1.0) {
+        return log1p(-0.5*erfc(0.7071067811865476*x));
+    }
+    return -0.5*x*x - 0.9189385332046727 - log(agrad_normal_hazard(x));
+}
+
+static double agrad_normal_hazard(double x)
+{
+    if (x > -4.0) {
+        return 0.7978845608028654*exp(-0.5*x*x)/erfc(-0.7071067811865476*x);
+    }
+    double fraction = -x;
+    double k = 120.0;
+    while (k > 0.0) {
+        fraction = k/fraction - x;
+        k = k - 1.0;
+    }
+    return fraction;
+}
+
+static double agrad_logit(double x)
+{
+    if (x == 1.0) {
+        return INFINITY;
+    }
+    if (fabs(x - 0.5) < 0.25) {
+        return log1p((2.0*x - 1.0)/(1.0 - x));
+    }
+    return log(x/(1.0 - x));
+}
+
+static double agrad_entr(double x)
+{
+    if (x == 0.0) {
+        return 0.0;
+    }
+    if (x < 0.0) {
+        return -INFINITY;
+    }
+    return -x*log(x);
+}
+
+static double agrad_betainc(double a, double b, double x)
+{
+    if (a <= 0.0 || b <= 0.0 || x < 0.0 || x > 1.0 || x != x) {
+        return NAN;
+    }
+    if (x == 0.0 || x == 1.0) {
+        return x;
+    }
+    if (x > (a + 1.0)/(a + b + 2.0)) {
+        return 1.0 - agrad_betainc(b, a, 1.0 - x);
+    }
+    double c = 1.0;
+    double d = 1.0/(1.0 - (a + b)*x/(a + 1.0));
+    double product = d;
+    double change = 0.0;
+    double k = 1.0;
+    while (change != 1.0 && k < 10000.0) {
+        double t = k*(b - k)*x/((a + 2.0*k - 1.0)*(a + 2.0*k));
+        d = 1.0/(1.0 + t*d);
+        c = 1.0 + t/c;
+        product = product*(d*c);
+        t = -(a + k)*(a + b + k)*x/((a + 2.0*k)*(a + 2.0*k + 1.0));
+        d = 1.0/(1.0 + t*d);
+        c = 1.0 + t/c;
+        change = d*c;
+        product = product*change;
+        k = k + 1.0;
+        if (fabs(change - 1.0) < 2e-16) {
+            change = 1.0;
+        }
+    }
+    return product*exp(a*log(x) + b*log1p(-x) - agrad_lbeta(a, b))/a;
 }

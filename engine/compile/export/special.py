@@ -54,9 +54,9 @@ def in_python(name: str, spelt: dict[str, str]) -> str:
 
 
 def _spelt(body: str, spelt: dict[str, str]) -> str:
-    return re.sub(r"\b([a-z]+(?=\()|NAN|INFINITY)", lambda found: spelt.get(found[1], found[1]), body)
+    return re.sub(r"\b([a-z][a-z0-9]*(?=\()|NAN|INFINITY)", lambda found: spelt.get(found[1], found[1]), body)
 
 
 def called(name: str) -> list[str]:
     """The functions of the C library that a function calls."""
-    return re.findall(r"\b([a-z]+)\(", SPECIAL[name].body)
+    return re.findall(r"\b([a-z][a-z0-9]*)\(", SPECIAL[name].body)

@@ -13,7 +13,7 @@ from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import check_matrix, swap, unsqueeze
-from agrad.engine.ops.linalg.matrices import A, matmul, of_matrix, solve
+from agrad.engine.ops.linalg.matrices import A, in_room, matmul, of_matrix, solve
 from agrad.engine.ops.scalar.arithmetic import add, mul
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import format_shape, np, shape_of
@@ -57,7 +57,7 @@ def _adjoint(g: Any, a: Any, b: Any) -> Any:
 
 solve_sylvester: Function = row(
     "solve_sylvester",
-    array=_solve_sylvester,
+    array=in_room(_solve_sylvester),
     rules={
         "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),
         "b": ("out a b", lambda g, out, a, b, q: -matmul(swap(out), _adjoint(g, a, b))),
@@ -125,7 +125,7 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> 
 banded_solution: Function = row(
     "banded_solution",
     "x, y; lower, upper",
-    array=_solve_banded,
+    array=in_room(_solve_banded),
     rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
     samples=(
         ([[9.0, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [1.0, 2.0, 3.0], {"lower": 1, "upper": 1}),

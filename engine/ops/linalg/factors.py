@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from functools import cache
+from mmap import mmap
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
@@ -17,6 +18,8 @@ from agrad.engine.values import Array, np
 _FEWEST = 32  # rows; with fewer, numpy's function takes no longer
 _MOST = 64  # matrices at a time
 _EPSILON = 2.0**-52
+_ALONE = 10_000  # entries that one thread factorises
+_STACK = 2**22  # bytes
 
 
 class _Factors(NamedTuple):
@@ -51,6 +54,14 @@ def solved(x: Array, y: Array) -> Array | None:
     return None if failed else np.ascontiguousarray(found)
 
 
+def _afford_stack() -> None:
+    """The threads' work lies on the stack: where that cannot grow, the process ends."""
+    try:
+        mmap(-1, _STACK).close()
+    except OSError as problem:
+        raise MemoryError from problem
+
+
 @cache
 def _lapack() -> Any:
     try:
@@ -68,6 +79,8 @@ def _factors(lapack: Any, matrix: Array) -> _Factors | None:
     if not matrix[0, 1:].any() and not np.triu(matrix, 1).any():
         factors = _Factors(copy, copy.T, None)
     else:
+        if copy.size > _ALONE:
+            _afford_stack()
         lu, rows, _ = lapack.dgetrf(copy)
         factors = _Factors(copy, lu, rows)
     pivots = np.abs(factors.lu.diagonal())

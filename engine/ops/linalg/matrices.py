@@ -53,8 +53,23 @@ def matrices(name: str, square: bool = True) -> Function:
     return prepare
 
 
+_ROOM = 2**21  # bytes for the threads of a product: OpenBLAS ends the process where it does not get them
+_ALONE = 4096  # entries of a product that one thread computes
+
+
+def in_room(function: Function) -> Function:
+    """A function of LAPACK on arrays, once there is room for its work: where it finds none, it prints its own words."""
+
+    def call(*operands: Any, **attrs: Any) -> Any:
+        np.empty(_ROOM + 64 * sum(x.size for x in operands), dtype="u1")  # raises a MemoryError
+        return function(*operands, **attrs)
+
+    return call
+
+
 def of_matrix(name: str, rule: tuple[str, Function], *, what: str = "", square: bool = True, **facts: Any) -> Function:
     """A row for a matrix, or a batch of matrices. `what`: the name in messages, if it is that of a function."""
+    facts["array"] = in_room(facts["array"])
     return row(name, "x", rules={"x": rule}, prepare=matrices(what or name, square), **facts)
 
 
@@ -125,9 +140,15 @@ def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
     return None
 
 
+def _product(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    if x.size > _ALONE or y.size > _ALONE:
+        np.empty(_ROOM, dtype="u1")  # raises a MemoryError
+    return np.matmul(x, y)
+
+
 matmul: Function = row(
     "matmul",
-    array=lambda x, y, shapes: np.matmul(x, y),
+    array=_product,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_fitting,
     samples=(
@@ -261,7 +282,7 @@ def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]
 
 solve: Function = row(
     "solve",
-    array=_solved,
+    array=in_room(_solved),
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
     entries=expansions.solution,

@@ -6,49 +6,98 @@ the order: a Tensor that requires grad is refused there.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
-from agrad.engine.ops.scalar.elementary import sign
 from agrad.engine.ops.scalar.special import from_scipy, on_both
+from agrad.engine.values import np
 
 row, composed = in_family("special")
 
 
-def _any_order(
-    name: str, before: float, after: float, doc: str, factor: Function | None = None, **words: Any
-) -> Function:
-    """A row whose derivative is `before` times the order below, plus `after` times the order above, and its function.
-
-    NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1.
-    `factor`: for a function that is multiplied with an exponential, the logarithmic derivative of that.
-    """
+def _of_order(name: str) -> Function:
+    """SciPy's function, with that of a whole order where it has one."""
 
     def array(x: Any, v: float) -> Any:
         if name == "yv" and v in (0.0, 1.0):
             return from_scipy(name, f"y{int(v)}")(x)
         return from_scipy(name, name)(v, x)
 
+    return array
+
+
+def _any_order(name: str, before: float, after: float, doc: str, **words: Any) -> Function:
+    """A row whose derivative is `before` times the order below, plus `after` times the order above, and its function.
+
+    NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1.
+    """
+
     def rule(g: Any, out: Any, x: Any, v: float) -> Any:
-        slope = before * call(x, v=v - 1.0) + after * call(x, v=v + 1.0)
-        return g * (slope if factor is None else slope + factor(x) * out)
+        return g * (before * call(x, v=v - 1.0) + after * call(x, v=v + 1.0))
 
     call: Function = row(
         f"bessel_{name}",
         "x; v",
-        **on_both(array),
-        rules={"x": ("x" if factor is None else "out x", rule)},
+        **on_both(_of_order(name)),
+        rules={"x": ("x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
         doc=f"{doc}.",
     )
+    _given_order(name, doc, call, **words)
+    return call
 
+
+def _given_order(name: str, doc: str, call: Function, **words: Any) -> None:
     @composed(name, "v, x", doc=f"{doc}. No derivative is taken by v.", **words)
     def function(v: Any, x: Any) -> Any:
         return call(x, v=number_of(name, "the order", v))
 
-    return call
+
+# Multiplied with an exponential, all neighbouring orders are almost the same far out, and their differences have few
+# digits: there the n-th derivative is that of the asymptotic series, term by term (10.40.1 and 10.40.2).
+
+_FAR, _TERMS = 20.0, 40
+
+
+def _series(x: Any, v: float, n: int, sign: float) -> Any:
+    """The n-th derivative of the sum of sign**k*a_k(v)/x**(k + 1/2)."""
+    total, part = 0.0, 1.0
+    for k in range(_TERMS):
+        total = total + part * math.prod(-k - 0.5 - i for i in range(n)) * x**-k
+        part *= sign * (4.0 * v * v - (2 * k + 1) ** 2) / (8.0 * (k + 1))
+    return total / (np.sqrt(x) * x**n)
+
+
+def _scaled(name: str, before: float, lean: Function, front: float, doc: str, **words: Any) -> None:
+    """A row multiplied with an exponential, whose logarithmic derivative is `lean`, and its function."""
+    of_order = _of_order(name)
+
+    def array(x: Any, v: float, n: int) -> Any:
+        if not n:
+            return of_order(x, v)
+        x = np.asarray(x, dtype=float)
+        with np.errstate(all="ignore"):
+            near: Any = 0.0
+            for k in range(n + 1):
+                orders = sum(math.comb(k, j) * of_order(x, v - k + 2 * j) for j in range(k + 1))
+                near = near + math.comb(n, k) * lean(x) ** (n - k) * before**k * orders
+            size = np.abs(x)
+            turned = np.where(x < 0.0, (-1.0) ** (n + v) if v == int(v) and before > 0.0 else math.nan, 1.0)
+            far = turned * front * _series(np.maximum(size, _FAR), v, n, -math.copysign(1.0, before))
+        return np.where(size < max(_FAR, v * v / 4.0), near, far)
+
+    call: Function = row(
+        f"bessel_{name}",
+        "x; v, n=0",
+        **on_both(array),
+        rules={"x": ("x", lambda g, out, x, v, n: g * call(x, v=v, n=n + 1))},
+        samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5}), (50.0, {"v": 1.0, "n": 1})),
+        doc=f"The n-th derivative of: {doc[0].lower()}{doc[1:]}.",
+    )
+    _given_order(name, doc, call, **words)
 
 
 _any_order(
@@ -83,22 +132,22 @@ _any_order(
     derivative="-(kv(v - 1, x) + kv(v + 1, x))/2",
     example="kv(0.5, 1) ~= sqrt(pi/2)*exp(-1)",
 )
-_any_order(
+_scaled(
     "ive",
     0.5,
-    0.5,
+    lambda x: -np.sign(x),
+    1.0 / math.sqrt(2.0 * math.pi),
     "iv(v, x)*exp(-abs(x)), which stays finite for large x",
-    lambda x: -sign(x),
     kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", "grad(ive, 1)(0, 0) == 0; grad(ive, 1)(1, 0) == 0.5"),),
     derivative="(ive(v - 1, x) + ive(v + 1, x))/2 - sign(x)*ive(v, x)",
     example="ive(2, 0) == 0",
 )
-_any_order(
+_scaled(
     "kve",
     -0.5,
-    -0.5,
-    "kv(v, x)*exp(x), which is not 0 for large x; inf at 0",
     lambda x: 1.0,
+    math.sqrt(0.5 * math.pi),
+    "kv(v, x)*exp(x), which is not 0 for large x; inf at 0",
     derivative="kve(v, x) - (kve(v - 1, x) + kve(v + 1, x))/2",
     example="kve(0.5, 1) ~= sqrt(pi/2)",
 )

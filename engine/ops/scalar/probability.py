@@ -1,13 +1,11 @@
 """Functions of probability: incomplete gamma and beta functions, inverses of the normal distribution, entropies.
 
 The derivatives of the incomplete functions by their parameters are integrals over the logarithm of the variable. With
-p(t; a) the gamma density, and N_k = ∫ (log t - digamma(a))**k p dt up to x,
-
-    dN_k/da = N_(k+1) - k*trigamma(a)*N_(k-1),        N_0 = gammainc(a, x)
-
-because dp/da = (log t - digamma(a)) p. So all orders follow from one operation; likewise for the beta density, with
-an exponent for log t and one for log(1 - t). The integrals are computed by SciPy's adaptive quadrature, from the side
-on which they are small: beyond the mean, -∫ from x on stands for N_k, for which the same holds.
+p(t; a) the gamma density, the k-th is ∫ b_k p dt up to x, where b_k p is the k-th derivative of p (`_of_exponential`).
+The beta density has moments instead: N_k = ∫ (log t - its mean)**k p dt for one shape, with dN_k/da = N_(k+1) -
+k*(the variance)*N_(k-1), and an exponent for log t and one for log(1 - t). The integrals are computed by SciPy's
+adaptive quadrature, from the side on which they are small: beyond the mean, -∫ from x on stands for them, for which the
+same holds.
 """
 
 from __future__ import annotations
@@ -152,17 +150,34 @@ def _polygamma(order: int, x: float) -> float:
 # The gamma distribution
 
 
-def _gamma_moment(a: float, x: float, k: int) -> float:
+_SMALL_SHAPE = 0.25
+
+
+def _of_exponential(k: int, slopes: Any) -> Any:
+    """The k-th derivative of an exponential, divided by it: made of those of its exponent, the first, second, …"""
+    found: list[Any] = [1.0]
+    for n in range(k):
+        found.append(sum(math.comb(n, i) * (slopes[i] * found[n - i]) for i in range(n + 1)))
+    return found[k]
+
+
+def _gamma_slope(a: float, x: float, k: int) -> float:
     if not (0.0 < a < math.inf) or math.isnan(x) or x < 0.0:
         return math.nan
     if x == 0.0 or x == math.inf:
         return 0.0
+    if a < (_SMALL_SHAPE if x < 20.0 else 1e-3):  # by gammainc(a, x) = gammainc(a + 1, x) + x**a*exp(-x)/gamma(a + 1)
+        log_x = math.log(x)
+        slopes = [log_x - _polygamma(0, a + 1.0), *[-_polygamma(i, a + 1.0) for i in range(1, k)]]
+        edge = math.exp(a * log_x - x - math.lgamma(a + 1.0))
+        return float(_gamma_slope(a + 1.0, x, k) + edge * _of_exponential(k, slopes))
     centre, scale, peak = _polygamma(0, a), math.lgamma(a), math.log(a)
+    further = [-_polygamma(i, a) for i in range(1, k)]
 
     def density(s: float) -> float:
         if s > 700.0:
             return 0.0
-        return float((s - centre) ** k * math.exp(a * s - math.exp(s) - scale))
+        return float(_of_exponential(k, [s - centre, *further]) * math.exp(a * s - math.exp(s) - scale))
 
     width, end = max(1.0 / math.sqrt(a), 1e-3), math.log(x)
     if x <= a:
@@ -174,21 +189,21 @@ def _gamma_density(a: Any, x: Any) -> Any:
     return exp(xlogy(a - 1.0, x) - x - lgamma(a))
 
 
-def _gamma_by_a(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
-    before = gamma_moment(a, x, k=k - 1) if k > 1 else where(less_equal(x, a), gammainc(a, x), -gammaincc(a, x))
-    return g * (gamma_moment(a, x, k=k + 1) - k * (digamma_derivative(a, 1) * before))
+def _gamma_slope_by_x(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
+    slopes = [log(x) - digamma(a), *[-digamma_derivative(a, i) for i in range(1, k)]]
+    return g * (_of_exponential(k, slopes) * _gamma_density(a, x))
 
 
-gamma_moment: Function = row(
-    "gamma_moment",
+gamma_slope: Function = row(
+    "gamma_slope",
     "a, x; k",
-    **on_both(_entry_by_entry(_gamma_moment)),
+    **on_both(_entry_by_entry(_gamma_slope)),
     rules={
-        "a": ("a x", _gamma_by_a),
-        "x": ("a x", lambda g, out, a, x, k: g * ((log(x) - digamma(a)) ** k * _gamma_density(a, x))),
+        "a": ("a x", lambda g, out, a, x, k: g * gamma_slope(a, x, k=k + 1)),
+        "x": ("a x", _gamma_slope_by_x),
     },
-    samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2})),
-    doc="The integral up to x of (log t - digamma(a))**k times the gamma density; where x > a, less the whole one.",
+    samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2}), (0.1, 2.0, {"k": 1})),
+    doc="The k-th derivative of gammainc by its shape.",
 )
 
 
@@ -198,7 +213,7 @@ def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
         name,
         **on_both(from_scipy(name, name)),
         rules={
-            "a": ("a x", lambda g, out, a, x: sign(g) * gamma_moment(a, x, k=1)),
+            "a": ("a x", lambda g, out, a, x: sign(g) * gamma_slope(a, x, k=1)),
             "x": ("a x", lambda g, out, a, x: sign(g) * _gamma_density(a, x)),
         },
         domain=Domain("a > 0 and x >= 0", f"{name}(1, 0)", f"{name}(1, -1)"),

@@ -273,45 +273,102 @@ digamma_difference: Function = row(
 )
 
 
-def _beta(name: str, scipy: str, of_log: Function, reads: str, slope: Function, **words: Any) -> Function:
-    """`of_log`: of the logarithm of the beta function, that of the row; `slope`: its derivative, of the result too."""
+def _beta_function(name: str, scipy: str, of_log: Function) -> Function:
+    """SciPy's function; where that subtracts large numbers, `of_log` of the logarithm of the beta function."""
 
     @flagging
     def function(x: Any, y: Any) -> Any:
         less, more = np.minimum(x, y), np.maximum(x, y)
-        is_large = (less > 0.0) & (more > 20.0) & (more < math.inf)  # where SciPy subtracts large numbers
+        is_large = (less > 0.0) & (more > 20.0) & (more < math.inf)
         with np.errstate(all="ignore"):
             large = of_log(from_scipy(name, "gammaln")(less) - lgamma_difference(more, less))
         return np.where(is_large, large, from_scipy(name, scipy)(x, y))
 
-    return row(
-        name,
-        **on_both(function),
-        rules={
-            "x": (reads, lambda g, out, x, y: g * slope(out, -digamma_difference(x, y))),
-            "y": (reads, lambda g, out, x, y: g * slope(out, -digamma_difference(y, x))),
-        },
-        domain=BOTH_POSITIVE,
-        **words,
-    )
+    return function
 
 
-beta: Function = _beta(
-    "beta",
-    "beta",
-    lambda log: np.exp(log),
+# The mixed derivative of the beta function is the integral of t**(x-1)*(1-t)**(y-1)*log(t)*log(1-t), above 0. Where x
+# is small, its formula beta(x, y)*((digamma(x) - digamma(s))*(digamma(y) - digamma(s)) - trigamma(s)), s = x + y, is a
+# small difference of large numbers. With digamma(s) - digamma(y) = x*trigamma(s) - x*p(y, x) it becomes a sum of
+# positive numbers for y >= 1, p being the mean of -u*x*tetragamma(y + u*x) for u from 0 to 1. For a y below that,
+# beta(x, y) = beta(x + 1, y) + beta(x, y + 1), and so its derivatives.
+
+
+def _mixed_above_one(x: Any, y: Any) -> Any:
+    less, more = np.minimum(x, y), np.maximum(x, y)
+    places, weights = np.polynomial.legendre.leggauss(12)
+    shares = [(0.5 * (1.0 + place), 0.5 * weight) for place, weight in zip(places, weights, strict=True)]
+    mean = -sum(weight * u * less * _polygamma(2, more + u * less) for u, weight in shares)
+    slope = _digamma_difference(less, more, 0)
+    above = _digamma_difference(less + 1.0, more - 1.0, 0)
+    return _beta_value(x, y) * less * (_polygamma(1, x + y) * above + slope * mean)
+
+
+def _beta_mixed(x: Any, y: Any) -> Any:
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    with np.errstate(all="ignore"):
+        far = _mixed_above_one(x, y)
+        near = _mixed_above_one(x + 1.0, y) + _mixed_above_one(x, y + 1.0)
+        return np.where(np.maximum(x, y) < 1.0, near, far)
+
+
+def _of_two(name: str, function: Function, reads: str, by_x: Function, by_y: Function, **words: Any) -> Function:
+    return row(name, **on_both(function), rules={"x": (reads, by_x), "y": (reads, by_y)}, **words)
+
+
+beta_mixed: Function = _of_two(
+    "beta_mixed",
+    _beta_mixed,
     "x y out",
-    lambda out, slope: out * slope,
+    lambda g, out, x, y: g * _beta_mixed_slope(out, x, y),
+    lambda g, out, x, y: g * _beta_mixed_slope(out, y, x),
+    samples=((1.5, 2.0), ([0.7, 3.2], [2.0, 0.5])),
+    doc="The mixed second derivative of the beta function.",
+)
+
+
+def _beta_mixed_slope(out: Any, x: Any, y: Any) -> Any:
+    """Its derivative by x: that of beta(x, y)*(by_x*by_y - trigamma(x + y))."""
+    by_x, by_y, both = -digamma_difference(x, y), -digamma_difference(y, x), digamma_derivative(x + y, 1)
+    rest = digamma_difference(x, y, 1) * by_y + by_x * both + digamma_derivative(x + y, 2)
+    return out * by_x - beta(x, y) * rest
+
+
+def _beta_slope(x: Any, y: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return _beta_value(x, y) * -_digamma_difference(x, y, 0)
+
+
+beta_slope: Function = _of_two(
+    "beta_slope",
+    _beta_slope,
+    "x y out",
+    lambda g, out, x, y: -g * (out * digamma_difference(x, y) + beta(x, y) * digamma_difference(x, y, 1)),
+    lambda g, out, x, y: g * beta_mixed(x, y),
+    formula=lambda x, y: x.call("beta", y) * (x.call("digamma") - (x + y).call("digamma")),
+    samples=((1.5, 2.0), ([0.7, 3.2], [2.0, 0.5])),
+    doc="The derivative of the beta function by x.",
+)
+
+_beta_value = _beta_function("beta", "beta", lambda log: np.exp(log))
+beta: Function = _of_two(
+    "beta",
+    _beta_value,
+    "x y",
+    lambda g, out, x, y: g * beta_slope(x, y),
+    lambda g, out, x, y: g * beta_slope(y, x),
+    domain=BOTH_POSITIVE,
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
     derivative="wrt x: beta(x, y)*(digamma(x) - digamma(x + y)); wrt y likewise",
     example="beta(1, 2) == 0.5",
 )
-lbeta: Function = _beta(
+lbeta: Function = _of_two(
     "lbeta",
-    "betaln",
-    lambda log: log,
+    _beta_function("lbeta", "betaln", lambda log: log),
     "x y",
-    lambda out, slope: slope,
+    lambda g, out, x, y: -g * digamma_difference(x, y),
+    lambda g, out, x, y: -g * digamma_difference(y, x),
+    domain=BOTH_POSITIVE,
     doc="The logarithm of the beta function.",
     derivative="wrt x: digamma(x) - digamma(x + y); wrt y likewise",
     example="lbeta(1, 1) == 0",
@@ -456,7 +513,7 @@ def _gamma_sign_of_number(x: float) -> float:
 
 def _gamma_sign(x: Any) -> Any:
     down = np.floor(x)
-    below = np.where(down == x, np.nan, 1.0 - 2.0 * np.remainder(down, 2.0))
+    below = np.where(down == x, np.nan, 1.0 - 2.0 * abs(np.fmod(down, 2.0)))
     return np.where(x > 0.0, 1.0, np.where(x == 0.0, np.copysign(1.0, x), below))
 
 

@@ -1,6 +1,7 @@
 """Edges and kinks of reductions, linear algebra and special functions; accuracy far out."""
 
 import math
+import subprocess
 import sys
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -198,12 +199,53 @@ def test_a_plain_mask_and_a_mask_with_a_handle_are_a_mask():
 
 @each("call", [ag.svd, ag.pinv, lambda a: ag.lstsq(a, np.ones(2)), lambda a: ag.norm(a, 2)])
 @each("bad", [math.nan, math.inf, -math.inf])
-def test_lapack_is_not_asked_for_what_it_prints_its_own_words_of(call, bad, capfd, monkeypatch):
+def test_lapack_is_not_asked_for_what_it_prints_its_own_words_of(call, bad, capfd):
     refuses(lambda: call(np.array([[bad, 1.0], [2.0, 3.0]])), r"not all of its entries are finite", kind="domain")
-    monkeypatch.setattr(values.np, "empty", Mock(side_effect=MemoryError))
-    refuses(lambda: call(np.ones((2, 2))), "not enough memory", kind="limit")
-    monkeypatch.undo()
     assert capfd.readouterr() == ("", "")
+
+
+LAPACK = [*map("ag.{}(a)".format, "svd pinv qr eigh inv det slogdet cholesky".split())]
+LAPACK += ["ag.lstsq(a, a[0])", "ag.solve(a, a[0])", "ag.solve_sylvester(a, a, a)", "ag.matmul(a, a)"]
+
+
+@each("call", LAPACK)
+def test_there_is_room_for_the_work_of_lapack_or_the_limit_is_told(call, monkeypatch):
+    given = {"ag": ag, "a": np.eye(70) + 1.0}
+    eval(call, given)  # what it imports is there
+    with monkeypatch.context() as changed:
+        changed.setattr(values.np, "empty", Mock(side_effect=MemoryError))
+        refuses(lambda: eval(call, given), "not enough memory", kind="limit")
+
+
+AT_THE_LIMIT = """
+import resource
+import numpy as np
+import agrad.engine as ag
+from agrad.cli.main import limit_memory
+limit_memory(1e9)
+a = ag.eye(64).numpy()
+if "solve" in {call!r}:
+    {call}  # loads SciPy
+a = np.random.default_rng(1).random((400, 400))
+a = a + a.T + 800.0 * np.eye(400)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + {room}, resource.getrlimit(resource.RLIMIT_AS)[1]))
+try:
+    {call}
+except (ag.AgradError, MemoryError) as error:
+    assert getattr(error, "kind", "limit") == "limit", error
+print("done")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells no addresses")
+@pytest.mark.parametrize("call", LAPACK)
+def test_at_the_limit_of_memory_the_process_goes_on_in_silence(call):
+    for room in (0, 2**18, 2**19, 2**20, 2**21, 3 * 2**20, 2**22, 6 * 2**20, 2**23, 12 * 2**20, 2**24, 20 * 2**20):
+        code = AT_THE_LIMIT.format(call=call, room=room)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0), room
 
 
 def read_special_values():
