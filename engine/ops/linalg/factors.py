@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weakref
 from functools import cache
-from mmap import mmap
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
@@ -19,7 +18,7 @@ _FEWEST = 32  # rows; with fewer, numpy's function takes no longer
 _MOST = 64  # matrices at a time
 _EPSILON = 2.0**-52
 _ALONE = 10_000  # entries that one thread factorises
-_STACK = 2**22  # bytes
+_STACK = 2**26 + 2**20  # bytes: more than is kept of what was freed, so that the system is asked
 
 
 class _Factors(NamedTuple):
@@ -54,14 +53,6 @@ def solved(x: Array, y: Array) -> Array | None:
     return None if failed else np.ascontiguousarray(found)
 
 
-def _afford_stack() -> None:
-    """The threads' work lies on the stack: where that cannot grow, the process ends."""
-    try:
-        mmap(-1, _STACK).close()
-    except OSError as problem:
-        raise MemoryError from problem
-
-
 @cache
 def _lapack() -> Any:
     try:
@@ -80,7 +71,7 @@ def _factors(lapack: Any, matrix: Array) -> _Factors | None:
         factors = _Factors(copy, copy.T, None)
     else:
         if copy.size > _ALONE:
-            _afford_stack()
+            np.empty(_STACK, dtype="u1")  # raises a MemoryError; where the stack cannot grow, the process would end
         lu, rows, _ = lapack.dgetrf(copy)
         factors = _Factors(copy, lu, rows)
     pivots = np.abs(factors.lu.diagonal())
