@@ -44,7 +44,7 @@ ALLOWED = {
     "grammar.help": "commands diagnostics pytorch results runtime session syntax",
     "grammar.lint": "commands diagnostics pytorch run runtime session syntax",
     "grammar.loops": "diagnostics pytorch results run runtime values",
-    "grammar.prompt": "diagnostics results run runtime session syntax",
+    "grammar.prompt": "diagnostics results run runtime session syntax values",
     "grammar.pytorch": "values",
     "grammar.results": "values",
     "grammar.run": "diagnostics pytorch results runtime syntax values",

@@ -9,10 +9,10 @@ from agrad.cli.arguments import Limits, Options, declared, expression, group, ma
 from agrad.cli.main import limited
 from agrad.cli.output import note, printer
 from agrad.cli.terminal import narrow
-from agrad.engine.autodiff.gradcheck import claimed
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName
 from agrad.engine.values import Value
+from agrad.grammar.commands.gradients import claimed_value
 from agrad.grammar.session.session import Session
 
 _WRONG = "--claim {0} has no name: write NAME=EXPR, as in --claim x={0}"
@@ -55,11 +55,9 @@ def command(asked: Asked) -> None:
         leaves = wanted.bind(session, names or None)
         for remark in wanted.remarks:
             note(remark)
-        values, emit = (
-            _values(session, asserted, leaves),
-            printer(session.settings, "json" if asked.as_json else "text"),
-        )
-        session.check(text, list(leaves.values()), values, emit)
+        values = _values(session, asserted, leaves)
+        show = printer(session.settings, "json" if asked.as_json else "text")
+        session.check(text, list(leaves.values()), values, show)
 
 
 def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:
@@ -69,5 +67,5 @@ def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor])
         if name not in leaves:
             raise AgradError("name", f"{name}, in --claim, has no value", facts=UnknownName(name))
         with expression.noted(f"--claim {name}={text}"):
-            values[name] = claimed(session.evaluate(text), leaves[name])
+            values[name] = claimed_value(session, text, leaves[name])
     return [values.get(name) for name in leaves]

@@ -17,7 +17,6 @@ from agrad.cli.main import Wrong, again, limited
 from agrad.cli.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.inspect.dump import dump
 from agrad.grammar.commands import graphs
 from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
@@ -66,7 +65,7 @@ def command(asked: Asked) -> None:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
         settings = Settings(asked.precision, width)
-        drawing = session.all_at_once(lambda: graphs.shown(dump(value, text, asked.depth), form, settings, session))
+        drawing = session.all_at_once(lambda: graphs.drawn(value, text, form, settings, asked.depth, session=session))
     if file is not None:
         graphs.write_graph(file, drawing)
     elif isinstance(drawing, str):
@@ -78,7 +77,7 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
     form = form_of_file(path)
 
     def write(value: Any, text: str, precision: int | None) -> None:
-        graphs.write_graph(path, graphs.shown(dump(_graphed(value, text), text), form, Settings(precision), None))
+        graphs.write_graph(path, graphs.drawn(_graphed(value, text), text, form, Settings(precision)))
 
     return write
 

@@ -14,7 +14,6 @@ from agrad.cli.data.job import LARGE, Job, Reading, Tally
 from agrad.cli.data.parts import Part
 from agrad.cli.data.request import Asked, RowFormula, Sessions
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
-from agrad.engine.core.arguments import number_of
 from agrad.engine.data.tables import Wanted
 from agrad.engine.ops.solvers.fitting import Ask, Sums, fit, joined, summed
 from agrad.engine.values import np
@@ -154,7 +153,7 @@ class FitBench(Bench):
             with noted(f"{name}={value}"):
                 model.give(name, value)
         self.names = work.ask.wrt
-        self.start = [number_of("fit", f"--over {name}", model.names[name]) for name in self.names]
+        self.start = [model.number(name, "fit", f"--over {name}") for name in self.names]
 
     def prepare(self) -> None:
         """Open the input. Raises AgradError."""

@@ -15,14 +15,13 @@ from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.cli.settings import find
 from agrad.engine.errors import AgradError, SyntaxMistake
-from agrad.engine.inspect.memory import Survey, survey
 from agrad.engine.text import counted, display_width
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.prompt.changes import Survey, survey
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse
-from agrad.grammar.values.lists import parts_of
 from agrad.lazy import pattern
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
@@ -41,7 +40,7 @@ class Toolbar:
 
     def look(self, seconds: float | None = None) -> None:
         """Count the graphs now; `seconds`: how long the last statement took."""
-        found = survey(parts_of(self.session.names.values()), _MOST)
+        found = survey(self.session, _MOST)
         undo = [f"undo {format_bytes(self.session.steps.bytes)}"] if self.session.steps.told else []
         time = [] if seconds is None else [duration(seconds)]
         leaves = [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []

@@ -281,6 +281,11 @@ def check(
         raise _disagreement(report, expression)
 
 
+def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
+    """The value of an expression that is claimed to be the derivative by a leaf. Raises AgradError."""
+    return autodiff.gradcheck.claimed(session.evaluate(text), leaf)
+
+
 def _leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
     """A name after `wrt`: a leaf that requires grad; AgradError of kind `leaf` for anything else."""
     name = operand.span.text

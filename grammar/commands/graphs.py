@@ -122,6 +122,13 @@ def _typed(call: Call) -> list[str]:
     return [operand.span.text for operand in call.node.operands]
 
 
+def drawn(
+    root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, session: Session | None = None
+) -> str | bytes:
+    """The graph behind a value in a form, as `shown` gives it. Raises AgradError as `dump` does, too."""
+    return shown(inspect.dump.dump(root, name, depth), form, settings, session)
+
+
 def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Session | None) -> str | bytes:
     """A graph in a form: bytes for one of PICTURES. A page has what `session` knows of its nodes, too.
 
@@ -136,7 +143,7 @@ def shown(made: inspect.dump.Dump, form: str, settings: Settings, session: Sessi
 
 
 def write_graph(path: str, drawn: str | bytes) -> None:
-    """Write what `shown` gave to a file, whole or not at all. Raises AgradError of kind `file`."""
+    """Write what `drawn` gave to a file, whole or not at all. Raises AgradError of kind `file`."""
     if isinstance(drawn, str):
         write_text(path, f"{drawn}\n")
         return

@@ -265,15 +265,6 @@ class _Place:
             if name not in there:
                 yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
 
-    def path(self) -> list[str]:
-        """The names before the last point, joined by points: `torch.autograd.`"""
-        names: list[str] = []
-        tokens = self.statement[:]
-        while len(tokens) > 1 and tokens[-1].type == "_DOT" and tokens[-2].type == "NAME":
-            names.insert(0, str(tokens[-2]))
-            tokens = tokens[:-2]
-        return names
-
     def members(self) -> Iterator[Candidate]:
         """What may follow the point after a value."""
         owner = self.statement[-2:-1]
@@ -283,7 +274,10 @@ class _Place:
         if name in PREFIXES and name not in self.session.names:
             yield from _functions()
             return
-        path = self.path()
+        path, tokens = list[str](), self.statement  # the names before the last point: `torch.autograd.`
+        while len(tokens) > 1 and tokens[-1].type == "_DOT" and tokens[-2].type == "NAME":
+            path.insert(0, str(tokens[-2]))
+            tokens = tokens[:-2]
         if len(path) > 1 and path[0] in PREFIXES and path[0] not in self.session.names:
             module = ".".join(path)
             yield from (one for one in _functions() if function(module, one.text) is not None)

@@ -17,11 +17,14 @@ from agrad.engine.autodiff.uncertainty import lost
 from agrad.engine.core.graph import behind, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import was_cut
+from agrad.engine.inspect import memory
+from agrad.engine.inspect.memory import Survey as Survey
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
+from agrad.grammar.values.lists import parts_of
 from agrad.lazy import pattern
 
 _DIGITS = 6  # of numbers that change
@@ -262,3 +265,8 @@ def _size(value: Decimal) -> Decimal:
     last = Decimal(1).scaleb(exponent if any(digits) else min(exponent, 0))
     share = abs(value) * _SHARE
     return max(last, Decimal(1).scaleb(share.adjusted())) if share else last
+
+
+def survey(session: Session, most: int) -> Survey:
+    """The graphs behind the names of a session, for the toolbar below the prompt; about `most` nodes are visited."""
+    return memory.survey(parts_of(session.names.values()), most)

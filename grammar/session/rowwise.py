@@ -14,6 +14,7 @@ from typing import Any
 
 from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.registry import NATIVE, load
+from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import Signature
@@ -159,6 +160,10 @@ class Rowwise(Session):
         self.names[name] = value = self.evaluate(text, is_given=True)
         if isinstance(value, float):
             self.numbers[name] = value
+
+    def number(self, name: str, command: str, what: str) -> float:
+        """The number that a name was given. Raises AgradError of kind `type`, which says what of which command."""
+        return number_of(command, what, self.names[name])
 
     def columns(self, known: Collection[str], wrt: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
         """The columns that the expression uses or is differentiated by, in order, and the place of each in it.

@@ -182,12 +182,31 @@ def _check_parts(call: Call) -> None:
 
 
 def _functions(session: Session, call: Call) -> Plot:
-    """The curves of functions over a range."""
+    """The curves of functions over a range; that of a single one with its derivative.
+
+    Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
+    no value anywhere.
+    """
     low, high = ends(call, "low", "high", "log" in call.options)
     shape = _shape(call)
     (name,) = call.values[0].definition.parameters
     note_constants(session, call, (name,))
-    return functions(session, call.values, name, low, high, shape)
+    with aside(session):
+        tracks = [_Track(session, closure, low, high, shape.log) for closure in call.values]
+    curves, windows = [], []
+    if shape.value:
+        curves += [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
+        windows += [track.window for track in tracks]
+    if shape.derivative:
+        styles = cycle(LINES) if len(tracks) > 1 or not shape.value else cycle(LINES[1:])
+        for track, style in zip(tracks, styles, strict=False):
+            curves.append(Curve(f"d/d{name} {track.name}", *track.line(1), style, shape.twin))
+            windows += [track.slopes_window] if shape.value and not shape.twin else []
+        if not shape.value:
+            windows = [track.slopes_window_alone(shape.log[1]) for track in tracks]
+    window = min(low for low, _ in windows), max(high for _, high in windows)
+    right = tracks[0].slopes_window_alone(False) if shape.twin else None
+    return Plot(tuple(curves), name, window, log=shape.log, right=right)
 
 
 def _shape(call: Call) -> Any:
@@ -423,30 +442,6 @@ class Shape(NamedTuple):
     value: bool = True
     derivative: bool = True
     twin: bool = False
-
-
-def functions(session: Session, closures: Sequence[Closure], name: str, low: float, high: float, shape: Shape) -> Plot:
-    """The curves of functions from one end to the other; that of a single one with its derivative.
-
-    Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
-    no value anywhere.
-    """
-    with aside(session):
-        tracks = [_Track(session, closure, low, high, shape.log) for closure in closures]
-    curves, windows = [], []
-    if shape.value:
-        curves += [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
-        windows += [track.window for track in tracks]
-    if shape.derivative:
-        styles = cycle(LINES) if len(tracks) > 1 or not shape.value else cycle(LINES[1:])
-        for track, style in zip(tracks, styles, strict=False):
-            curves.append(Curve(f"d/d{name} {track.name}", *track.line(1), style, shape.twin))
-            windows += [track.slopes_window] if shape.value and not shape.twin else []
-        if not shape.value:
-            windows = [track.slopes_window_alone(shape.log[1]) for track in tracks]
-    window = min(low for low, _ in windows), max(high for _, high in windows)
-    right = tracks[0].slopes_window_alone(False) if shape.twin else None
-    return Plot(tuple(curves), name, window, log=shape.log, right=right)
 
 
 @contextmanager
