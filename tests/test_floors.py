@@ -41,10 +41,10 @@ FROM_ENGINE = """
     core.tensor: Tensor
     autodiff.gradcheck: Finding
     struct: Struct
-    text: align as_name csv_lines display_width fit glued latex_name printable truncate wrap
+    text: align as_name counted csv_lines display_width fit glued latex_name printable truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable
     data.csv_tables: CsvTable TextForm
-    data.formats: files_of is_folder open_table
+    data.formats: is_folder open_table require_files
     data.text_tables: ending_of
 """
 FROM_ENGINE = (line.split(": ") for line in FROM_ENGINE.split("\n    ")[1:])

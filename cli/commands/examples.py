@@ -83,6 +83,5 @@ def _copied(path: Path, target: Path) -> str:
     if target.is_file() and target.read_bytes() == data:
         return f"{target}   is there already"
     fix = agrad.engine.errors.Hint(f"copy into another folder: agrad examples {path.name} --to {target.parent}2")
-    raise agrad.engine.errors.AgradError(
-        "file", f"cannot write {target}: there is another file of that name", fixes=[fix]
-    )
+    message = f"cannot write {target}: there is another file of that name"
+    raise agrad.engine.errors.AgradError("file", message, fixes=[fix])

@@ -133,7 +133,10 @@ def command(asked: Asked) -> None:
     expression, data = _two(asked.words, formulas)
     ask = _ask(asked, formulas or {asked.title: expression}, bool(formulas), data)
     require_readable(asked.reading)
-    _limit(asked.limits.memory)
+    with ExitStack() as stack:  # in addition to the addresses of pyarrow and threads, most of which never become memory
+        with suppress(OSError):  # there is less room than that
+            stack.enter_context(mmap(-1, _ROOM))
+        limit_memory(asked.limits.memory, statements=False)
     precision = None if arguments.is_usual("precision") else asked.precision
     threads, tolerant = asked.threads or os.cpu_count() or 1, asked.on_error == "null"
     to = agrad.cli.data.request.Output(
@@ -255,14 +258,6 @@ def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
 
 
 _typed = partial(typed, "map")
-
-
-def _limit(memory: float | None) -> None:
-    """Limit the memory, in addition to the addresses of pyarrow and threads, most of which never become memory."""
-    with ExitStack() as stack:
-        with suppress(OSError):  # there is less room than that
-            stack.enter_context(mmap(-1, _ROOM))
-        limit_memory(memory, statements=False)
 
 
 @contextmanager

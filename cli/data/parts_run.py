@@ -44,10 +44,6 @@ class Folder:
     path: str = ""
     threads: int = 1
 
-    def again(self) -> str:
-        """The command that continues the run."""
-        return self.typed(*self.words, *["--resume"] * ("--resume" not in self.words))
-
 
 def into_folder(ask: Asked, data: str, to: Output, reading: Mapping[str, Any], folder: Folder) -> None:
     """Write a file for each file of the input into the folder `to.path`. Raises AgradError, click.UsageError."""
@@ -143,7 +139,8 @@ def _leave(problem: BaseException, record: Record, folder: Folder, parts: Sequen
         return
     done = f"{len(record.done)} of {len(parts)} parts are done, and kept in {os.path.join(folder.path, STAGING)}"
     if is_stopped:
-        tell(Note(f"stopped: {done}", fixes=[folder.again()]))
+        again = folder.typed(*folder.words, *["--resume"] * ("--resume" not in folder.words))
+        tell(Note(f"stopped: {done}", fixes=[again]))
     elif isinstance(problem, AgradError):
         problem.notes.append(f"{done}: --resume continues")
         if problem.row and "--resume" not in folder.words:

@@ -98,10 +98,7 @@ class CrashLog:
         try:
             if self._file is None:
                 self._path = folder() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
-                settings.make_folder(self._path.parent)
-                _tidy()
-                self._file = os.open(self._path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
-                locked(self._file)
+                self._file = _created(self._path)
                 parts.insert(0, {"agrad": __version__, "folder": os.getcwd()})
             data = "".join(f"{json.dumps(part)}\n" for part in parts).encode()
             if os.write(self._file, data) < len(data):
@@ -134,6 +131,15 @@ def _put_away(path: Path, keep: bool) -> None:
                 old.unlink()
         else:
             path.unlink()
+
+
+def _created(path: Path) -> int:
+    """A new file, open and locked. Raises OSError."""
+    settings.make_folder(path.parent)
+    _tidy()
+    file = os.open(path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
+    locked(file)
+    return file
 
 
 # Restoring

@@ -169,11 +169,8 @@ class KeptHistory(FileHistory):
         lines = "".join(f"+{line}\n" for line in string.split("\n"))
         entry = f"\n# {rare.datetime.datetime.now()}\n{lines}".encode(errors="surrogatepass")
         try:
-            file = _opened(Path(str(self.filename)))
-            try:
-                os.write(file, entry)
-            finally:
-                os.close(file)
+            with os.fdopen(_opened(Path(str(self.filename))), "ab", buffering=0) as file:
+                file.write(entry)
         except OSError as problem:
             self.writable = False
             _warn(str(self.filename), problem)

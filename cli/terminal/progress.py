@@ -61,7 +61,7 @@ class Progress:
         self.loops.append(loop)
         try:
             while total is None or loop.done < total:
-                yield islice(turns, size) if total is not None else self._next(turns)
+                yield islice(turns, size) if total is not None else (next(turns),)
                 loop.done += size
                 now = self.clock()
                 if total is not None:
@@ -74,10 +74,6 @@ class Progress:
         finally:
             self.loops.remove(loop)
             self.clear()
-
-    @staticmethod
-    def _next(turns: Iterator[Any]) -> tuple[Any, ...]:
-        return (next(turns),)
 
     def _show(self, now: float) -> None:
         """Write the line over the previous one."""

@@ -70,20 +70,16 @@ class Waiting:
         if self._ended.wait(PATIENCE) or _is_handled():
             return
         self._pressed += 1
-        self._drain()
+        self._reader.setblocking(False)
+        with suppress(BlockingIOError):
+            while self._reader.recv(100):
+                pass  # a Ctrl-C from before anything was said is forgotten
+        self._reader.setblocking(True)
         waiting = f"\nwaiting for {_running()}, which cannot be interrupted"
         click.echo(f"{waiting}\nCtrl-C again ends agrad{self._then()}", err=True)
 
     def _then(self) -> str:
         return "; agrad repl --resume restores the session" if self.kept() else ""
-
-    def _drain(self) -> None:
-        """Forget a Ctrl-C from before anything was said."""
-        self._reader.setblocking(False)
-        with suppress(BlockingIOError):
-            while self._reader.recv(100):
-                pass
-        self._reader.setblocking(True)
 
     def _leave(self) -> None:
         """End the process. What was accepted is in the crash log, which stays as that of a crash does."""

@@ -18,6 +18,7 @@ from agrad.engine.inspect.rows import (
     FILLS,
     HEAD,
     SIGNS,
+    STATE,
     TAIL,
     GraphRows,
     NodeRow,
@@ -153,10 +154,6 @@ def as_json(graph: GraphRows, precision: int | None = None) -> str:
     return f'{encode(head)[:-1]}, "nodes": [\n  {rows}\n]{tail}}}'
 
 
-# What JSON has of a node as a row has it.
-_STATE = "leaf requires_grad keeps_grad saves version written_by freed freed_by stale guard".split()
-
-
 def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Everything about one node; in a comparison also whether it is in both graphs, and what it was in the first."""
 
@@ -173,7 +170,7 @@ def _node_in_json(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[s
         "operands": _operands(node, shown),
         "value": shown(node.value, "value"),
         "grad": shown(node.gradient, "grad"),
-        **{name: getattr(node, name) for name in _STATE},
+        **{name: getattr(node, name) for name in STATE},
     }
     if node.change:
         found |= {"change": node.change, "before": None}

@@ -121,6 +121,10 @@ class NodeRow(NamedTuple):
         return self.origin.where if self.origin else None
 
 
+# What JSON has of a node as a row has it.
+STATE = "leaf requires_grad keeps_grad saves version written_by freed freed_by stale guard".split()
+
+
 def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     """Numbers and constants in words; if many, the first three and the last."""
     some = operands if len(operands) <= FEW else (*operands[:3], *operands[-1:])

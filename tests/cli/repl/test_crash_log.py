@@ -276,7 +276,7 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     session = Session()
     session.record.on = True
-    session.record.keeper, _, _ = crash_log.open_log(session, False)
+    session.record.keeper = kept = crash_log.open_log(session, False)[0]
     session.run("x = 2")
     monkeypatch.setattr(os, "write", lambda file, data: 1)
     session.run("y = 3")
