@@ -80,6 +80,7 @@ UNIT = some(between(0, 1), SMALL, near_one)
 POSITIVE = some(size(-3, 2.5), size(-8, 0), between(0, 50))
 FAR = some(POSITIVE, size(2, 5))
 DIGITS = {"yv 1": 40, "kv 1": 40, "kve 0": 40, "y0": 40, "y1": 40}  # limits of others take mpmath long
+WAVES = ("j", "y")  # near a zero of a derivative, these are as exact as the wave is high
 WITHOUT = {"gammasgn", "gcd", "lcm"}  # these have no derivative but 0
 # Each function of mpmath, and where it is tried; after its name, operands before x.
 FUNCTIONS = {
@@ -173,6 +174,7 @@ def errors(name, points):
                 # Operands that are as exact as they can be move it by so much.
                 slopes = exact[1 + place * len(xs) :][: len(xs)] if place <= len(xs) else []
                 moved = sum(abs(x * slope) for x, slope in zip(xs, slopes, strict=False))
+                moved += 1e-4 * max(map(abs, exact)) if name.startswith(WAVES) else 0
                 if (
                     abs(there) > NEGLIGIBLE
                     and here != float(there)
