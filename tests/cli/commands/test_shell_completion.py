@@ -1,10 +1,13 @@
 """Tab in a shell: the scripts, and what agrad answers them by click's protocol of environment variables."""
 
+import shlex
 import subprocess
+from pathlib import Path
 from shutil import which
 
 import launch
 import pytest
+from answers import answers
 from thinned import thinned
 from workshops import put_command
 
@@ -34,40 +37,13 @@ def test_commands(tab):
     assert tab("nonsense", "") == list(COMMANDS)
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    thinned(
-        [
-            (["eval", "'sin(x)*y + pi'", "--wrt", ""], ["x", "y"]),
-            (["eval", "'sin(x)*y'", "x=2", "--wrt", "x,"], ["x,y"]),
-            (["eval", "'sin(x)*speed'", "--wrt", "s"], ["speed"]),
-            (["eval", "-e", "'sin(x)*y'", "--wrt", ""], ["x", "y"]),
-            (["eval", "'sin(x)*y'", "x=2", ""], ["y="]),
-            (["eval", "'sin(x)*y'", "x", "=", "2", ""], ["y="]),
-            (["eval", "'sin(x)*y'", "--jvp", ""], ["x=", "y="]),
-            (["eval", "-2*x", "--wrt", ""], ["x"]),
-            (["eval", "'sin(x'", "--wrt", ""], ["x"]),
-            (["check", "'sin(x)*y'", "x=1", "--wrt", ""], ["x", "y"]),
-            (["eval", "'sin(x)*y'", "x=@points.csv:speed", "--wrt", ""], ["x", "y"]),
-            (["map", "'sin(x)*y'", __file__, "--wrt", ""], ["x", "y"]),
-            (["graph", "'sin(x)*y'", ""], ["x=", "y="]),
-            (["eval", "1", "--format", ""], ["text", "json", "csv", "latex"]),
-            (["eval", "1", "--color", "a"], ["auto", "always"]),
-            (["eval", "1", "--or"], ["--order"]),
-            (["completion", ""], ["bash", "zsh", "fish"]),
-            (["help", "sin"], ["sin", "sinc", "sinh"]),
-            (["help", "backw"], ["backward"]),
-            (["run", ""], ["file,"]),
-            (["repl", "s"], ["file,s"]),
-            (["eval", "-f", ""], ["file,"]),
-            (["graph", "x", "-o", ""], ["file,"]),
-        ],
-        3,
-    ),
-    ids=" ".join,
-)
-def test_words(tab, words, offered):
-    assert tab(*words) == offered
+WORDS = answers(Path(__file__).with_name("words.txt"))
+
+
+@pytest.mark.parametrize("text", thinned(WORDS, 3))
+def test_words(tab, text):
+    words = [*shlex.split(text.replace("FILE", __file__), posix=False), *[""] * text.endswith(" ")]
+    assert tab(*words) == WORDS[text].split("\n")
 
 
 def test_the_chapters_of_the_lesson(tab):

@@ -1,8 +1,10 @@
 """Tab: exactly what the grammar accepts at this point, and of the names those that make sense there."""
 
 import time
+from pathlib import Path
 
 import pytest
+from answers import answers
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import to_plain_text
 from rows import each
@@ -46,51 +48,11 @@ def test_names_functions_and_commands(tab):
     assert tab("zzz") == []
 
 
-@each(
-    "text, words",
-    [
-        ("grad ", ["w", "a"]),
-        ("backward ", ["d", "b"]),
-        ("explain ", ["d", "b"]),
-        ("graph ", ["d", "b"]),
-        ("retain ", ["d", "b"]),
-        ("set ", ["w", "a", "echo", "plots"]),
-        ("set plots ", ["auto", "braille", "kitty"]),
-        ("set echo ", ["on", "off"]),
-        ("set echo on ", []),
-        ("check ", ["f"]),
-        ("graph d as ", list(FORMS)),
-        ("step ", list(STEPS)),
-        ("step sgd ", ["w", "a", "lr=", "momentum=", "dampening=", "weight_decay=", "nesterov="]),
-        ("step sgd w m", ["momentum="]),
-        ("step sgd w lr=0.1 l", []),
-        ("step adam w be", ["beta1=", "beta2="]),
-        ("step adam w beta1=0.8 be", ["beta2="]),
-        ("minimize d over ", ["w", "a"]),
-        ("minimize d over w method n", ["newton"]),
-        ("fit b ~ a over ", []),
-        ("assert d ", ["~=", "and", "if", "is", "not", "or"]),
-        ("assert d ~= 3 ", ["+-", "and", "if", "or"]),
-        ("explain d wrt ", ["w", "a"]),
-        ("forward d with ", ["w=", "a="]),
-        ("graph d ", ["vs", "as", "depth", "from", "to", "d", "b"]),
-        ("check f(2) w", ["wrt"]),
-        ("for i ", ["in"]),
-        ("? since", ["sincere", "isinstance"]),
-        ("?logsi", ["logsigmoid"]),
-        ("1 if a e", ["else"]),
-        ("d.grad_fn.", list(NODE_ATTRIBUTES)),
-        ("limit ", ["memory=", "time=", "nodes="]),
-        ("import ", ["torch", "numpy", "math"]),
-        ("fails fr", ["freed:"]),
-        ("def f(longer) = lon", ["longer"]),
-        ("for longer in b:\n    lon", ["longer"]),
-        ("if k:\n    k\nels", ["else"]),
-        ("def ", []),
-        ("ret", ["retain"]),
-        ("def g(x):\n    ret", ["retain", "return"]),
-    ],
-)
+OFFERED = {text: words.split() for text, words in answers(Path(__file__).with_name("completions.txt")).items()}
+OFFERED |= {"graph d as ": list(FORMS), "step ": list(STEPS), "d.grad_fn.": list(NODE_ATTRIBUTES)}
+
+
+@each("text, words", OFFERED.items())
 def test_what_the_place_asks_for(tab, text, words):
     assert tab(text) == words
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+from answers import answers
 from rows import each
 
 from agrad.engine.errors import AgradError
@@ -17,57 +19,8 @@ from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.parser import parse
 
 GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; m = 2 ± 0.1; n = 3 ± 0.1; def f(x) = x**2"
-# The operands of each command that needs some, as typed behind GIVEN.
-TYPED = {
-    **dict.fromkeys(("backward", "retain", "graph", "explain", "forward"), "c"),
-    **dict.fromkeys(("grad", "zero_grad", "info"), "a"),
-    "check": "f(a)",
-    "set": "a = 5",
-    "step": "sgd a lr=0.1",
-    "plot": "f(x) for x in 0..1",
-    "contour": "x*y for x in 0..1, y in 0..1",
-    "histogram": "[1, 2, 2]",
-    "limit": "time=1000",
-    "load": '"nowhere.ag"',
-    "save": '"nowhere/session.ag"',
-    "export": "c",
-    "formula": "c",
-    "budget": "m",
-    "correlate": "m n 0.5",
-    "fit": "[1, 2, 3] ~ a*[1, 2, 4] over a",
-    "solve": "x**2 == 4 for x from 1",
-    "minimize": "d over a",
-    "maximize": "-d over a",
-    "time": ": d = a**2",
-}
-# The values of options that have one.
-OPTIONS = {
-    "seed": "1",
-    "wrt": "a",
-    "with": "a=2",
-    "as": "dot",
-    "depth": "1",
-    "from": "b",
-    "vs": "b",
-    "to": '"c.svg"',
-    "order": "2",
-    "samples": "100",
-    "coverage": "0.9",
-    "over": "a",
-    "sigma": "1",
-    "method": "bfgs",
-    "until": "1e-6",
-    "title": '"t"',
-    "labels": '"x", "y"',
-    "levels": "3",
-    "path": "a a",
-    "bins": "3",
-    "in": "0..1",
-    "fit with": "sigma 1",
-    "formula as": "latex",
-    "fit from": "a=1",
-    "solve from": "1",
-}
+# The operands of each command that needs some, as typed behind GIVEN, and the values of options that have one.
+TYPED, OPTIONS = (answers(Path(__file__).with_name(f"{name}.txt")) for name in ("operands", "options"))
 # What precedes the options, where the operands above have some already.
 BEFORE = {
     "fit": "fit [1, 2, 3] ~ a*[1, 2, 4]",

@@ -202,71 +202,20 @@ def test_one_expression_is_neither_nothing_nor_a_statement(text: str) -> None:
     assert caught.value.kind == "syntax"
 
 
-WAITING = """\
-(
-f(1,\\n
-x = [1,\\n\\n
-if x:
-def f(x):  # f
-if x:\\n  y
-if x:\\n  y  # z
-if x:\\n  y\\nelse:
-if x:\\n  for i in y:
-if x:\\n  y = (\\n
-no_grad:
-time:
-time:\\n  y
-for i in x:\\n  # c\\n  i"""
-
-COMPLETE = """\
-x
-x = 3\\n
-if x: y
-def f(x) = x
-if x:\\n  y\\n
-if x:\\n  y\\n\\t
-if x:\\n
-2 3 (
-(2 3
-print "a
-x \\\\
-x =
-2)
-# c
-if x:\\n  y\\nz
-print f"{x"""
+WAITING = answers(Path(__file__).with_name("waiting.txt"))
 
 
-def unfolded(lines: str) -> list[str]:
-    return [line.encode().decode("unicode_escape") for line in lines.split("\n")]
+@each("text", WAITING)
+def test_a_session_waits_until_a_text_is_complete(text: str) -> None:
+    assert needs_more(text) == (WAITING[text] == "waits")
 
 
-@each("text", unfolded(WAITING))
-def test_a_session_waits(text: str) -> None:
-    assert needs_more(text)
+TOKENS = answers(Path(__file__).with_name("tokens.txt"))
 
 
-@each("text", unfolded(COMPLETE))
-def test_a_session_does_not_wait(text: str) -> None:
-    assert not needs_more(text)
-
-
-def colours(text: str) -> list[str]:
-    return [f"{kind} {text[start:end]}" for kind, start, end in tokens(text)]
-
-
-def test_tokens_for_highlighting() -> None:
-    assert colours("var x = 2.5 # c\nif not grad: grad x") == [
-        "command var", "name x", "operator =", "number 2.5", "comment # c",
-        "keyword if", "keyword not", "name grad", "operator :", "command grad", "name x",
-    ]  # fmt: skip
-    assert colours('f"a{x:.2f}"') == [
-        'string f"', "string a", "operator {", "name x", "string :.2f", "operator }", 'string "',
-    ]  # fmt: skip
-    assert colours("backward d retain; (2 + 2x $ “") == [
-        "command backward", "name d", "command retain", "operator ;",
-        "operator (", "number 2", "operator +", "number 2", "error x", "error $", "error “",
-    ]  # fmt: skip
+@each("text", TOKENS)
+def test_tokens_for_highlighting(text: str) -> None:
+    assert "\n".join(f"{kind} {text[start:end]}" for kind, start, end in tokens(text)) == TOKENS[text]
 
 
 @given(st.text(alphabet="if x:\n\t ()[]{}'\"f=+-~.,;#12eE_²é\\\ud800\x00", max_size=40))

@@ -3,10 +3,12 @@
 import io
 import pickle
 import zipfile
+from pathlib import Path
 from warnings import catch_warnings
 
 import numpy as np
 import pytest
+from answers import answers
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
@@ -69,29 +71,7 @@ assert d["a"]["b"] == [1, 1]; assert d["a.b"] == [0, 0, 0]; assert d["x/y"][0] =
 ''')
 
 
-MESSAGES = {
-    "torch.save(m, GOAL)": (
-        "torch.save writes numbers and arrays, not a Sequential",
-        'torch.save(model.state_dict(), "model.pt")   and model.load_state_dict(torch.load("model.pt"))',
-    ),
-    'torch.save({"f": sin}, GOAL)': (
-        "torch.save writes numbers, arrays, lists and dictionaries, not the function sin",
-        "",
-    ),
-    "torch.save(m.state_dict(), 3)": ("torch.save needs the name of a file, not the number 3", ""),
-    "torch.save({(1, 2): 3}, GOAL)": ("torch.save writes no dictionary with the key a tuple", ""),
-    'torch.load("nowhere.pt")': ("torch.load: there is no file nowhere.pt", ""),
-    "torch.load(TEXT)": ("torch.load: TEXT is not a file that torch.save or numpy.savez wrote", ""),
-    "torch.load(OBJECTS)": (
-        "torch.load: OBJECTS holds objects of Python's pickle, which is code that agrad does not run",
-        "",
-    ),
-    "torch.load(THEIRS)": (
-        "THEIRS was written by PyTorch, as code of Python's pickle, which agrad does not run",
-        "np.savez(\"model.npz\", **{k: v.numpy() for k, v in torch.load('THEIRS').items()})   in Python with PyTorch; "
-        'torch.load("model.npz") reads that',
-    ),
-}
+MESSAGES = answers(Path(__file__).with_name("checkpoint_errors.txt"))
 
 
 @pytest.mark.parametrize("text", MESSAGES)
@@ -102,13 +82,13 @@ def test_what_cannot_be_written_or_read_is_named(text, session, tmp_path):
     (tmp_path / "OBJECTS.npz").rename(tmp_path / "OBJECTS")
     with zipfile.ZipFile(tmp_path / "THEIRS", "w") as archive:
         archive.writestr("model/data.pkl", pickle.dumps({}))
-    message, fix = MESSAGES[text]
+    told = MESSAGES[text]
     for name, path in places.items():
-        message, fix = message.replace(name, path), fix.replace(name, path)
+        told = told.replace(name, path)
         session.names[name] = path
     with pytest.raises(AgradError) as caught:
         session.run(text)
-    assert (caught.value.message, caught.value.fixes) == (message, [fix] if fix else [])
+    assert [caught.value.message, *caught.value.fixes] == told.split("\n")
     assert not (tmp_path / "GOAL").exists()
 
 

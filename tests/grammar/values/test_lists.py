@@ -1,6 +1,9 @@
 """Lists: their parts are the very values that were put into them, and an array where one is needed."""
 
+from pathlib import Path
+
 import pytest
+from answers import answers
 from rows import each
 
 from agrad.engine.errors import AgradError
@@ -8,33 +11,10 @@ from agrad.grammar.help.help import LISTS
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
+ERRORS = answers(Path(__file__).with_name("errors_of_lists.txt"))
 
-@each(
-    "text, message",
-    [
-        ("xs = [ones(2), ones(3)]; 2*xs", "the entries of a list must have the same shape to make an array, but these"),
-        ('xs = ["a", ones(3)]; 2.5*xs', 'an entry of a list needs a number or an array, not the text "a"'),
-        ("xs = []\nxs.append(xs)", "a list cannot be a part of itself"),
-        ("xs = [1]; xs.append(xs)", "a list cannot be a part of itself"),
-        ("xs = [1]; ys = xs; xs.insert(0, (2, ys))", "a list cannot be a part of itself"),
-        ("xs = [1]\ndef f(ys): ys.append(xs)\nf(xs)", "a list cannot be a part of itself"),
-        ("xs = []; xs.append(1); ys = arange(3); xs + ys", "one side of + is a list, which + puts together"),
-        ("var w = 1; xs = [w]; xs.zero_()", "a list has no .zero_: its entries have"),
-        ("var w = 1; xs = [w]; xs.grad = None", "a list has no .grad: its entries have"),
-        ("var w = 1; xs = [w]; xs.grad", "a list has no .grad: its entries have"),
-        ("xs = []; xs.pop()", "index -1 is out of range: the list has no entry"),
-        ("var w = 1; xs = [w]; xs[0, 0] = 1", "an entry of a list is assigned to by one index"),
-        ("x = ones(2); del x[0]", "the entries of an array of shape (2) cannot be deleted"),
-        ("x = ones(2); del x.data", "x.data cannot be deleted"),
-        ("m = ones(2, 2)\nfor r in m: r[0] = 9", "r is a copy, not a view: a write into it would be lost"),
-        ("x = ones(4); x.view(2, 2)[0] = 9", "x.view(2, 2) is a copy, not a view: a write into it would be lost"),
-        ("x = ones(4); y = x[1:]; y += 1", "y is a copy, not a view: a write into it would be lost"),
-        ("x = ones(4); y = reshape(x, 2, 2); y[0, 0] = 1", "y is a copy, not a view"),
-        ("x = ones(4); y = x[1:]; y.data = zeros(3)", "y is a copy, not a view"),
-        ("var x = 2; d = x.detach(); x.data = 3", "this value shares its data with another"),
-        ("xs = []; xs.append(1)\nwhile 1 < 2: xs += xs", "needs"),
-    ],
-)
+
+@each("text, message", ERRORS.items())
 def test_an_error_says_what_to_write(text, message):
     session = Session()
     session.watch.allow(1e6)
