@@ -1,17 +1,11 @@
 """Alt-Up and Alt-Down on the name of a leaf: its value moves, and with it what is shown."""
 
 from rows import each
+from sessions import session_of
 
 from agrad.grammar.prompt.changes import Stepping
-from agrad.grammar.session.session import Session
 
 UP, DOWN, END, LEFT, CTRL_D, CLEAR = "\x1b[1;3A", "\x1b[1;3B", "\x05", "\x1b[D", "\x04", "\x05\x15"
-
-
-def opened(text):
-    session = Session()
-    session.run(text)
-    return session
 
 
 @each(
@@ -32,11 +26,11 @@ def opened(text):
 )
 def test_a_step_is_one_in_the_last_digit_or_about_a_hundredth(value, up, down):
     for direction, there in ((1, up), (-1, down)):
-        assert Stepping(opened(f"var x = {value}")).statement("x", direction) == f"set x = {there};"
+        assert Stepping(session_of(f"var x = {value}")).statement("x", direction) == f"set x = {there};"
 
 
 def test_further_steps_have_the_size_of_the_first():
-    session = opened("var x = 1.9")
+    session = session_of("var x = 1.9")
     stepping = Stepping(session)
     said = []
     for direction in (1, 1, -1, -1, -1):
@@ -48,7 +42,7 @@ def test_further_steps_have_the_size_of_the_first():
 
 
 def test_a_value_that_was_computed_and_is_shown_follows():
-    session = opened("var x = 2; y = x**2; z = y + 1; k = 3; var w = 1; q = w*2")
+    session = session_of("var x = 2; y = x**2; z = y + 1; k = 3; var w = 1; q = w*2")
     stepping = Stepping(session)
     assert stepping.statement("x", 1, "x + y*k + q", "plot z*a for a in 0..1") == "forward y z with x=3;"
     session.run("forward y z with x=3;")
@@ -74,7 +68,7 @@ def test_a_value_that_was_computed_and_is_shown_follows():
     ],
 )
 def test_the_name_at_the_cursor(text, cursor, name):
-    session = opened("var x = 2; var xy = 3; y = x*2; var v = [1, 2]; k = 4; var huge = inf; a = [1, 2]")
+    session = session_of("var x = 2; var xy = 3; y = x*2; var v = [1, 2]; k = 4; var huge = inf; a = [1, 2]")
     assert Stepping(session).leaf(text, cursor) == name
 
 

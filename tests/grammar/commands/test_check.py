@@ -2,23 +2,17 @@
 
 import pytest
 from rows import each
+from sessions import session_of
 
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.results import Checked
-from agrad.grammar.session.session import Session
 
 START = "var x = 3; var A = [[1, 2], [3, 4]]; k = 2; y = x**2; z = sin(y)*y"
 
 
-def session_of(text=START):
-    session = Session()
-    session.run(text)
-    return session
-
-
 def report(text, session=None):
     results = []
-    (session or session_of()).run(text, results.append)
+    (session or session_of(START)).run(text, results.append)
     (result,) = results
     assert isinstance(result, Checked)
     return result.report
@@ -71,7 +65,7 @@ def test_random_numbers_go_on_as_if_nothing_had_been():
 
 
 def test_an_interrupt_leaves_everything_as_it_was():
-    session = session_of()
+    session = session_of(START)
     before = trace(session)
     calls = 0
     evaluate = session.machine.evaluate

@@ -1,6 +1,7 @@
 """`export`: a value or a function of a session as source code."""
 
 import pytest
+from sessions import said
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
@@ -23,9 +24,7 @@ def function(path, name):
 
 
 def test_a_value_is_a_function_of_its_leaves(session, tmp_path):
-    said = []
-    session.run('export d to "d.py"', lambda result: said.append(result.text(session.settings)))
-    assert said == ["wrote d.py"]
+    assert said('export d to "d.py"', session) == ["wrote d.py"]
     assert function(tmp_path / "d.py", "d")(2.0, [1.0, 2.0]) == (10.0, (5.0, [4.0, 8.0]))
     assert (tmp_path / "d.py").read_text("utf-8").startswith("# d = a*sum(v**2)\n# v: an array of shape (2)\n")
     session.run('export s to "s.py"')

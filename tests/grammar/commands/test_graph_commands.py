@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from answers import answers
 from rows import each
+from sessions import error, said, session_of
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.graphs import ENDINGS, FORMS, PICTURES
 from agrad.grammar.commands.registry import COMMANDS as REGISTERED
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.results import Noted
 from agrad.grammar.run.code import of_statement
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
@@ -136,28 +136,9 @@ def test_a_soft_word_alone_reads_as_a_name(word: str) -> None:
 # What the commands do with what was read
 
 
-def session(*lines: str) -> Session:
-    started = Session()
-    for line in lines:
-        started.run(line)
-    return started
-
-
-def said(text: str, within: Session) -> list[str]:
-    lines: list[str] = []
-    within.run(text, lambda r: None if isinstance(r, Noted) else lines.append(r.text(within.settings)))
-    return lines
-
-
-def error(text: str, within: Session) -> AgradError:
-    with pytest.raises(AgradError) as caught:
-        said(text, within)
-    return caught.value
-
-
 @pytest.fixture
 def drawn() -> Session:
-    return session("var a = 3; var c = 2", "b = a**2", "d = b*c", "f = 2")
+    return session_of("var a = 3; var c = 2", "b = a**2", "d = b*c", "f = 2")
 
 
 def labelled(problem: AgradError) -> list[str]:

@@ -1,19 +1,16 @@
 """`info`: all about one value. `vars`: a line a name, in 80 columns."""
 
+from pathlib import Path
+
+from answers import answers
 from rows import each
+from sessions import session_of
 
 from agrad.grammar.commands.info import describe, list_graphs, list_names
-from agrad.grammar.session.session import Session
-
-
-def after(text):
-    session = Session()
-    session.run(text)
-    return session
 
 
 def info(name, text):
-    session = after(text)
+    session = session_of(text)
     return describe(name, session.names[name], session)
 
 
@@ -25,7 +22,7 @@ def facts(name, text):
 
 
 def test_a_value_that_no_name_keeps():
-    session = after("var a = 2")
+    session = session_of("var a = 2")
     value = session.evaluate("a*3")
     assert describe("a*3", value, session).endswith("kept by  no name")
 
@@ -43,14 +40,14 @@ def test_a_large_value_is_cut():
 def test_vars_fits_80_columns():
     long = "a_name_that_goes_on_and_on_for_some_time"
     text = f"var {long} = arange(200)\n{long}2 = log_softmax({long}*1.1)\nvar b = randn(40, 30)\nbackward sum(b**2)\ns = softplus(b)/3"
-    lines = list_names(after(text)).split("\n")
+    lines = list_names(session_of(text)).split("\n")
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines] == ["a_name_that_goe…", "a_name_that_goe…", "b", "s"]
     assert lines[2].endswith("grad (40, 30)")
 
 
 def test_vars_never_cuts_a_number():
-    session = after(
+    session = session_of(
         "loss = 1.381491223e126; w = [1.1753685e100, 2.5]; k = 2/3; s = -1.23456789e-30; n = [[1, 2], [3, 4]]"
     )
     session.settings.width = 26
@@ -64,7 +61,7 @@ def test_vars_never_cuts_a_number():
 
 
 def test_where_there_is_little_room_vars_leaves_out_gradients_and_graphs_has_two_lines():
-    session = after("var x = [1, 2, 3]; y = exp(x); z = sum(y); backward z retain")
+    session = session_of("var x = [1, 2, 3]; y = exp(x); z = sum(y); backward z retain")
     session.settings.width = 40
     names, graphs = list_names(session), list_graphs(session)
     assert "grad" not in names
@@ -74,33 +71,17 @@ def test_where_there_is_little_room_vars_leaves_out_gradients_and_graphs_has_two
     assert graphs.split("\n")[1].startswith("  kept by y and z")
 
 
-GRAPHS = {
-    "numbers": "var x = 2; y = sin(x)*x + 3",
-    "a constant with a name": "var x = [1, 2]; c = [3, 4]; y = sum(x*c) + 1",
-    "detached": "var x = [1, 2]; y = sum(sin(x)*x + detach(x)*2)",
-    "a loop": "var x = 1; y = x\nfor i in range(5):\n    y = y*2 + sin(y)",
-    "a gradient": "var x = [1, 2]; z = sum(sin(x)*x); y = grad(z, x)",
-    "a second gradient": "var x = 2; y = grad(grad(x**3, x), x)",
-    "a gradient of a loop": "var x = 1; z = x\nfor i in range(5):\n    z = z*2 + sin(z)\ny = grad(z, x)",
-    "a gradient of a function": "var x = 2; def f(t) = t**3\ny = grad(f)(x)*2",
-    "a hessian": "var x = [1, 2]; y = sum(hessian(prod(x)*sum(x), x))",
-    "a product with a Jacobian": "var x = [1, 2]; y = sum(jvp(sin, x, [1, 1]) + vjp(sin, x, [1, 1]))",
-    "a gradient with a graph": "var x = 2; z = x**3; z.backward(create_graph=True); y = x.grad*x",
-    "the gradient itself": "var x = 2; z = x**3; z.backward(create_graph=True); y = x.grad",
-    "a derivative that vanishes": "var x = 2; y = grad(3*x, x)",
-    "written": "var x = [1, 2]; y = x*2; y[0] = x[1]",
-    "freed": "var x = [1, 2]; y = sum(exp(x)*[2, 3]); backward y",
-}
+GRAPHS = answers(Path(__file__).with_name("graphs_to_count.txt"))
 
 
-@each("name", GRAPHS)
-def test_info_counts_the_nodes_that_graph_lists(name):
-    lines, session = [], after(GRAPHS[name])
+@each("text", GRAPHS)
+def test_info_counts_the_nodes_that_graph_lists(text):
+    lines, session = [], session_of(text)
     session.run("graph y", lines.append)
     listing = str(lines[0].text(session.settings))
-    counted = facts("y", GRAPHS[name])["graph"].split(":")[0]
+    counted = facts("y", text)["graph"].split(":")[0]
     heading, *rows = listing.split("\n")
     assert f"{counted.split(',')[0]}," in heading
     assert len([row for row in rows if row.lstrip().startswith("%")]) == int(counted.split()[0])
     for internal in ("Clone", "Depends", "Own", "Stop"):
-        assert internal not in listing + info("y", GRAPHS[name])
+        assert internal not in listing + info("y", text)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from answers import answers
 from rows import each
+from sessions import error
 from thinned import thinned
 
 from agrad.engine.core.context import current
-from agrad.engine.errors import AgradError
 from agrad.grammar.commands.plot.files import _ticks
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Curve, Noted, Plot, Printed, Result
@@ -59,12 +59,6 @@ def plotted(text: str, session: Session) -> Plot:
     *_, plot = results  # behind a note, where there is nothing to draw
     assert isinstance(plot, Plot)
     return plot
-
-
-def error(text: str, session: Session) -> AgradError:
-    with pytest.raises(AgradError) as caught:
-        session.run(text)
-    return caught.value
 
 
 def gaps(curve: Curve) -> list[float]:

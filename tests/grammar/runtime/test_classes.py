@@ -4,6 +4,7 @@ import itertools
 from contextlib import suppress
 
 from rows import each
+from sessions import said
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.log import DEPTH
@@ -43,17 +44,10 @@ def session(text, depth=0):
     return made
 
 
-def said(made, text):
-    """What a session prints."""
-    lines = []
-    made.run(text, lambda result: lines.append(result.text(made.settings)))
-    return lines
-
-
 def test_undo_restores_attributes_parameters_and_optimisers():
     made = session(NET + "opt = optim.Adam(net.parameters(), lr=0.1); F.mse_loss(net(x), y).backward()", DEPTH)
     look = "print net.calls, net.training, net.fc1.weight, opt.param_groups[0]['lr'], len(opt.state)"
-    before = said(made, look)
+    before = said(look, made)
     for text in (
         "net.calls = 9",
         "net.eval()",
@@ -62,15 +56,15 @@ def test_undo_restores_attributes_parameters_and_optimisers():
         "net.fc1 = nn.Linear(2, 2)",
     ):
         made.run(text)
-        assert said(made, look) != before, text
+        assert said(look, made) != before, text
         made.undo(1)
-        assert said(made, look) == before, text
+        assert said(look, made) == before, text
 
 
 def test_modules_of_two_sessions_are_apart():
     first, second = session(NET), session(NET)
     second.run("net.calls = 5")
-    assert said(first, "net.calls") == ["0"]
+    assert said("net.calls", first) == ["0"]
 
 
 SPECIAL = "repr str len iter getitem contains eq bool float call add neg lt setitem".split()
@@ -87,4 +81,4 @@ def test_no_special_method_that_returns_what_it_should_not_is_a_fault_of_agrad(n
         made = session(f"import torch.nn as nn\nclass A{base}:\n    def __{name}__(self, *xs): return {value}\na = A()")
         for text in USES:
             with suppress(AgradError):  # anything else fails
-                said(made, text)
+                said(text, made)

@@ -10,10 +10,11 @@ from unittest.mock import Mock
 import pytest
 import slow_numpy
 from rows import each
+from sessions import error, said
 from thinned import thinned
 
 from agrad.engine.core.context import current, machine_memory
-from agrad.engine.errors import AgradError, TimeLimit
+from agrad.engine.errors import TimeLimit
 from agrad.grammar.diagnostics import render
 from agrad.grammar.runtime import budget
 from agrad.grammar.runtime.budget import bytes_of
@@ -30,30 +31,18 @@ def limited():
     return made
 
 
-def error(session, text):
-    with pytest.raises(AgradError) as caught:
-        session.run(text)
-    return caught.value
-
-
-def said(session, text):
-    lines = []
-    session.run(text, lambda result: lines.append(result.text(session.settings)))
-    return lines
-
-
 # Memory
 
 
 @pytest.mark.long
 def test_a_refusal_says_how_to_allow_it_if_the_machine_has_the_memory(limited):
-    problem = error(limited, "zeros(2e7)")
+    problem = error("zeros(2e7)", limited)
     assert problem.fixes == ['limit memory="1 GB"']
     limited.run(f"{problem.fixes[0]}\nx = zeros(2e7)")
 
 
 def test_otherwise_it_says_what_the_machine_has(limited):
-    problem = error(limited, "zeros(1e15)")
+    problem = error("zeros(1e15)", limited)
     assert not problem.fixes
     (note,) = problem.notes
     assert note.startswith("this machine has ")
@@ -62,13 +51,13 @@ def test_otherwise_it_says_what_the_machine_has(limited):
 def test_the_limit_of_one_session_is_not_that_of_another(limited):
     before = current().limits.memory
     Session().run("x = zeros(2e7)")
-    error(limited, "zeros(2e7)")
+    error("zeros(2e7)", limited)
     assert current().limits.memory == before == machine_memory() / 2
 
 
 def test_a_limit_holds_at_once_and_goes_with_a_failing_statement(limited):
-    error(limited, "if 1:\n    limit memory=1e9\n    x = zeros(2e7)\n    no_such_name")
-    error(limited, "zeros(2e7)")
+    error("if 1:\n    limit memory=1e9\n    x = zeros(2e7)\n    no_such_name", limited)
+    error("zeros(2e7)", limited)
     limited.run("if 1:\n    limit memory=1e9\n    x = zeros(2e7)")
 
 
@@ -123,13 +112,13 @@ def test_a_statement_that_takes_too_long_is_stopped_and_leaves_no_trace(before, 
     session.watch.time = 0.3
     names = dict(session.names)
     began = time.process_time()
-    problem = error(session, text)
+    problem = error(text, session)
     assert time.process_time() - began < 60  # a second or two; it would take hours
     assert problem.kind == "limit"
     assert problem.message == "this took longer than 0.3 s, the limit"
     assert problem.facts == TimeLimit()
     session.watch.time = math.inf
-    assert said(session, "a\ny\nx\nx.grad is None") == ["[1, 2, 3]", "2", "1", "True"]
+    assert said("a\ny\nx\nx.grad is None", session) == ["[1, 2, 3]", "2", "1", "True"]
     assert session.names == names
 
 
@@ -147,7 +136,7 @@ def test_a_stop_that_is_lost_comes_again():
 
     session.names["swallowing"] = swallowing
     began = time.monotonic()
-    problem = error(session, "limit time=0.1\nif 1:\n    swallowing()\n    while 1: pass")
+    problem = error("limit time=0.1\nif 1:\n    swallowing()\n    while 1: pass", session)
     assert problem.facts == TimeLimit()
     assert lost
     assert time.monotonic() - began < 60
@@ -157,7 +146,7 @@ def test_a_stop_that_is_lost_comes_again():
 def test_the_timer_of_the_host_is_its_own_again_afterwards():
     before = signal.getsignal(signal.SIGALRM)
     session = Session()
-    error(session, "limit time=0.05\nwhile 1: pass")
+    error("limit time=0.05\nwhile 1: pass", session)
     assert signal.getsignal(signal.SIGALRM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     time.sleep(0.1)  # no signal is under way
@@ -177,17 +166,17 @@ def test_the_time_is_that_of_each_statement(monkeypatch):
     session.run("limit time=600")
     for _ in range(6):
         session.run("wait() + wait()")
-    assert error(session, "for i in range(10000): wait()").facts == TimeLimit()
+    assert error("for i in range(10000): wait()", session).facts == TimeLimit()
     session.run("limit time=None\nfor i in range(4): wait()")
 
 
 def test_a_deadline_is_for_everything():
     session = Session()
     session.watch.end_in(0.4)
-    problem = error(session, "while 1: pass")
+    problem = error("while 1: pass", session)
     assert problem.message == "this took longer than 0.4 s, the limit"
-    assert error(session, "x = 1; y = 2").facts == TimeLimit()
-    assert error(session, "while 1: pass").facts == TimeLimit()
+    assert error("x = 1; y = 2", session).facts == TimeLimit()
+    assert error("while 1: pass", session).facts == TimeLimit()
 
 
 def test_in_a_thread_the_iterations_of_loops_look_at_the_clock():
@@ -196,7 +185,7 @@ def test_in_a_thread_the_iterations_of_loops_look_at_the_clock():
 
     def work():
         session = Session()
-        problems.extend(error(session, f"limit time=0.1\n{text}") for text in texts)
+        problems.extend(error(f"limit time=0.1\n{text}", session) for text in texts)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -245,7 +234,7 @@ def test_nodes_that_nothing_keeps_do_not_count(text):
 )
 def test_nodes_are_counted_wherever_they_are_kept(text):
     session = Session()
-    assert "nodes" in error(session, f"var x = 1\ny = x\nlimit nodes=1000\n{text}").message
+    assert "nodes" in error(f"var x = 1\ny = x\nlimit nodes=1000\n{text}", session).message
 
 
 # The command
@@ -276,7 +265,7 @@ LARGE = {
 @pytest.mark.parametrize("name", thinned(LARGE, 4))
 def test_what_is_long_or_deep_is_computed(name):
     text, expected = LARGE[name]
-    assert said(Session(), text) == [expected]
+    assert said(text) == [expected]
 
 
 TOO_DEEP = {
@@ -290,13 +279,13 @@ TOO_DEEP = {
 @each("name", TOO_DEEP)
 def test_what_is_too_deep_is_refused(name):
     text, message = TOO_DEEP[name]
-    problem = error(Session(), text)
+    problem = error(text)
     assert problem.kind == "limit"
     assert problem.message.startswith(message)
 
 
 def test_a_word_of_a_million_letters_is_cut_in_the_report():
-    assert len(render(error(Session(), "a" * 1_000_000))) < 1000
+    assert len(render(error("a" * 1_000_000))) < 1000
 
 
 @pytest.mark.long

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from rows import each
+from sessions import said
 from transcript import sections
-
-from agrad.grammar.session.session import Session
 
 SCRIPTS = sections(Path(__file__).with_name("tutorials.txt"))
 
@@ -17,9 +16,7 @@ SCRIPTS = sections(Path(__file__).with_name("tutorials.txt"))
 @each("name", SCRIPTS)
 def test_a_script_prints_what_torch_prints(name):
     script, printed = SCRIPTS[name]
-    session, lines = Session(), []
-    session.run(script, lambda result: lines.append(result.text(session.settings)), is_file=True)
-    assert "".join(f"{line}\n" for line in lines) == printed
+    assert "".join(f"{line}\n" for line in said(script, is_file=True)) == printed
 
 
 @pytest.mark.long

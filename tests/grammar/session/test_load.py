@@ -6,6 +6,7 @@ import pwd
 
 import pytest
 from rows import each
+from sessions import error, said
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
@@ -27,20 +28,8 @@ def folder(tmp_path, monkeypatch):
     return write
 
 
-def said(text, session=None, **more):
-    session, lines = session or Session(), []
-    session.run(text, lambda result: lines.append(result.text(session.settings)), **more)
-    return lines
-
-
-def refused(text, session=None, **more):
-    with pytest.raises(AgradError) as caught:
-        (session or Session()).run(text, **more)
-    return caught.value
-
-
 def script(text, name="main.ag", session=None):
-    return refused(text, session, source=name, is_file=True)
+    return error(text, session, source=name, is_file=True)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +46,9 @@ def script(text, name="main.ag", session=None):
 def test_what_cannot_be_read(folder, tmp_path, path, message):
     folder(lib__a="")
     (tmp_path / "latin.ag").write_bytes(b"1\n\xe9\n")
-    error = refused(f'load "{path}"')
-    assert (error.kind, error.message) == ("file", message)
-    assert error.labels[0].origin.text == f'"{path}"'
+    problem = error(f'load "{path}"')
+    assert (problem.kind, problem.message) == ("file", message)
+    assert problem.labels[0].origin.text == f'"{path}"'
 
 
 def test_files_can_be_switched_off(folder, tmp_path):
@@ -68,10 +57,13 @@ def test_files_can_be_switched_off(folder, tmp_path):
     session = Session()
     session.context.files.on = False
     for text in ('load "a.ag"', 'load_csv("a.csv")', 'load_npy("a.npy")', 'chunks("a.csv", 1)'):
-        error = refused(text, session)
-        assert (error.kind, error.message) == ("file", f"{text.split('(')[0].split()[0]}: file access is switched off")
-    error = refused('var x = 1; graph x to "x.dot"', session)
-    assert error.message == "cannot write x.dot: file access is switched off"
+        problem = error(text, session)
+        assert (problem.kind, problem.message) == (
+            "file",
+            f"{text.split('(')[0].split()[0]}: file access is switched off",
+        )
+    problem = error('var x = 1; graph x to "x.dot"', session)
+    assert problem.message == "cannot write x.dot: file access is switched off"
     assert not (tmp_path / "x.dot").exists()
     assert said('tensor(load_csv("a.csv"))') == ["[[1, 2]]"]  # another session has its files
 
@@ -96,16 +88,16 @@ def test_where_files_are_switched_off_the_system_is_not_even_asked_for_them(text
     for module, names in ((os, "open stat lstat listdir scandir readlink"), (builtins, "open"), (pwd, "getpwnam")):
         for name in names.split():
             watch(module, name)
-    error = refused(text, session)
+    problem = error(text, session)
     monkeypatch.undo()
-    assert (error.kind, error.message.partition(": ")[2]) == ("file", "file access is switched off")
+    assert (problem.kind, problem.message.partition(": ")[2]) == ("file", "file access is switched off")
     assert not [path for path in touched if "passwd" in path or "daemon" in path or path.startswith("/etc")]
 
 
 def test_scripts_that_load_each_other_too_deep_are_refused_also_by_the_check(folder):
     chain = {f"s{n}": f'load "s{n + 1}.ag"\n' for n in range(100)}
     folder(**chain, s100="x = 1")
-    running = refused('load "s0.ag"')
+    running = error('load "s0.ag"')
     assert running.kind == "limit" and "50 deep" in running.message
     (checked,) = problems(Source("s0.ag", chain["s0"], 1, True))
     assert (checked.kind, checked.message) == (running.kind, running.message)
@@ -118,7 +110,7 @@ def test_pieces_that_were_opened_before_files_were_switched_off_are_closed(folde
     session = Session()
     said('p = chunks("a.csv", 1)', session)
     session.context.files.on = False
-    assert refused("for x in p: x", session).message == "chunks: file access is switched off"
+    assert error("for x in p: x", session).message == "chunks: file access is switched off"
 
 
 @each(
@@ -131,9 +123,9 @@ def test_pieces_that_were_opened_before_files_were_switched_off_are_closed(folde
     ],
 )
 def test_a_text_that_spells_none(text, message):
-    error = refused(text)
-    assert error.kind == "type"
-    assert message is None or error.message == message
+    problem = error(text)
+    assert problem.kind == "type"
+    assert message is None or problem.message == message
 
 
 def test_a_failing_statement_does_not_stop_those_behind_it_where_someone_is_told():

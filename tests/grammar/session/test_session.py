@@ -6,42 +6,22 @@ import pytest
 from answers import answers
 from rows import each
 from session_state import deep
+from sessions import error, said, session_of
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
-from agrad.grammar.results import Noted, Quit
+from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 
 
-def said(text, session=None):
-    """The lines that statements hand out, notes left aside."""
-    session = session or Session()
-    lines = []
-    session.run(text, lambda result: None if isinstance(result, Noted) else lines.append(result.text(session.settings)))
-    return lines
-
-
-def error(text, session=None):
-    with pytest.raises(AgradError) as caught:
-        said(text, session)
-    return caught.value
-
-
-def _with(text):
-    session = Session()
-    session.run(text)
-    return session
-
-
 def test_an_answer_keeps_no_graph_alive():
-    session = _with("var x = 2\nx**2")
+    session = session_of("var x = 2\nx**2")
     assert isinstance(session.answer, Tensor)
     assert not session.answer.requires_grad
 
 
 @each("doomed", answers(Path(__file__).with_name("failing.txt")))
 def test_a_statement_that_fails_leaves_everything_as_it_was(doomed):
-    session = _with("var x = [1, 2]\nk = [3, 4]\nb = x*k\ny = sum(b**2)\nbackward y retain")
+    session = session_of("var x = [1, 2]\nk = [3, 4]\nb = x*k\ny = sum(b**2)\nbackward y retain")
     before = deep(session)
     assert error(doomed, session).kind in ("name", "freed", "assert")
     assert deep(session) == before
@@ -49,7 +29,7 @@ def test_a_statement_that_fails_leaves_everything_as_it_was(doomed):
 
 
 def test_an_interrupted_statement_leaves_everything_as_it_was():
-    session = _with("var x = [1, 2]\ny = sum(x**2)\nbackward y retain\ni = 0")
+    session = session_of("var x = [1, 2]\ny = sum(x**2)\nbackward y retain\ni = 0")
     before = deep(session)
 
     def stop(result):
@@ -61,7 +41,7 @@ def test_an_interrupted_statement_leaves_everything_as_it_was():
 
 
 def test_what_fails_expects_has_done_nothing_either():
-    session = _with("var x = [1, 2]\ny = sum(x**2)\nbackward y")
+    session = session_of("var x = [1, 2]\ny = sum(x**2)\nbackward y")
     before = deep(session)
     said("fails name:\n    zero_grad\n    x = 3\n    nothing", session)
     assert deep(session) == before
@@ -81,7 +61,7 @@ def test_quit_ends_the_session():
 @pytest.mark.long
 @each("depth", [50_000])
 def test_a_sum_of_many_terms(depth):
-    session = _with("var x = 1")
+    session = session_of("var x = 1")
     session.run("y = " + "+".join(["x"] * depth))
     session.run("backward y")
     assert said("x.grad", session) == [str(depth)]

@@ -3,17 +3,11 @@
 import numpy as np
 import pytest
 from rows import each
+from sessions import said
 
 from agrad.grammar.session.session import Session
 
 pytest.importorskip("scipy")
-
-
-def said(text, session=None):
-    session = session or Session()
-    lines = []
-    session.run(text, lambda result: lines.append(result.text(session.settings)))
-    return lines
 
 
 def test_parameters_are_correlated_with_the_uncertain_values_they_were_found_from():

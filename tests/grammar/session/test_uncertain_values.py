@@ -4,17 +4,10 @@ import random
 
 import pytest
 from rows import each
+from sessions import said
 
 from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
-
-
-def said(text, session=None):
-    """The lines that statements emit, with notes."""
-    session = session or Session()
-    lines = []
-    session.run(text, lambda result: lines.append(result.text(session.settings)))
-    return lines
 
 
 @each("sign", ["±", "+/-"])

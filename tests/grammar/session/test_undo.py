@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rows import each
 from session_state import difference, picture
+from sessions import said
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
@@ -37,13 +38,6 @@ def session(text=START, depth=DEPTH):
     made.run(text)
     made.steps.depth = depth
     return made
-
-
-def said(made, text):
-    """What a session has to say to a text."""
-    lines = []
-    made.run(text, lambda result: lines.append(result.text(made.settings)))
-    return lines
 
 
 # What changes something: each alone is taken back whole.
@@ -96,7 +90,7 @@ def take_back(made, count, stages):
 
 def test_a_text_that_says_undo_keeps_its_own_statements():
     made = session(depth=0)
-    assert said(made, "z = 1\nz = 2\nundo\nz") == ["took back: z = 2", "1"]
+    assert said("z = 1\nz = 2\nundo\nz", made) == ["took back: z = 2", "1"]
     assert not len(made.steps) and not made.steps.depth
     with pytest.raises(AgradError, match="nothing to take back"):
         made.run("undo")
@@ -114,7 +108,7 @@ def test_only_so_many_statements_are_kept():
         made.run(f"z = {number}")
     assert len(made.steps) == DEPTH
     made.run(f"undo {DEPTH}")
-    assert said(made, "z") == ["19"]
+    assert said("z", made) == ["19"]
 
 
 @pytest.fixture
@@ -251,14 +245,14 @@ def test_the_last_statement_can_be_taken_back_though_it_replaced_more(few):
 
 def test_what_undo_keeps_is_told():
     made = session(LARGE)
-    assert "undo" not in said(made, "info a")[0] + said(made, "vars")[0]
+    assert "undo" not in said("info a", made)[0] + said("vars", made)[0]
     made.run("y = sum(exp(a)); y = sum(exp(a)); y = 2*y")
-    assert said(made, "vars")[0].endswith(f"undo keeps {made.steps.told}")
+    assert said("vars", made)[0].endswith(f"undo keeps {made.steps.told}")
     assert "MB for 3 statements" in made.steps.told
-    lines = dict(line.split(None, 1) for line in said(made, "info y")[0].split("\n") if line[0] != " ")
+    lines = dict(line.split(None, 1) for line in said("info y", made)[0].split("\n") if line[0] != " ")
     assert lines["undo"].startswith("keeps up to ")
     assert lines["kept"] == "by  y"
-    assert said(made, "info a")[0].count("a, y and undo") == 1
+    assert said("info a", made)[0].count("a, y and undo") == 1
 
 
 def test_statements_beyond_the_hundredth_are_not_said_to_need_memory():

@@ -3,6 +3,7 @@
 import re
 
 from rows import each
+from sessions import said
 
 from agrad.grammar.session.session import Session
 
@@ -21,19 +22,13 @@ from agrad.grammar.session.session import Session
     ],
 )
 def test_a_text_is_formatted_as_in_python(text):
-    session = Session()
-    said = []
-    session.run(f"print({text})", lambda result: said.append(result.text(session.settings)))
-    assert said == [eval(text)]
+    assert said(f"print({text})") == [eval(text)]
 
 
 @each("number", [12, -12, 0, 3, 1234567, 1_000_000, 10**15])
 @each("spec", ["05", "5", ",", "_", "+", " ", "08,", "<9", "*^12,", "=+9", "#7", "#>6", "-"])
 def test_a_whole_number_is_formatted_as_pythons(number, spec):
-    said = []
-    session = Session()
-    session.run(f'print f"[{{{number}:{spec}}}]"', lambda result: said.append(result.text(session.settings)))
-    assert said == [f"[{format(number, spec)}]"]
+    assert said(f'print f"[{{{number}:{spec}}}]"') == [f"[{format(number, spec)}]"]
 
 
 TEXTS = 'str({0}) repr({0}) "%s"%{0} "%r"%{0} "{{}}".format({0}) "{{!r}}".format({0}) f"{{{0}}}" f"{{{0}!r}}"'
