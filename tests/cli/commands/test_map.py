@@ -6,9 +6,11 @@ import json
 import re
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
+from answers import answers
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import each
@@ -166,25 +168,16 @@ def test_without_pyarrow_parquet_says_what_to_install(mapped, tmp_path, without_
     assert err.endswith('  fix: pip install "agrad[data]"\n')
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "answer"),
-    [
-        ("x,y\n1,2\n", [], "1\n"),
-        ("\ufeffx,y\n1,2\n", [], "1\n"),
-        ('"x" , y\r\n\r\n 1 ,2\r\n   \n', [], "1\n"),
-        ('x,s\n1,"a\nb"\n"2","say ""x"""\n', [], "1\n2\n"),
-        ('x,s\n1,5" wide\n2,6" wide\n3,4" wide\n', [], "1\n2\n3\n"),
-        ("x,2019\n1,2\n", [], "1\n"),
-        ("1,2\n3,4\n", ["--columns", "x,y"], "1\n3\n"),
-        ("x\n+1\n1_0\ninf\n", [], "1\n10\ninf\n"),
-        ("x,é\n1,\xe4\n", [], "1\n"),
-    ],
-)
+WRITTEN = answers(Path(__file__).with_name("csv_as_written.txt"))
+
+
+@pytest.mark.parametrize("text", WRITTEN)
 @pytest.mark.parametrize("size", [3, 2**20])
-def test_csv_as_programs_write_it(mapped, monkeypatch, text, columns, answer, size):
+def test_csv_as_programs_write_it(mapped, monkeypatch, text, size):
     monkeypatch.setattr(csv_tables, "BYTES", size)
     monkeypatch.setattr(csv_tables, "_QUOTES", 12 if '5"' in text else 2**20)
-    assert mapped("x", "-", *columns, given=text) == (f"value\n{answer}", "", 0)
+    columns = [] if "x" in text else ["--columns", "x,y"]
+    assert mapped("x", "-", *columns, given=text) == (f"value\n{WRITTEN[text]}", "", 0)
 
 
 @pytest.mark.long
@@ -226,25 +219,10 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x,y\n1,2\n3,\n", "<stdin>:3:3: error[file]: column y: the entry is empty\n  3 | 3,\n    |   ^\n"),
-        ("x,y\n1,2\n3\n", "<stdin>:3:1: error[file]: 1 entry, not 2\n  3 | 3\n    | ^\n"),
-        (
-            "x,y\n\n1,2\n3,4,5\n",
-            "<stdin>:4:1: error[file]: 3 entries, not 2\n  4 | 3,4,5\n    | ^^^^^\n",
-        ),
-        ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is not a number\n'),
-        (
-            'a,x,y\n"u\nv",abc,2\n',
-            '<stdin>:3:4: error[file]: column x: "abc" is not a number\n  3 | v",abc,2\n    |    ^^^\n',
-        ),
-        ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: the entry is empty\n"),
-        ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, not 3\n"),
-        ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: the entry is empty\n  2 | ,\n    |  ^\n"),
-    ],
-)
+PLACES = answers(Path(__file__).with_name("bad_rows.txt"))
+
+
+@pytest.mark.parametrize(("text", "message"), PLACES.items())
 @pytest.mark.parametrize("size", [4, 2**20])
 def test_the_place_of_a_bad_row_is_right_in_any_block(mapped, monkeypatch, text, message, size):
     monkeypatch.setattr(csv_tables, "BYTES", size)
