@@ -198,8 +198,7 @@ SPECIAL_CALLS = {
 def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
     dice = random.Random(3)
     texts = [text for text in SPECIAL_CALLS for _ in range(5 if language == "py" else 2)]
-    names = [f"f{number}" if language == "c" else "f" for number in range(len(texts))]
-    sources = [exported(Session(), text, NAMES, 2, language, name) for text, name in zip(texts, names, strict=True)]
+    sources, _ = written(language, texts)
     if language == "c":  # each has its own copy of the functions
         sources = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(sources)]
     points = [[dice.uniform(*SPECIAL_CALLS[text]), dice.uniform(0.5, 5.0), 1.0] for text in texts]
@@ -350,10 +349,7 @@ PLACES = [(-4.0, 2.0, 0.5), (0.0, 0.5, 2.0), (-0.0, -1.0, 1e4), (3.0, 3.0, 1.0),
 
 @pytest.mark.parametrize("language", TRIED)
 def test_choices(tools, language, tmp_path):
-    sources = [
-        exported(Session(), text, NAMES, 2, language, f"f{number}" if language == "c" else "f")
-        for number, text in enumerate(CHOICES)
-    ]
+    sources, _ = written(language, CHOICES)
     for point in PLACES:
         points = [[point[place] for place in arguments(text)] for text in CHOICES]
         for text, found in zip(CHOICES, RUN[language](sources, points, tmp_path), strict=True):
