@@ -85,7 +85,7 @@ def _scaled(name: str, before: float, lean: Function, front: float, doc: str, **
                 orders = sum(math.comb(k, j) * of_order(x, v - k + 2 * j) for j in range(k + 1))
                 near = near + math.comb(n, k) * lean(x) ** (n - k) * before**k * orders
             size = np.abs(x)
-            turned = np.where(x < 0.0, (-1.0) ** (n + v) if v == int(v) and before > 0.0 else math.nan, 1.0)
+            turned = np.where(x < 0.0, (-1.0) ** (n + v) if v % 1.0 == 0.0 and before > 0.0 else math.nan, 1.0)
             far = turned * front * _series(np.maximum(size, _FAR), v, n, -math.copysign(1.0, before))
         return np.where(size < max(_FAR, v * v / 4.0), near, far)
 
