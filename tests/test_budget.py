@@ -9,10 +9,10 @@ from size import code_lines, figures
 # Of each figure, as `size.figures` says what it counts.
 MOST = {
     "lines of cli": 661,
-    "lines of cli, grammar and engine": 49_840,
+    "lines of cli, grammar and engine": 49_847,
     "lines of cli/arguments": 482,
     "lines of cli/commands": 1_176,
-    "lines of cli/data": 1_527,
+    "lines of cli/data": 1_534,
     "lines of cli/integrations": 911,
     "lines of cli/lesson": 556,
     "lines of cli/output": 719,

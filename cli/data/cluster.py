@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module, metadata
@@ -65,8 +65,7 @@ def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
             resource_tracker.ensure_running()  # it would let Ctrl-C through to the thread that starts it
         with _interrupts_held():
             at = address or stack.enter_context(_local(dask, workers or os.cpu_count() or 1))
-            client = dask.Client(at, timeout=_PATIENCE, set_as_default=False)
-            stack.callback(_end, client.close, _PATIENCE)
+            client = stack.enter_context(_client(dask, at))
         require_alike(client)
         yield client
 
@@ -94,19 +93,30 @@ def _local(dask: Any, workers: int) -> Iterator[Any]:
         try:
             yield cluster
         except BaseException:
-            for nanny in cluster.workers.values():  # Dask would wait for what they are computing, which nobody needs
-                nanny.auto_restart = False
-                with suppress(AttributeError, ProcessLookupError, TypeError):  # it is just starting, or has ended
-                    os.kill(nanny.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+            _kill(cluster)
             raise
         finally:
-            _end(cluster.close)
+            with _interrupts_held(), suppress(TimeoutError):
+                cluster.close()
 
 
-def _end(close: Callable[..., object], *patience: float) -> None:
-    """Close a cluster, or a client of one."""
-    with _interrupts_held(), suppress(TimeoutError):
-        close(*patience)
+def _kill(cluster: Any) -> None:
+    """End the processes of a cluster at once: Dask would wait for what they are computing, which nobody needs."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        with suppress(AttributeError, ProcessLookupError, TypeError):  # it is just starting, or has ended
+            os.kill(nanny.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+
+
+@contextmanager
+def _client(dask: Any, at: Any) -> Iterator[Any]:
+    """A client of a cluster."""
+    client = dask.Client(at, timeout=_PATIENCE, set_as_default=False)
+    try:
+        yield client
+    finally:
+        with _interrupts_held(), suppress(TimeoutError):
+            client.close(_PATIENCE)
 
 
 def _require_scheduler(address: str) -> None:
