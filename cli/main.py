@@ -389,8 +389,9 @@ class Root(Command, click.Group):
             by = (named or re.findall(r"\b[a-z]\b", args[1]) or ["x"])[0]
             rest = [word for word in args[2:] if word != by]
             raise unknown("command", word, (), ["eval", args[1], *rest, *[f"{by}=1"][len(given) :], "--wrt", by])
-        if word in agrad.grammar.commands.COMMANDS and len(args) > 1:
-            raise Wrong(f"{word} is a statement, and no command", f"{typed(' '.join(args), of='echo')} | agrad run -")
+        if word in agrad.grammar.commands.COMMANDS:
+            line = f"{typed(' '.join(args), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
+            raise Wrong(f"{word} is a statement, and no command", line)
         raise unknown("command", word, COMMANDS, ["eval", *args[word.isidentifier() and len(args) > 1 :]])
 
     def where_known(self, ctx: click.Context, option: str) -> list[str]:

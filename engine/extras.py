@@ -12,7 +12,7 @@ from os.path import exists, join
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import LOADING, NotLoaded, np
+from agrad.engine.values import LOADING, NotLoaded, np, require_room
 
 
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
@@ -24,7 +24,7 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
         raise NotLoaded
     try:
         if module.startswith("scipy") and module not in sys.modules:
-            np.empty(_ROOM, dtype="u1")  # raises a MemoryError
+            require_room(_ROOM)
         found = LOADING.load(module)
         if module == "scipy.linalg":
             _begin(found.blas)

@@ -331,6 +331,14 @@ def size_of(shape: Shape) -> int:
     return size
 
 
+def require_room(size: int) -> None:
+    """Raise a MemoryError unless the system gives so many bytes, which are given back at once.
+
+    For what a library does not ask for as it should: OpenBLAS ends the process where it finds none, and LAPACK prints.
+    """
+    np.empty(size, dtype="u1")
+
+
 def settle(value: Any) -> Value:
     """The result of a numpy computation as one of the two kinds: 0-d arrays and numpy scalars become floats."""
     if type(value) is float or (type(value) is np.ndarray and value.shape and value.dtype.char == "d"):

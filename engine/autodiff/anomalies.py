@@ -381,7 +381,7 @@ def _of_quotient(text: str, left: str, right: str, x: float, y: float) -> list[s
     elif whole.startswith((f"{left}.sum(", f"sum({left}")) and (x != x or x == y):
         return [Hint(f"softmax(z, …), if {left} is exp(z): it does not overflow, and its sum is not 0")]
     right = without_brackets(right)
-    if y or not re.search(r"[^\W\d]", text):  # of numbers alone nothing else is meant
+    if y or not re.search(r"[^\W\d]", right):  # by a number nothing else is meant
         return []
     if x == 0.0:
         limit = Hint(f"where({right} == 0, c, {text})   is c there: the limit, if there is one")

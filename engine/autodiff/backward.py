@@ -12,7 +12,7 @@ from typing import Any
 from weakref import ref
 
 from agrad.engine import autodiff, core
-from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, of_plain, walk
+from agrad.engine.autodiff.reverse import HOOKED, Watch, by_leaves, walk, walk_values
 from agrad.engine.core.context import Context, current, next_stamp
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import (
@@ -80,10 +80,8 @@ def backward(
     elif found is None:
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
-        if create_graph or watch or has_hooks:
-            found = walk(order, {node: seed}, create_graph, watch=watch)
-        else:
-            found = of_plain(order, {node: seed})
+        is_watched = create_graph or watch or has_hooks
+        found = walk(order, {node: seed}, create_graph, watch=watch) if is_watched else walk_values(order, {node: seed})
         # For finite numbers, of which there is nothing to say, no file is imported.
         if is_told and not all(type(value) is float and isfinite(value) for value in found.values()):
             autodiff.anomalies.say_not_finite(order, {node: seed}, found)

@@ -90,10 +90,10 @@ def walk(
     if create_graph or watch or (hooks and HOOKED):
         return walked(create_graph, reverse, order, Flight(seeds, masks, watch, hooks), wanted, create_graph)
     numbers = None if masks else _of_numbers(seeds, wanted)
-    return of_plain(order, seeds, wanted, masks) if numbers is None else numbers
+    return walk_values(order, seeds, wanted, masks) if numbers is None else numbers
 
 
-def of_plain(
+def walk_values(
     order: Iterable[Node],
     seeds: dict[Node, Any],
     wanted: Collection[Node] = (),

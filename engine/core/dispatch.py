@@ -14,7 +14,7 @@ from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
 from agrad.engine.core.context import MOST_UNDEFINED, afford_spread, current, exhausted, next_stamp
-from agrad.engine.core.graph import Node, new_node, same
+from agrad.engine.core.graph import Node, interned, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.op import (
@@ -376,7 +376,7 @@ def _unary(op: Op) -> Function:
                 node.code, node.place = None, context.place
             else:
                 frame = _getframe(1)
-                node.code, node.place = frame.f_code, same(at := frame.f_lasti, at)
+                node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
                 if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                     context.script.locate(node, frame)
             node.guard = context.guard
@@ -439,7 +439,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
             node.code, node.place = None, context.place
         else:
             frame = _getframe(1)
-            node.code, node.place = frame.f_code, same(at := frame.f_lasti, at)
+            node.code, node.place = frame.f_code, interned(at := frame.f_lasti, at)
             if type(node.code.co_filename) is str or node.seq > context.script.watch.due:
                 context.script.locate(node, frame)
         node.guard = context.guard

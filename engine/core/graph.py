@@ -22,7 +22,7 @@ from agrad.engine.core.op import Op
 from agrad.engine.errors import Origin
 from agrad.engine.values import Shape, Value, format_number, shape_of
 
-same = dict[int, int]().setdefault  # one object for the places of all nodes that an instruction made
+interned = dict[int, int]().setdefault  # one object for the places of all nodes that an instruction made
 PLAIN = object()  # the outcome of a guard where a value was read as plain data
 
 
@@ -455,7 +455,7 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
         if node.op is None:
             continue
         operands: Iterable[Any] = node.inputs
-        if node.op.lacks_rules:
+        if node.op.lacks_rules:  # the others are quicker without asking
             operands = compress(node.inputs, live(node.op, node.inputs))
         elif node.op.role == "tied" and node.attrs:
             operands = *node.inputs, node.attrs["on"]

@@ -188,7 +188,7 @@ def _leads_to(before: Guard, value: Node) -> bool:
     found, stack = {value}, [value]
     while stack:
         node = stack.pop()
-        for one in about:
+        for one in about:  # by identity, since arrays are among them; any(...) takes longer
             if node is one:
                 return True
         for x in node.inputs if node.seq > before.stamp else ():

@@ -107,15 +107,13 @@ class Signature(Struct, eq=False, frozen=False):
     def attributes_of(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """Every attribute by name, from the arguments after the operands."""
         attrs = self.attributes.copy()
-        if not rest:
-            pass
-        elif self.gathers is not None:
+        if rest and self.gathers is not None:
             attrs[self.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
-        elif len(rest) > len(attrs):
+        elif rest and len(rest) > len(attrs):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
             raise self._error(f"{self.name} got {count} too many: {self.usage}")
-        else:
+        elif rest:
             attrs.update(zip(attrs, rest, strict=False))
         for given, value in keywords.items():
             name = given if given in attrs else ALIASES.get(given, given)

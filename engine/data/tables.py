@@ -261,8 +261,8 @@ class Aggregates:
             raise AgradError("domain", f"{name} of no rows")
         total = math.fsum(self.sums) if all(map(math.isfinite, self.sums)) else sum(self.sums)
         mean, variance = total / (self.count or 1), self.squares / (self.count or 1)
-        found = mean, math.sqrt(variance), variance, total, self.least, self.greatest
-        return found[NAMES.index(name)]
+        found = {"mean": mean, "std": math.sqrt(variance), "var": variance, "sum": total}
+        return {**found, "min": self.least, "max": self.greatest}[name]
 
 
 NAMES = ("mean", "std", "var", "sum", "min", "max")  # of the functions of a column

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from agrad.engine.inspect.forms import as_text
 from agrad.engine.inspect.rows import SIGNS, GraphRows, NodeRow, name_and_text, valued
 from agrad.engine.text import one_line
-from agrad.engine.values import format_shape, np
+from agrad.engine.values import format_shape
 
 GAP = 3  # columns between two boxes
 _SWEEPS = 8
@@ -66,7 +66,7 @@ def _untangle(layers: list[list[Joint]], lines: Sequence[tuple[Joint, Joint]]) -
         near, some = (above, layers[1:]) if sweep % 2 == 0 else (below, layers[-2::-1])
         for layer in some:
             places = {joint: place for other in layers for place, joint in enumerate(other)}
-            layer.sort(key=lambda joint: float(np.mean([places[x] for x in near.get(joint, (joint,))])))
+            layer.sort(key=lambda joint: _mean([places[x] for x in near.get(joint, (joint,))]))
         crossings = _crossings(layers, lines)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -81,6 +81,10 @@ def _neighbours(lines: Sequence[tuple[Joint, Joint]]) -> tuple[dict[Joint, list[
         above.setdefault(lower, []).append(upper)
         below.setdefault(upper, []).append(lower)
     return above, below
+
+
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def _crossings(layers: Sequence[Sequence[Joint]], lines: Sequence[tuple[Joint, Joint]]) -> int:

@@ -118,7 +118,10 @@ def _among_numbers(order: list[Node], targets: Sequence[Node]) -> tuple[list[Nod
 
 def _size(contribution: Value) -> float:
     """The largest entry; nan counts as infinite."""
-    number = float(np.max(np.abs(contribution), initial=0.0))
+    if isinstance(contribution, float):  # numpy is not loaded for it
+        number = abs(contribution)
+    else:
+        number = float(np.max(np.abs(contribution), initial=0.0))
     return math.inf if math.isnan(number) else number
 
 

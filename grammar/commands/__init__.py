@@ -22,7 +22,9 @@ _FILES = (
     ("gradients", "budget correlate"),
     ("solving", "fit solve minimize maximize"),
     ("session", "reset history again redo save"),
-    ("plot.command", "plot contour histogram"),
+    ("plot.command", "plot"),
+    ("plot.contour", "contour"),
+    ("plot.command", "histogram"),
     ("session", "time vars limit undo load help quit"),
 )
 _MODULES = {word: f"{__name__}.{file}" for file, words in _FILES for word in words.split()}

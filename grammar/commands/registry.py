@@ -50,7 +50,7 @@ class Session(Protocol):
     restoring: bool  # whether statements of an earlier session run again
     steps: Any  # what `undo` can take back
     record: Any  # the log of the statements in effect
-    told: list[Any]  # where something infinite or nan was told of, with the fixes
+    told: Any  # where something infinite or nan was told of lately, with the fixes
 
     def all_at_once(self, action: Callable[[], Any], span: Span | None, emit: Emit) -> Any:
         """Run an action as one statement: all of it or nothing."""

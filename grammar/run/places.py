@@ -13,7 +13,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from agrad.engine.core.context import Script
-from agrad.engine.core.graph import same
+from agrad.engine.core.graph import interned
 from agrad.engine.errors import Origin
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
@@ -122,7 +122,7 @@ class Running:
         while frame is not None:
             code = frame.f_code
             if type(code.co_filename) is File:
-                node.code, node.place = code, same(at := frame.f_lasti, at)
+                node.code, node.place = code, interned(at := frame.f_lasti, at)
                 return
             frame = frame.f_back
 

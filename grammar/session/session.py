@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _FEW = 10_000  # entries, which are looked at in some microseconds
+_TOLD = 100  # notes
 
 
 def _is_special(value: Any) -> bool:
@@ -116,7 +117,8 @@ class Session:
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
         self.emit: Emit = unheard
-        self.told: list[tuple[Any, Sequence[str]]] = []  # where something infinite or nan was told of, with the fixes
+        # Where something infinite or nan was told of lately, with the fixes.
+        self.told: deque[tuple[Any, Sequence[str]]] = deque(maxlen=_TOLD)
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
         self.compiles = True  # whether loops with many iterations are compiled
@@ -472,7 +474,7 @@ class Session:
         if note is not None and context.listener is not None:
             context.listener(note)
         if note is not None and held.emit is not unheard:
-            self.told += [(label.origin, note.fixes) for label in note.labels]
+            self.told.extend((label.origin, note.fixes) for label in note.labels)
 
     def _take_back(self, error: BaseException, log: UndoLog, before: tuple[Any, ...], place: int, looped: bool) -> None:
         """Restore the state before a statement that failed, and complete its error."""

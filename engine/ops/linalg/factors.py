@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import linear_algebra
-from agrad.engine.values import Array, np
+from agrad.engine.values import Array, np, require_room
 
 _FEWEST = 32  # rows; with fewer, numpy's function takes no longer
 _MOST = 64  # matrices at a time
 _EPSILON = 2.0**-52
 _ALONE = 10_000  # entries that one thread factorises
-_STACK = 2**26 + 2**20  # bytes: more than is kept of what was freed, so that the system is asked
+_STACK = 2**26 + 2**20  # bytes for its threads: more than is kept of what was freed, so that the system is asked
 
 
 class _Factors(NamedTuple):
@@ -71,7 +71,7 @@ def _factors(lapack: Any, matrix: Array) -> _Factors | None:
         factors = _Factors(copy, copy.T, None)
     else:
         if copy.size > _ALONE:
-            np.empty(_STACK, dtype="u1")  # raises a MemoryError; where the stack cannot grow, the process would end
+            require_room(_STACK)
         lu, rows, _ = lapack.dgetrf(copy)
         factors = _Factors(copy, lu, rows)
     pivots = np.abs(factors.lu.diagonal())

@@ -19,7 +19,7 @@ from agrad.engine.ops.linalg import expansions
 from agrad.engine.ops.linalg.determinant import minor_form
 from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul, sub
-from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
+from agrad.engine.values import Shape, broadcast, format_shape, np, require_room, shape_of, size_of, whole
 
 row, composed = in_family("linear algebra", pure=True)
 
@@ -53,7 +53,7 @@ def matrices(name: str, square: bool = True) -> Function:
     return prepare
 
 
-_ROOM = 2**21  # bytes for the threads of a product: OpenBLAS ends the process where it does not get them
+_ROOM = 2**21  # bytes for the threads of a product
 _ALONE = 4096  # entries of a product that one thread computes
 
 
@@ -61,7 +61,7 @@ def in_room(function: Function) -> Function:
     """A function of LAPACK on arrays, once there is room for its work: where it finds none, it prints its own words."""
 
     def call(*operands: Any, **attrs: Any) -> Any:
-        np.empty(_ROOM + 64 * sum(x.size for x in operands), dtype="u1")  # raises a MemoryError
+        require_room(_ROOM + 64 * sum(x.size for x in operands))
         return function(*operands, **attrs)
 
     return call
@@ -142,7 +142,7 @@ def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
 
 def _product(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
     if x.size > _ALONE or y.size > _ALONE:
-        np.empty(_ROOM, dtype="u1")  # raises a MemoryError
+        require_room(_ROOM)
     return np.matmul(x, y)
 
 

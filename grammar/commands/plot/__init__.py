@@ -1,7 +1,7 @@
-"""The commands that draw: `command` reads them, and computes curves, contour lines, bars and the picture of a fit.
+"""The commands that draw: `command` has `plot` and `histogram`, `contour` the one of that name.
 
-`files` writes plots. Both are imported only when a plot needs them. From outside, import nothing from here: a plot is a
-`results.Plot`, which the terminal draws.
+`sampling` computes the curves of functions; `files` writes plots. They are imported only when a plot needs them. From
+outside, import nothing from here: a plot is a `results.Plot`, which the terminal draws.
 """
 
 from agrad.lazy import lazy

@@ -10,7 +10,7 @@ from session_state import assert_same, picture, plotted
 
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.grammar.commands.plot.command import Field, chosen, lines
+from agrad.grammar.commands.plot.contour import Field, chosen, lines
 from agrad.grammar.session.session import Session
 
 SETUP = """\
