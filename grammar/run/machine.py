@@ -167,7 +167,7 @@ class Machine:
         """Run the code of a statement (or expression) at the top level."""
         self.growth.next_round()
         context, file, limit = current(), code.co_filename, sys.getrecursionlimit()
-        before = self._remembered(file.binds)  # type: ignore[attr-defined]
+        log, before = self._remembered(file.binds)  # type: ignore[attr-defined]
         if next(frames(_getframe(1)), None) is None:
             self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
         self.builtins[".stop"] = self.session.watch.polled
@@ -182,28 +182,31 @@ class Machine:
         finally:
             context.script = script
             sys.setrecursionlimit(limit)
-            self._changed(before)
+            self._changed(log, before)
         tree = file.tree  # type: ignore[attr-defined]
         context.place = tree.span if isinstance(tree, ast.Expr) else None  # of what is made of the value
         return found
 
-    def _remembered(self, binds: Collection[str]) -> dict[str, Any]:
-        """The values of names that a statement may bind; they are put back if it fails."""
+    def _remembered(self, binds: Collection[str]) -> tuple[Any, dict[str, Any]]:
+        """The log, and the values of names that a statement may bind; they are put back if it fails."""
         names, before = self.session.names, dict[str, Any]()
         log: Any = current().undo_log
         for name in binds if log is not None else ():
             if (id(names), name) not in log.undos:
                 before[name] = was = names.get(name, MISSING)
                 log.undos[id(names), name] = partial(put_back, names, name, was)
-        return before
+        return log, before
 
-    def _changed(self, before: dict[str, Any]) -> None:
-        """Forget the values of the names that a statement has not bound."""
+    def _changed(self, log: Any, before: dict[str, Any]) -> None:
+        """Forget the values of the names that a statement has not bound.
+
+        The log is the one of the beginning: a Ctrl-C that comes while a part of the statement is taken back may leave
+        another one in the context.
+        """
         names = self.session.names
-        log: Any = current().undo_log
         for name, was in before.items():
             if names.get(name, MISSING) is was:
-                del log.undos[id(names), name]
+                log.undos.pop((id(names), name), None)
             elif was is not MISSING:
                 log.held.append(was)
 

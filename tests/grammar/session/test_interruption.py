@@ -129,6 +129,19 @@ FAILING = {
 }
 
 
+def test_a_block_that_must_fail_is_left_at_any_bytecode_as_before():
+    leaving, statement = type(at_call(0)).__exit__, "fails name:\n    x = 5\n    nosuch\n    never = 6"
+    fresh("a = 1\n").run(statement)  # what is needed once is loaded
+    for session, interrupted in at_each_bytecode("a = 1\n", (leaving,)):
+        start = picture(session)
+        try:
+            with interrupted():
+                session.run(statement)
+        except KeyboardInterrupt:
+            session.machine.expecting = 0  # as the next statement does
+            assert_same(start, picture(session))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "a write" else pytest.mark.long) for name in FAILING]
