@@ -147,6 +147,19 @@ def as_one(given: Any) -> Any:
     return [*given] if type(given) is tuple and given else given
 
 
+def bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called with its operands, and every attribute by name."""
+    signature = Signature(name, form)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, attributes = signature.bind(args, keywords)
+        return function(*operands, **attributes)
+
+    call.__name__ = name
+    call.form = signature  # type: ignore[attr-defined]  # as a method has it
+    return call
+
+
 # What a row states for others to use
 
 
