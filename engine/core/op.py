@@ -53,6 +53,7 @@ ALIASES = {
     "min_val": "lo",
     "max_val": "hi",
     "negative_slope": "slope",
+    "diagonal": "k",
 }
 REQUIRED = object()  # the default of an attribute that has none
 

@@ -66,10 +66,7 @@ class Distribution(Object):
         """The logarithm of the density, or of the probability, at a value."""
         raise AgradError("type", f"{type(self).__name__} has no log_prob")
 
-    @property
-    def stddev(self) -> Any:
-        """The standard deviation."""
-        return self.variance**0.5
+    stddev = property(lambda self: self.variance**0.5, doc="The standard deviation.")
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -89,15 +86,8 @@ class Normal(Distribution):
     def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
         super().__init__(loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return square(self.scale)
+    mean = property(lambda self: self.loc, doc="The mean.")
+    variance = property(lambda self: square(self.scale), doc="The variance.")
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the parameters."""
@@ -124,15 +114,8 @@ class Uniform(Distribution):
         if not bool(np.all(self.low.value < self.high.value)):
             raise AgradError("domain", "Uniform: low must be below high")
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return (self.low + self.high) / 2.0
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return square(self.high - self.low) / 12.0
+    mean = property(lambda self: (self.low + self.high) / 2.0, doc="The mean.")
+    variance = property(lambda self: square(self.high - self.low) / 12.0, doc="The variance.")
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the parameters."""
@@ -156,15 +139,8 @@ class Exponential(Distribution):
     def __init__(self, rate: Any, validate_args: Any = None) -> None:
         super().__init__(rate=rate)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return 1.0 / self.rate
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.rate**-2.0
+    mean = property(lambda self: 1.0 / self.rate, doc="The mean.")
+    variance = property(lambda self: self.rate**-2.0, doc="The variance.")
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the rate."""
@@ -203,15 +179,8 @@ class Bernoulli(_Discrete):
             inside = clip(self.probs, _EPS, 1.0 - _EPS)
             self.logits = log(inside) - log(1.0 - inside)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.probs
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.probs * (1.0 - self.probs)
+    mean = property(lambda self: self.probs, doc="The mean.")
+    variance = property(lambda self: self.probs * (1.0 - self.probs), doc="The variance.")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Random zeros and ones."""
@@ -283,20 +252,9 @@ class MultivariateNormal(Distribution):
         self.batch_shape = broadcast(self.batch_shape[:-1], self.scale_tril.shape[:-2])
         self._size = float(self.event_shape[0])
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
-    @property
-    def covariance_matrix(self) -> Any:
-        """The covariance matrix."""
-        return self.scale_tril @ self.scale_tril.mT
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each entry."""
-        return square(self.scale_tril).sum(-1)
+    mean = property(lambda self: self.loc, doc="The mean.")
+    covariance_matrix = property(lambda self: self.scale_tril @ self.scale_tril.mT, doc="The covariance matrix.")
+    variance = property(lambda self: square(self.scale_tril).sum(-1), doc="The variance of each entry.")
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random vectors, which are differentiable by the parameters."""

@@ -33,6 +33,8 @@ def settings_of(owner: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
         value, is_whole = given[name], (usual is REQUIRED or type(usual) is int) and name not in owner.reals
         if is_whole and value is not None and not isinstance(value, str | bool | Module):
             given[name] = _whole(type(owner).__name__, name, value, usual is REQUIRED and name != "dim")
+        elif usual is None and isinstance(value, float) and value.is_integer():  # as the language writes it
+            given[name] = int(value)
     return given
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from agrad.engine.core.context import remember_entry
 from agrad.engine.core.graph import touch
@@ -21,16 +21,16 @@ class StateDict(Entries):
     """The parameters and buffers of a module by their names, without graphs; they share the data."""
 
 
-class Unmatched(NamedTuple):
+class Unmatched(Object):
     """What `load_state_dict` found to be missing, or not known."""
 
-    missing_keys: list[str]
-    unexpected_keys: list[str]
+    is_silent = True  # a call that returns one is made for its effect
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether a call that returns one is made for its effect."""
-        return True
+    def __init__(self, missing_keys: list[str], unexpected_keys: list[str]) -> None:
+        self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return iter((self.missing_keys, self.unexpected_keys))
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""

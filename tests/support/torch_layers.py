@@ -101,6 +101,7 @@ F.pad(a, (3, 0), mode="circular") | 2 2 4
 F.scaled_dot_product_attention(a, b, b) | 2 3 4, 2 5 4
 F.scaled_dot_product_attention(a, b, b, is_causal=True, scale=0.3) | 2 3 4, 2 3 4
 F.scaled_dot_product_attention(a, a, a, attn_mask=torch.tensor([[True, False, True]] * 3)) | 2 3 4
+torch.triu(a, diagonal=1) * 2 + torch.tril(a, diagonal=-1) | 3 3
 F.normalize(a, p=1.0, dim=0) | 3 4
 F.one_hot(torch.tensor([2, 0, 1]), 4) * a | 3 4
 F.batch_norm(a, None, None, training=True) | 4 3

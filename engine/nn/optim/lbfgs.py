@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import no_grad
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.objects import Entries
@@ -29,11 +28,8 @@ class Point(NamedTuple):
 class LBFGS(Declared):
     """A quasi-Newton method for all parameters together. `step` takes a closure, which computes the loss again."""
 
-    form = Signature(
-        "optim.LBFGS",
-        "params; lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-07, tolerance_change=1e-09, history_size=100, "
-        "line_search_fn=None",
-    )
+    form = "lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-07, tolerance_change=1e-09, history_size=100, "
+    form += "line_search_fn=None"
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)

@@ -167,30 +167,27 @@ def _listed(params: Any) -> list[Any]:
 class Declared(Optimizer):
     """An optimiser whose settings are those of a form."""
 
-    form = Signature("", "")
+    form = ""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
-        (params,), settings = self.form.bind(args, keywords)
+        form = Signature(f"optim.{self._name}", f"params; {self.form}")
+        (params,), settings = form.bind(args, keywords)
         super().__init__(params, settings)
 
 
-def _declared(name: str, rule: Rule, rates: str, doc: str) -> type[Declared]:
-    """The class of optimisers with a rule, and with these rates."""
-    flags = ", maximize=False, foreach=None, differentiable=False"
-    form = Signature(f"optim.{name}", f"params; {rates}{flags}")
-    body = {"rule": staticmethod(rule), "form": form, "__doc__": doc, "__module__": __name__}
-    return type(name, (Declared,), body)
+def _declared(name: str, rule: Rule, rates: str, others: str = "capturable=False") -> type[Declared]:
+    """The class of optimisers with a rule, and with these rates and other settings of PyTorch's."""
+    form = f"{rates}, maximize=False, foreach=None, differentiable=False, {others}"
+    facts = {"rule": staticmethod(rule), "form": form, "__doc__": rule.__doc__, "__module__": __name__}
+    return type(name, (Declared,), facts)
 
 
 class SGD(Declared):
     """Stochastic gradient descent."""
 
     rule = staticmethod(sgd)
-    form = Signature(
-        "optim.SGD",
-        "params; lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, foreach=None, "
-        "differentiable=False, fused=None",
-    )
+    form = "lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, foreach=None, "
+    form += "differentiable=False, fused=None"
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
@@ -198,60 +195,17 @@ class SGD(Declared):
             raise AgradError("domain", "SGD: nesterov needs a momentum, and no dampening")
 
 
-_ADAM = "lr=0.001, betas=(0.9, 0.999), eps=1e-08"
-_CAPTURED = "capturable=False"
-Adam = _declared(
-    "Adam",
-    rules.adam,
-    f"{_ADAM}, weight_decay=0, amsgrad=False, fused=None, decoupled_weight_decay=False, {_CAPTURED}",
-    "Kingma and Ba's method.",
-)
-AdamW = _declared(
-    "AdamW",
-    rules.adam,
-    f"{_ADAM}, weight_decay=0.01, amsgrad=False, fused=None, decoupled_weight_decay=True, {_CAPTURED}",
-    "Adam, where the decay of the weights is apart from the gradient.",
-)
-NAdam = _declared(
-    "NAdam",
-    rules.nadam,
-    "lr=0.002, betas=(0.9, 0.999), eps=1e-08, weight_decay=0, momentum_decay=0.004, decoupled_weight_decay=False, "
-    + _CAPTURED,
-    "Adam with Nesterov's momentum.",
-)
-RAdam = _declared(
-    "RAdam",
-    rules.radam,
-    f"{_ADAM}, weight_decay=0, decoupled_weight_decay=False, {_CAPTURED}",
-    "Adam, rectified while little is known of the variance.",
-)
-Adamax = _declared(
-    "Adamax",
-    rules.adamax,
-    f"lr=0.002, betas=(0.9, 0.999), eps=1e-08, weight_decay=0, {_CAPTURED}",
-    "Adam with the largest size of the gradient.",
-)
-RMSprop = _declared(
-    "RMSprop",
-    rmsprop,
-    f"lr=0.01, alpha=0.99, eps=1e-08, weight_decay=0, momentum=0, centered=False, {_CAPTURED}",
-    "Updates that are divided by the root of the running mean of the squared gradient.",
-)
-Adagrad = _declared(
-    "Adagrad",
-    rules.adagrad,
-    "lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, fused=None",
-    "Updates that are divided by the root of the sum of the squared gradients.",
-)
-Adadelta = _declared(
-    "Adadelta",
-    rules.adadelta,
-    f"lr=1.0, rho=0.9, eps=1e-06, weight_decay=0, {_CAPTURED}",
-    "Updates in the size of the updates before.",
-)
-Rprop = _declared(
-    "Rprop",
-    rules.rprop,
-    f"lr=0.01, etas=(0.5, 1.2), step_sizes=(1e-06, 50), {_CAPTURED}",
-    "Updates by the sign of the gradient alone.",
-)
+_BETAS = "betas=(0.9, 0.999), eps=1e-08"
+_ADAM = "capturable=False, fused=None, decoupled_weight_decay"
+Adam = _declared("Adam", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0, amsgrad=False", f"{_ADAM}=False")
+AdamW = _declared("AdamW", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0.01, amsgrad=False", f"{_ADAM}=True")
+_NADAM = f"lr=0.002, {_BETAS}, weight_decay=0, momentum_decay=0.004, decoupled_weight_decay=False"
+NAdam = _declared("NAdam", rules.nadam, _NADAM)
+RAdam = _declared("RAdam", rules.radam, f"lr=0.001, {_BETAS}, weight_decay=0, decoupled_weight_decay=False")
+Adamax = _declared("Adamax", rules.adamax, f"lr=0.002, {_BETAS}, weight_decay=0")
+_RMSPROP = "lr=0.01, alpha=0.99, eps=1e-08, weight_decay=0, momentum=0, centered=False"
+RMSprop = _declared("RMSprop", rmsprop, _RMSPROP)
+_ADAGRAD = "lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10"
+Adagrad = _declared("Adagrad", rules.adagrad, _ADAGRAD, "fused=None")
+Adadelta = _declared("Adadelta", rules.adadelta, "lr=1.0, rho=0.9, eps=1e-06, weight_decay=0")
+Rprop = _declared("Rprop", rules.rprop, "lr=0.01, etas=(0.5, 1.2), step_sizes=(1e-06, 50)")

@@ -210,11 +210,11 @@ def default_collate(batch: Any) -> Any:
         return tensor(np.array(batch))
     if not hasattr(first, "__iter__"):
         raise AgradError("type", f"a batch cannot be made of {describe(first)}")
-    return tuple(default_collate([*part]) for part in zip(*batch, strict=True))
+    return [default_collate([*part]) for part in zip(*batch, strict=True)]
 
 
 class DataLoader(Object):
-    """The entries of a data set in batches, each a tuple with an array for each part of an entry."""
+    """The entries of a data set in batches, each a list with an array for each part of an entry."""
 
     home = "utils.data"
     form = "batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None, "
@@ -249,6 +249,6 @@ class DataLoader(Object):
 
     def _batch(self, places: list[Any]) -> Any:
         if type(self.dataset) is TensorDataset and self.collate_fn is None:
-            return self.dataset[np.array(places)]  # all rows at once
+            return [*self.dataset[np.array(places)]]  # all rows at once
         collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
         return collate([self.dataset[place] for place in places])

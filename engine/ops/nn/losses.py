@@ -153,7 +153,7 @@ def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any
 def binary_cross_entropy_with_logits(
     x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None, pos_weight: Any = None
 ) -> Any:
-    """binary_cross_entropy(sigmoid(x), y), without overflow. pos_weight: a weight of what y has a share in."""
+    """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
     losses = sub(softplus(x), mul(x, y))
     if pos_weight is not None:
