@@ -76,5 +76,5 @@ overlaid: Function = row(
     array=_overlaid,
     rules={"y": ("", lambda g, out, y, shape, sizes, steps, gaps: windows(g, sizes, steps, gaps))},
     samples=(([[1.0, 2.0], [4.0, 3.0]], {"shape": (3,), **_ALONG}),),
-    doc="Zeros of a shape, to which windows are added at their places: the transpose of `windows`.",
+    doc="Zeros of a shape, to which windows are added at their places: what transposes the taking of windows.",
 )
