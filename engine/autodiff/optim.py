@@ -142,14 +142,14 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
         _check(leaf)
     with no_grad(), quiet():
         for leaf in leaves:
-            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates, "step"))
+            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates))
 
 
-def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float], way: str = "copy_") -> Kept:
+def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float]) -> Kept:
     """Write the update of one leaf that has a gradient; returns what to keep for the next. Called without recording."""
     assert leaf.grad is not None
     change, kept = rule(leaf.value, leaf.grad.value, kept, **rates)
-    leaf._overwrite(leaf.value - change, way)
+    leaf._overwrite(leaf.value - change, "step")
     return kept
 
 
