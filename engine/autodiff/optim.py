@@ -37,7 +37,7 @@ def sgd(
     The first v is the gradient. With nesterov, lr * (gradient + momentum * v). weight_decay * x is added to the
     gradient.
     """
-    gradient = _decayed(x, gradient, weight_decay)
+    gradient = decayed(x, gradient, weight_decay)
     if not momentum:
         return lr * gradient, ()
     velocity = gradient
@@ -63,7 +63,7 @@ def adam(
     The means decay by beta1 and beta2 and are corrected for starting at 0 (Kingma and Ba 2015, algorithm 1, with
     eps as in PyTorch). weight_decay * x is added to the gradient. With amsgrad, v is the largest so far.
     """
-    gradient = _decayed(x, gradient, weight_decay)
+    gradient = decayed(x, gradient, weight_decay)
     mean, square, count, *rest = kept if len(kept) >= 3 else (0.0, 0.0, 0.0)
     mean = beta1 * mean + (1 - beta1) * gradient
     square = beta2 * square + (1 - beta2) * gradient * gradient
@@ -101,20 +101,24 @@ def rmsprop(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
     momentum: float = 0.0,
+    centered: float = 0.0,
 ) -> tuple[Any, Kept]:
     """lr * u, where u = gradient / (sqrt(v) + eps), of the running mean v of its square, which decays by alpha.
 
-    With momentum, lr * w where w = momentum * w + u. weight_decay * x is added to the gradient.
+    With momentum, lr * w where w = momentum * w + u. weight_decay * x is added to the gradient. With centered, the
+    square of the running mean of the gradient is subtracted from v.
     """
-    gradient = _decayed(x, gradient, weight_decay)
-    square, velocity = kept if len(kept) == 2 else (0.0, 0.0)
+    gradient = decayed(x, gradient, weight_decay)
+    square, velocity, *rest = kept if len(kept) >= 2 else (0.0, 0.0)
     square = alpha * square + (1 - alpha) * gradient * gradient
-    scaled = gradient / (OPS["sqrt"].call(square) + eps)
+    mean = alpha * (rest[0] if rest else 0.0) + (1 - alpha) * gradient if centered else 0.0
+    scaled = gradient / (OPS["sqrt"].call(square - mean * mean if centered else square) + eps)
     velocity = momentum * velocity + scaled if momentum else velocity
-    return lr * (velocity if momentum else scaled), (square, velocity)
+    return lr * (velocity if momentum else scaled), (square, velocity, mean) if centered else (square, velocity)
 
 
-def _decayed(x: Any, gradient: Any, weight_decay: float) -> Any:
+def decayed(x: Any, gradient: Any, weight_decay: float) -> Any:
+    """A gradient, and the decay of what it belongs to."""
     return gradient + weight_decay * x if weight_decay else gradient
 
 
@@ -138,14 +142,14 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
         _check(leaf)
     with no_grad(), quiet():
         for leaf in leaves:
-            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates, "step"))
+            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates))
 
 
-def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float], way: str = "copy_") -> Kept:
+def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float]) -> Kept:
     """Write the update of one leaf that has a gradient; returns what to keep for the next. Called without recording."""
     assert leaf.grad is not None
     change, kept = rule(leaf.value, leaf.grad.value, kept, **rates)
-    leaf._overwrite(leaf.value - change, way)
+    leaf._overwrite(leaf.value - change, "step")
     return kept
 
 

@@ -53,6 +53,7 @@ ALIASES = {
     "min_val": "lo",
     "max_val": "hi",
     "negative_slope": "slope",
+    "diagonal": "k",
 }
 REQUIRED = object()  # the default of an attribute that has none
 
@@ -143,6 +144,19 @@ class Signature(Struct, eq=False, frozen=False):
 def as_one(given: Any) -> Any:
     """A tuple that was given as one argument, as a list: a tuple holds arguments that were given one by one."""
     return [*given] if type(given) is tuple and given else given
+
+
+def bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called with its operands, and every attribute by name."""
+    signature = Signature(name, form)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, attributes = signature.bind(args, keywords)
+        return function(*operands, **attributes)
+
+    call.__name__ = name
+    call.form = signature  # type: ignore[attr-defined]  # as a method has it
+    return call
 
 
 # What a row states for others to use

@@ -372,6 +372,7 @@ def _restored(data: Any, requires_grad: bool, name: str | None) -> Tensor:
 def _copied(self: Tensor, memo: Any = None) -> Tensor:
     """A new leaf, with a copy of the gradient."""
     made = _restored(_data_of_leaf(self, "a copy of this kind"), self.requires_grad, self.name)
+    made.node.is_parameter = self.node.is_parameter
     if self.grad is not None:
         made.node.grad = Gradient(tensor(self.grad.detach()))
     return made

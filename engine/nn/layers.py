@@ -1,138 +1,212 @@
-"""Layers: modules with an operation of `nn.functional`, and the parameters that it takes; activations and losses."""
+"""Layers: modules with an operation of `nn.functional`, and the parameters that it takes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
-from agrad.engine.core.arguments import axis_of, is_sequence, number_of
+from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.dispatch import shape_of_any
-from agrad.engine.core.op import FUNCTIONS, Signature
-from agrad.engine.core.tensor import Tensor, no_grad, tensor
+from agrad.engine.core.tensor import no_grad, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.nn import init
+from agrad.engine.nn import functional, init
+from agrad.engine.nn.applied import over
+from agrad.engine.nn.convolution import each_of
+from agrad.engine.nn.formed import Formed
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
-from agrad.engine.ops.nn.layers import rate_of
-from agrad.engine.ops.tensor_methods import overwrite
+from agrad.engine.ops.arrays.shaping import reshape
+from agrad.engine.ops.nn.layers import dropout, embedding, layer_norm, linear, rate_of
 from agrad.engine.values import format_shape, np, size_of, whole
 
-
-def _count(what: str, value: Any) -> int:
-    number = whole(value, what)
-    if number < 0:
-        raise AgradError("shape", f"{what} must not be negative")
-    return number
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "Dropout", "Dropout1d",
+    "Dropout2d", "Embedding", "Flatten", "GroupNorm", "Identity", "LayerNorm", "Linear", "PReLU", "Unflatten",
+]  # fmt: skip
 
 
-def _empty(*shape: int) -> Tensor:
-    return parameter(np.zeros(shape))
+class Uniform(Formed):
+    """A layer whose parameters are uniform from -1/sqrt(fan) to 1/sqrt(fan) at first."""
 
+    fan = 1  # how many numbers each output is a sum of
 
-class Linear(Module):
-    """x @ weight.T + bias; both are uniform from -1/sqrt(in_features) to 1/sqrt(in_features) at first."""
-
-    def __init__(self, in_features: Any, out_features: Any, bias: Any = True) -> None:
-        super().__init__()
-        self.in_features = _count("Linear: in_features", in_features)
-        self.out_features = _count("Linear: out_features", out_features)
-        self.weight = _empty(self.out_features, self.in_features)
-        self.register_parameter("bias", _empty(self.out_features) if bias else None)
+    def weigh(self, shape: tuple[int, ...], outputs: int | None) -> None:
+        """Make the parameters weight, of a shape, and bias, of so many numbers; None for no bias."""
+        self.weight = parameter(np.zeros(shape))
+        self.register_parameter("bias", None if outputs is None else parameter(np.zeros(outputs)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """New random values."""
-        bound = 1.0 / math.sqrt(self.in_features) if self.in_features else 0.0
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        bound = 1.0 / math.sqrt(self.fan) if self.fan else 0.0
+        for value in self.parameters(recurse=False):
+            init.uniform_(value, -bound, bound)
+
+
+class Linear(Uniform):
+    """x @ weight.T + bias; both are uniform from -1/sqrt(in_features) to 1/sqrt(in_features) at first."""
+
+    form = "in_features, out_features, bias=True"
+    shown = "in_features= out_features= bias="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters."""
+        self.fan = self.in_features
+        self.weigh((self.out_features, self.in_features), self.out_features if settings["bias"] else None)
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["linear"].call(input, self.weight, bias=self.bias)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
-        return f"{sizes}, bias={self.bias is not None}"
+        return linear(input, self.weight, bias=self.bias)
 
 
-class Flatten(Module):
+class _Conv(Uniform):
+    """A convolution of sequences or images with channels, in groups.
+
+    Its parameters are uniform at first; fan is the number of channels and entries that each output is a sum of.
+    """
+
+    form = "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, "
+    form += "padding_mode='zeros'"
+    shown = "in_channels out_channels kernel_size= stride= padding? dilation? groups? bias? padding_mode?"
+    axes = 1
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters."""
+        inputs, outputs, name = self.in_channels, self.out_channels, type(self).__name__
+        if self.groups < 1 or inputs % self.groups or outputs % self.groups:
+            raise AgradError("domain", f"{name}: {self.groups} groups of {inputs} and {outputs} channels")
+        for what in ("kernel_size", "stride", "padding", "dilation", "output_padding"):
+            if what in settings and not isinstance(settings[what], str):
+                setattr(self, what, each_of(name, what, settings[what], self.axes))
+        shape = (*self._channels(inputs, outputs), *self.kernel_size)
+        self.fan = size_of(shape[1:])
+        self.weigh(shape, outputs if settings["bias"] else None)
+
+    def _channels(self, inputs: int, outputs: int) -> tuple[int, int]:
+        """The first lengths of the weights."""
+        return outputs, inputs // self.groups
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        x, padding = input, self.padding
+        if self.padding_mode != "zeros":
+            x, padding = functional.pad(x, self._widths(), self.padding_mode), 0
+        convolve = functional.conv1d if self.axes == 1 else functional.conv2d
+        return convolve(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def _widths(self) -> list[int]:
+        """How many entries are added before and after, from the last axis on."""
+        if self.padding == "valid":
+            return [0, 0] * self.axes
+        if self.padding != "same":
+            return [width for width in reversed(self.padding) for _ in (0, 1)]
+        spans = [gap * (size - 1) for gap, size in zip(self.dilation, self.kernel_size, strict=True)]
+        return [width for span in reversed(spans) for width in (span // 2, span - span // 2)]
+
+
+class Conv1d(_Conv):
+    """`conv1d` as a layer."""
+
+
+class Conv2d(_Conv):
+    """`conv2d` as a layer."""
+
+    axes = 2
+
+
+class _ConvTranspose(_Conv):
+    """The transpose of a convolution."""
+
+    form = "in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, "
+    form += "dilation=1, padding_mode='zeros'"
+    shown = "in_channels out_channels kernel_size= stride= padding? dilation? output_padding? groups? bias?"
+
+    def _channels(self, inputs: int, outputs: int) -> tuple[int, int]:
+        return inputs, outputs // self.groups
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        convolve = functional.conv_transpose1d if self.axes == 1 else functional.conv_transpose2d
+        settings = self.stride, self.padding, self.output_padding, self.groups, self.dilation
+        return convolve(input, self.weight, self.bias, *settings)
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """`conv_transpose1d` as a layer."""
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """`conv_transpose2d` as a layer."""
+
+    axes = 2
+
+
+class Flatten(Formed):
     """One axis instead of those from start_dim to end_dim."""
 
-    _shown_settings = ("start_dim", "end_dim")
-
-    def __init__(self, start_dim: Any = 1, end_dim: Any = -1) -> None:
-        super().__init__()
-        self.start_dim = whole(start_dim, "Flatten: start_dim")
-        self.end_dim = whole(end_dim, "Flatten: end_dim")
+    form, shown = "start_dim=1, end_dim=-1", "start_dim= end_dim="
 
     def forward(self, input: Any) -> Any:
         """The value."""
         shape = shape_of_any(input)
         start, end = (axis_of("Flatten", shape, one) for one in (self.start_dim, self.end_dim))
-        merged = (*shape[:start], size_of(shape[start : end + 1]), *shape[end + 1 :])
-        return FUNCTIONS["reshape"].call(input, merged)
+        return reshape(input, (*shape[:start], size_of(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-class Dropout(Module):
+class Unflatten(Formed):
+    """Several axes instead of one."""
+
+    form, shown = "dim, unflattened_size", "dim= unflattened_size="
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        shape = shape_of_any(input)
+        axis = axis_of("Unflatten", shape, self.dim)
+        return reshape(input, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))
+
+
+class Dropout(Formed):
     """In training, 0 with probability p, and otherwise x/(1 - p)."""
 
-    _shown_settings = ("p", "inplace")
+    form, shown = "p=0.5, inplace=False", "p= inplace="
+    drop = staticmethod(dropout)
 
-    def __init__(self, p: Any = 0.5, inplace: Any = False) -> None:
-        super().__init__()
-        self.inplace = bool(inplace)
-        self.p = rate_of("Dropout", p)
-
-    def forward(self, input: Any) -> Any:
-        """The value."""
-        return over(input, FUNCTIONS["dropout"].call(input, p=self.p, training=self.training), self.inplace)
-
-
-class LayerNorm(Module):
-    """(x - mean)/sqrt(variance + eps) over the last axes, times weight plus bias, which are 1 and 0 at first."""
-
-    def __init__(
-        self, normalized_shape: Any, eps: Any = 1e-5, elementwise_affine: Any = True, bias: Any = True
-    ) -> None:
-        super().__init__()
-        lengths: Iterable[Any] = normalized_shape if is_sequence(normalized_shape) else (normalized_shape,)
-        self.normalized_shape = tuple(_count("LayerNorm: a length", length) for length in lengths)
-        self.eps = number_of("LayerNorm", "eps", eps)
-        self.elementwise_affine = bool(elementwise_affine)
-        self.register_parameter("weight", parameter(np.ones(self.normalized_shape)) if elementwise_affine else None)
-        self.register_parameter("bias", _empty(*self.normalized_shape) if elementwise_affine and bias else None)
+    def build(self, settings: dict[str, Any]) -> None:
+        """Check the probability."""
+        self.p = rate_of(type(self).__name__, settings["p"])
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["layer_norm"].call(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """The lengths of the axes, and eps."""
-        bias = f"bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, {bias}"
+        return over(input, self.drop(input, p=self.p, training=self.training), self.inplace)
 
 
-class Embedding(Module):
+class Dropout1d(Dropout):
+    """Dropout of channels of sequences."""
+
+    drop = staticmethod(functional.dropout1d)
+
+
+class Dropout2d(Dropout):
+    """Dropout of channels of images."""
+
+    drop = staticmethod(functional.dropout2d)
+
+
+class Embedding(Formed):
     """The row of weight at each index; normally distributed at first. That of padding_idx is 0, and has no gradient."""
 
-    def __init__(self, num_embeddings: Any, embedding_dim: Any, padding_idx: Any = None) -> None:
-        super().__init__()
-        self.num_embeddings = _count("Embedding: num_embeddings", num_embeddings)
-        self.embedding_dim = _count("Embedding: embedding_dim", embedding_dim)
-        self.padding_idx = None if padding_idx is None else self._row(padding_idx)
-        self.weight = init.normal_(_empty(self.num_embeddings, self.embedding_dim))
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx] = 0.0
+    form, shown = "num_embeddings, embedding_dim, padding_idx=None", "num_embeddings embedding_dim padding_idx?"
 
-    def _row(self, padding_idx: Any) -> int:
-        row, count = whole(padding_idx, "Embedding: padding_idx"), self.num_embeddings
-        if not -count <= row < count:
-            raise AgradError("shape", f"Embedding: there is no row {row} for padding_idx: there are {count}")
-        return row % count
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the rows."""
+        self.weight = init.normal_(parameter(np.zeros((self.num_embeddings, self.embedding_dim))))
+        if settings["padding_idx"] is not None:
+            row, count = whole(settings["padding_idx"], "Embedding: padding_idx"), self.num_embeddings
+            if not -count <= row < count:
+                raise AgradError("shape", f"Embedding: there is no row {row} for padding_idx: there are {count}")
+            self.padding_idx = row % count
+            with no_grad():
+                self.weight[row] = 0.0
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: Any = True, padding_idx: Any = None) -> Embedding:
@@ -144,12 +218,7 @@ class Embedding(Module):
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["embedding"].call(input, self.weight, padding_idx=self.padding_idx)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return embedding(input, self.weight, padding_idx=self.padding_idx)
 
 
 class Identity(Module):
@@ -163,124 +232,58 @@ class Identity(Module):
         return input
 
 
-def over(x: Any, value: Any, inplace: bool) -> Any:
-    """The value; with `inplace`, it is written over x, which then has its graph."""
-    both = isinstance(x, Tensor) and isinstance(value, Tensor)
-    return overwrite(x, value, "inplace=True") if inplace and both and value is not x else value
+class PReLU(Formed):
+    """`prelu`, whose slope for negative x is a parameter, one for all channels or one for each."""
 
+    form, shown = "num_parameters=1, init=0.25", "num_parameters="
 
-# Activations and losses: modules without parameters, each of which calls one function of the table
-
-
-class _Applied(Module):
-    """The base of these modules: the settings, which are the attributes of the function, are those of the module."""
-
-    function = ""
-    form = Signature("", "")
-    inputs = 1
-
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        super().__init__()
-        settings = self.form.bind(args, keywords)[1]
-        self.inplace = bool(settings.pop("inplace", False))
-        self._settings = tuple(settings)
-        for name, value in settings.items():
-            setattr(self, name, value)
-
-    def forward(self, *inputs: Any) -> Any:
-        """The value of the function."""
-        if len(inputs) != self.inputs:
-            count = "1 value" if self.inputs == 1 else f"{self.inputs} values"
-            raise AgradError("arity", f"{type(self).__name__} takes {count}, and got {len(inputs)}")
-        found = FUNCTIONS[self.function].call(*inputs, **{name: getattr(self, name) for name in self._settings})
-        return over(inputs[0], found, self.inplace)
-
-    def extra_repr(self) -> str:
-        """The settings; PyTorch shows none of a loss."""
-        if self.inputs > 1:
-            return ""
-        shown = [f"{name}={getattr(self, name)!r}" for name in self._settings]
-        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
-
-
-def _applied(name: str, function: str, form: str = "", inputs: int = 1) -> type[Module]:
-    """The class of modules that call a function."""
-    doc = f"`{function}` as a module."
-    body = {"function": function, "form": Signature(f"nn.{name}", f"; {form}"), "inputs": inputs, "__doc__": doc}
-    return type(name, (_Applied,), body | {"__module__": __name__})
-
-
-ReLU = _applied("ReLU", "relu", "inplace=False")
-Sigmoid = _applied("Sigmoid", "sigmoid")
-Tanh = _applied("Tanh", "tanh")
-SiLU = _applied("SiLU", "silu", "inplace=False")
-LogSigmoid = _applied("LogSigmoid", "logsigmoid")
-LeakyReLU = _applied("LeakyReLU", "leaky_relu", "negative_slope=0.01, inplace=False")
-ELU = _applied("ELU", "elu", "alpha=1.0, inplace=False")
-SELU = _applied("SELU", "selu", "inplace=False")
-Hardtanh = _applied("Hardtanh", "hardtanh", "min_val=-1.0, max_val=1.0, inplace=False")
-
-_LOSS = "reduction='mean'"
-MSELoss = _applied("MSELoss", "mse_loss", _LOSS, 2)
-L1Loss = _applied("L1Loss", "l1_loss", _LOSS, 2)
-BCELoss = _applied("BCELoss", "binary_cross_entropy", _LOSS, 2)
-BCEWithLogitsLoss = _applied("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", _LOSS, 2)
-_CLASSES = f"weight=None, {_LOSS}, ignore_index=-100, label_smoothing=0.0"
-CrossEntropyLoss = _applied("CrossEntropyLoss", "cross_entropy", _CLASSES, 2)
-NLLLoss = _applied("NLLLoss", "nll_loss", _LOSS, 2)
-HuberLoss = _applied("HuberLoss", "huber_loss", f"{_LOSS}, delta=1.0", 2)
-
-
-class GELU(Module):
-    """`gelu` as a module."""
-
-    _shown_settings = ("approximate",)
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        if approximate != "none":
-            raise AgradError("type", "GELU is computed exactly: approximate can only be 'none'", fixes=["nn.GELU()"])
-        self.approximate = approximate
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the slopes."""
+        self.weight = parameter(np.full(self.num_parameters, float(self.init)))
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["gelu"].call(input)
+        return functional.prelu(input, self.weight)
 
 
-class Softplus(Module):
-    """`softplus` as a module."""
-
-    def forward(self, input: Any) -> Any:
-        """The value."""
-        return FUNCTIONS["softplus"].call(input)
+# Normalisation
 
 
-class Softmax(Module):
-    """`softmax` along an axis; without one, PyTorch chooses the first of 0, 1 or 3 axes, and else the second."""
+class LayerNorm(Formed):
+    """(x - mean)/sqrt(variance + eps) over the last axes, times weight plus bias, which are 1 and 0 at first."""
 
-    function = "softmax"
-    _shown_settings = ("dim",)
+    form = "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True"
+    shown = "normalized_shape eps= elementwise_affine= bias="
 
-    def __init__(self, dim: Any = None) -> None:
-        super().__init__()
-        self.dim = dim if dim is None else int(dim)
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters."""
+        shape = settings["normalized_shape"]
+        self.normalized_shape = shape = shape if isinstance(shape, tuple) else (shape,)
+        self.scale(shape, self.elementwise_affine, settings["bias"])
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        axis = (0 if len(shape_of_any(input)) in (0, 1, 3) else 1) if self.dim is None else self.dim
-        return FUNCTIONS[self.function].call(input, axis=axis)
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
-class LogSoftmax(Softmax):
-    """`log_softmax` along an axis."""
+class GroupNorm(Formed):
+    """`group_norm` as a layer, whose weight and bias are 1 and 0 at first."""
 
-    function = "log_softmax"
+    form = "num_groups, num_channels, eps=1e-05, affine=True, bias=True"
+    shown = "num_groups num_channels eps= affine= bias="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters."""
+        if not self.num_groups or self.num_channels % self.num_groups:
+            raise AgradError("domain", f"GroupNorm: {self.num_groups} groups of {self.num_channels} channels")
+        self.scale((self.num_channels,), self.affine, settings["bias"])
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
-# Batch normalisation
-
-
-class _BatchNorm(Module):
+class _BatchNorm(Formed):
     """(x - mean)/sqrt(variance + eps)*weight + bias over the rows, a feature (the second axis) at a time.
 
     In training, of the mean and the variance of the batch, of which running means are kept; after `eval()`, of those
@@ -288,27 +291,17 @@ class _BatchNorm(Module):
     new batch; None for the mean of all batches.
     """
 
+    form = "num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, bias=True"
+    shown = "num_features eps= momentum= affine= bias= track_running_stats="
     axes: tuple[int, ...] = ()  # how many axes x may have
 
-    def __init__(
-        self,
-        num_features: Any,
-        eps: Any = 1e-5,
-        momentum: Any = 0.1,
-        affine: Any = True,
-        track_running_stats: Any = True,
-    ) -> None:
-        super().__init__()
-        name = type(self).__name__
-        self.num_features = count = _count(f"{name}: num_features", num_features)
-        self.eps = number_of(name, "eps", eps)
-        self.momentum = None if momentum is None else number_of(name, "momentum", momentum)
-        self.affine, self.track_running_stats = bool(affine), bool(track_running_stats)
-        self.register_parameter("weight", parameter(np.ones(count)) if affine else None)
-        self.register_parameter("bias", _empty(count) if affine else None)
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters and the running means."""
+        count = self.num_features
+        self.scale((count,), self.affine, settings["bias"])
         stored = {"running_mean": np.zeros(count), "running_var": np.ones(count), "num_batches_tracked": 0.0}
         for buffer, value in stored.items():
-            self.register_buffer(buffer, tensor(value) if track_running_stats else None)
+            self.register_buffer(buffer, tensor(value) if self.track_running_stats else None)
 
     def forward(self, input: Any) -> Any:
         """The value."""
@@ -317,37 +310,16 @@ class _BatchNorm(Module):
             wanted = " or ".join(f"{number} axes" for number in self.axes)
             message = f"{type(self).__name__}: x of shape {format_shape(shape)} does not have {wanted}"
             raise AgradError("shape", f"{message}, the second of {self.num_features} features")
-        beside = (1, self.num_features, *(1 for _ in shape[2:]))
-        if self.training or not self.track_running_stats:
-            mean, variance = self._of_batch(input, shape)
-        else:
-            mean, variance = (self.running_mean.reshape(beside), self.running_var.reshape(beside))
-        found = (input - mean) / FUNCTIONS["sqrt"].call(variance + self.eps)
-        return found * self.weight.reshape(beside) + self.bias.reshape(beside) if self.affine else found
-
-    def _of_batch(self, x: Any, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-        """The mean and the variance of a batch, which in training change the running ones."""
-        axes = (0, *range(2, len(shape)))
-        count = size_of(shape) // max(self.num_features, 1)
-        if self.training and count < 2:
+        if self.training and size_of(shape) < 2 * self.num_features:
             message = f"{type(self).__name__}: x of shape {format_shape(shape)} has one value a feature: no variance"
             raise AgradError("shape", message, fixes=["model.eval()   uses the running mean and variance"])
-        mean = FUNCTIONS["mean"].call(x, axis=axes, keepdims=True)
-        variance = FUNCTIONS["mean"].call(FUNCTIONS["square"].call(x - mean), axis=axes, keepdims=True)
+        share = self.momentum
         if self.training and self.track_running_stats:
             with no_grad():
                 self.num_batches_tracked.copy_(self.num_batches_tracked + 1.0)
-                share = 1.0 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
-                unbiased = variance * (count / (count - 1))
-                for running, new in ((self.running_mean, mean), (self.running_var, unbiased)):
-                    running.copy_((1.0 - share) * running + share * new.detach().reshape(running.shape))
-        return mean, variance
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        numbers = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
-        numbers = f"{numbers}, affine={self.affine}, bias={self.bias is not None}"
-        return f"{numbers}, track_running_stats={self.track_running_stats}"
+            share = 1.0 / self.num_batches_tracked.item() if share is None else share
+        running = self.running_mean, self.running_var
+        return functional.batch_norm(input, *running, self.weight, self.bias, self.training, share, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):

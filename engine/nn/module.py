@@ -1,8 +1,9 @@
-"""`Module`: parameters, submodules, and a `forward` that is called with the module; and modules that hold others."""
+"""`Module`: parameters, submodules, and a `forward` that is called with the module."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Self
 
 from agrad.engine.core.context import remember_entry
@@ -11,13 +12,31 @@ from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.objects import Entries, Object, no_attribute
 from agrad.engine.nn.parameter import is_parameter, parameter
-from agrad.engine.values import describe, format_shape, whole
+from agrad.engine.values import describe, format_shape
 
 _STORES = ("_parameters", "_buffers", "_modules")
 
 
 class StateDict(Entries):
     """The parameters and buffers of a module by their names, without graphs; they share the data."""
+
+
+class Unmatched(Object):
+    """What `load_state_dict` found to be missing, or not known."""
+
+    is_silent = True  # a call that returns one is made for its effect
+
+    def __init__(self, missing_keys: list[str], unexpected_keys: list[str]) -> None:
+        self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return iter((self.missing_keys, self.unexpected_keys))
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class ForwardHandle:
@@ -66,7 +85,8 @@ class Module(Object):
             changed = hook(self, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-        found = self.forward(*args, **keywords)
+        watched = self._hooks("_backward")
+        found = _watched(self, watched, args, keywords) if watched else self.forward(*args, **keywords)
         for hook in self._hooks("_after"):
             changed = hook(self, args, found)
             found = found if changed is None else changed
@@ -80,10 +100,17 @@ class Module(Object):
         """Call a function with the module and its arguments; what it returns, if anything, are the arguments."""
         return ForwardHandle(self, "_before", hook)
 
+    def register_full_backward_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function, in a backward pass, with the module and the gradients of its arguments and its values.
+
+        What it returns, if anything, is the gradient of the only argument that has one.
+        """
+        return ForwardHandle(self, "_backward", hook)
+
     @property
     def has_hooks(self) -> bool:
         """Whether a hook is called with the module."""
-        return bool(self._hooks("_before") or self._hooks("_after"))
+        return any(self._hooks(store) for store in ("_before", "_backward", "_after"))
 
     def _hooks(self, store: str) -> tuple[Callable[..., Any], ...]:
         return tuple(handle.hook for handle in self.__dict__.get(store, ()))
@@ -170,6 +197,20 @@ class Module(Object):
             if module is not None:
                 yield from module.named_modules(seen, _joined(prefix, name))
 
+    def get_submodule(self, target: str) -> Module:
+        """The module of a name, as `named_modules` gives it."""
+        found: Any = self
+        for name in filter(None, target.split(".")):
+            found = getattr(found, name)
+        return found  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Any:
+        """The parameter, or the buffer, of a name, as `named_parameters` gives it."""
+        path, _, name = target.rpartition(".")
+        return getattr(self.get_submodule(path), name)
+
+    get_buffer = get_parameter
+
     def modules(self) -> Iterator[Module]:
         """The module and those inside, each once."""
         return (module for _, module in self.named_modules())
@@ -227,8 +268,8 @@ class Module(Object):
                         found[_joined(path, name)] = value.detach()
         return found
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
-        """Write values into the parameters and buffers of the same names.
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Unmatched:
+        """Write values into the parameters and buffers of the same names; returns the names that did not match.
 
         Raises AgradError before anything changes: for a name that is missing or not known, if `strict`, and for a value
         of another shape.
@@ -236,10 +277,13 @@ class Module(Object):
         if not isinstance(state_dict, Mapping):
             raise AgradError("type", f"load_state_dict needs what state_dict() returns, not {describe(state_dict)}")
         own = self.state_dict()
+        unmatched = Unmatched(
+            [name for name in own if name not in state_dict], [name for name in state_dict if name not in own]
+        )
         notes = []
         if strict:
-            notes += [f"missing: {name}" for name in own if name not in state_dict]
-            notes += [f"not known: {name}" for name in state_dict if name not in own]
+            notes += [f"missing: {name}" for name in unmatched.missing_keys]
+            notes += [f"not known: {name}" for name in unmatched.unexpected_keys]
         for name, value in own.items():
             given = state_dict.get(name, value)
             given = (given if isinstance(given, Tensor) else parameter(given)).shape
@@ -251,6 +295,7 @@ class Module(Object):
             for name, value in own.items():
                 if name in state_dict:
                     value.copy_(state_dict[name])
+        return unmatched
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters; without `set_to_none` they become zeros."""
@@ -280,23 +325,62 @@ class Module(Object):
 
     # Text
 
-    _shown_settings: tuple[str, ...] = ()
-
     def extra_repr(self) -> str:
-        """What is shown of the module between its brackets: by default, some of its settings."""
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown_settings)
+        """What is shown of the module between its brackets."""
+        return ""
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
         extra = self.extra_repr()
-        lines = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        lines = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         name = type(self).__name__
-        if not lines:
-            return f"{name}({_indented(extra)})"
+        if not lines and "\n" not in extra:
+            return f"{name}({extra})"
+        extra = indented(extra)
         return f"{name}(\n  " + "\n  ".join([*filter(None, [extra]), *lines]) + "\n)"
 
 
-def _indented(text: str) -> str:
+def _watched(
+    module: Module, hooks: tuple[Callable[..., Any], ...], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """The value of `forward`; in a backward pass, hooks of the module are called with the gradients beside it."""
+
+    def own(values: tuple[Any, ...]) -> list[Any]:
+        return [x.clone() if isinstance(x, Tensor) and x.requires_grad else x for x in values]
+
+    inputs = own(args)
+    found = module.forward(*inputs, **keywords)
+    outputs = own(found if isinstance(found, tuple) else (found,))
+    after: list[Any] = [None] * len(outputs)
+    before: list[Any] = [None] * len(inputs)
+    open_places = {place for place, x in enumerate(inputs) if x is not args[place]}
+
+    def told() -> Any:
+        for hook in hooks:
+            changed = hook(module, tuple(before), tuple(after))
+            if changed is not None and len(open_places) == 1:
+                before[min(open_places)] = changed[min(open_places)] if isinstance(changed, tuple) else changed
+        return before[min(open_places)] if len(open_places) == 1 else None
+
+    def came(place: int, gradient: Any) -> Any:
+        before[place] = gradient
+        return told() if all(before[one] is not None for one in open_places) else None
+
+    def left(place: int, gradient: Any) -> None:
+        after[place] = gradient
+        if not open_places and all(y is None for y in before):
+            told()
+
+    for place in open_places:
+        inputs[place].register_hook(partial(came, place))
+    for place, y in enumerate(outputs):
+        if isinstance(y, Tensor) and y.requires_grad:
+            y.register_hook(partial(left, place))
+    return tuple(outputs) if isinstance(found, tuple) else outputs[0]
+
+
+def indented(text: str) -> str:
+    """A text whose lines but the first stand further in."""
     return text.replace("\n", "\n  ")
 
 
@@ -329,144 +413,3 @@ def clear(values: Iterator[Tensor], set_to_none: bool) -> None:
             value.clear_grad()
         else:
             value.grad = gradient.detach() * 0.0
-
-
-# Modules that hold other modules
-
-
-class _Several(Module):
-    """Modules in order, whose names are their places unless they are given."""
-
-    def append(self, module: Module) -> Self:
-        """Add a module at the end; returns itself."""
-        if not isinstance(module, Module):
-            raise AgradError("type", f"{type(self).__name__} takes modules, not {describe(module)}")
-        setattr(self, str(len(self)), module)
-        return self
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
-
-    def __getitem__(self, index: Any) -> Module:
-        names = list(self._modules)
-        if isinstance(index, slice):
-            return type(self)._of({name: self._modules[name] for name in names[index]})
-        module: Module = self._modules[self._name_at(index)]
-        return module
-
-    def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, self._name_at(index), module)
-
-    def _name_at(self, index: Any) -> str:
-        names: list[str] = list(self._modules)
-        place = whole(index, "an index")
-        if not -len(names) <= place < len(names):
-            count = f"{len(names)} module{'' if len(names) == 1 else 's'}"
-            raise AgradError("shape", f"index {place} is out of range: {type(self).__name__} has {count}")
-        return names[place]
-
-    @classmethod
-    def _of(cls, modules: Mapping[str, Module]) -> Self:
-        made = cls()
-        for name, module in modules.items():
-            setattr(made, name, module)
-        return made
-
-
-class Sequential(_Several):
-    """Modules that are called one after the other, each with what the one before it returned."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__()
-        if len(args) == 1 and isinstance(args[0], Mapping):
-            for name, module in args[0].items():
-                setattr(self, name, module)
-            return
-        for module in args:
-            self.append(module)
-
-    def forward(self, input: Any) -> Any:
-        """The value of the last module."""
-        value = input
-        for module in self:
-            value = module(value)
-        return value
-
-
-class ModuleList(_Several):
-    """A list of modules, which belong to the module that has the list."""
-
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
-        super().__init__()
-        self.extend(modules)
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; returns itself."""
-        for module in modules:
-            self.append(module)
-        return self
-
-
-class ModuleDict(Module):
-    """Modules by names, which belong to the module that has the dictionary."""
-
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
-        super().__init__()
-        self.update(modules or {})
-
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add modules, or replace those of the same names."""
-        for name, module in modules.items() if isinstance(modules, Mapping) else modules:
-            self[name] = module
-
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return tuple(self._modules)
-
-    def values(self) -> Iterable[Module]:
-        """The modules."""
-        return tuple(self._modules.values())
-
-    def items(self) -> Iterable[tuple[str, Module]]:
-        """The names with the modules."""
-        return tuple(self._modules.items())
-
-    def pop(self, name: str) -> Module:
-        """The module of a name, which is taken out."""
-        module = self[name]
-        delattr(self, name)
-        return module
-
-    def clear(self) -> None:
-        """Take all modules out."""
-        for name in self.keys():
-            delattr(self, name)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._modules
-
-    def __getitem__(self, name: str) -> Module:
-        if name not in self._modules:
-            there = ", ".join(map(repr, self._modules)) or "none"
-            raise AgradError("name", f"ModuleDict has no module {name!r}: there are {there}")
-        module: Module = self._modules[name]
-        return module
-
-    def __setitem__(self, name: str, module: Module) -> None:
-        if not isinstance(name, str) or not isinstance(module, Module):
-            raise AgradError("type", f"ModuleDict has modules by names, not {describe(module)} by {describe(name)}")
-        if name in dir(type(self)):
-            raise AgradError("name", f"ModuleDict: {name!r} is a method of it, and cannot be the name of a module")
-        setattr(self, name, module)
-
-    def __delitem__(self, name: str) -> None:
-        self.pop(name)

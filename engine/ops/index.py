@@ -49,6 +49,7 @@ ops.scalar.probability: ndtri. erfcinv. -normal_hazard log_ndtr. logit. entr. -g
     -beta_moment betainc
 ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved
+ops.arrays.windows: -windows -overlaid
 """
 OPERATORS = (
     "add + 1 add, sub - 1 sub, mul * 2 mul, div / 2 truediv, neg - 3 neg, floor_divide // 2 floordiv, remainder % "

@@ -14,7 +14,9 @@ __getattr__ = lazy(__name__)
 # What PyTorch has in modules of its own, and where agrad has the same names.
 NAMESPACES = {
     "autograd": "agrad.engine.autodiff.autograd",
+    "distributions": "agrad.engine.nn.distributions",
     "nn": "agrad.engine.nn",
+    "nn.functional": "agrad.engine.nn.functional",
     "nn.init": "agrad.engine.nn.init",
     "nn.parameter": "agrad.engine.nn.parameter",
     "optim": "agrad.engine.nn.optim",

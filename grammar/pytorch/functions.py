@@ -15,7 +15,7 @@ from agrad.engine.autodiff.transforms import grad, hessian, jacobian
 from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import shape_of_any
-from agrad.engine.core.op import FUNCTIONS, OPS, Signature
+from agrad.engine.core.op import FUNCTIONS, OPS, bound
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.arrays.indexing import getitem
@@ -57,18 +57,6 @@ def _choice(xs: Any) -> Any:
     return entries[int(float(_whole_below(0.0, float(len(entries)), ())))]
 
 
-def _one_hot(x: Any, num_classes: Any) -> Any:
-    """1 at the place that each entry of x gives, 0 elsewhere, along a new last axis."""
-    values = np.asarray(getattr(x, "value", x), dtype=np.float64)
-    count = int(whole(num_classes, "one_hot: num_classes"))
-    count = int(values.max()) + 1 if count < 0 and values.size else count
-    wrong = values[~((values >= 0) & (values < count) & (values == np.floor(values)))]
-    if wrong.size:
-        raise AgradError("domain", f"one_hot: {format_number(float(wrong.flat[0]))} is none of {count} classes")
-    places = _call("reshape", x, (*values.shape, 1))
-    return _call("equal", places, _call("arange", float(count)))
-
-
 def _gather(x: Any, axis: Any, index: Any) -> Any:
     """The entries of x at places along an axis: the result has the shape of the places."""
     shape, wanted = shape_of_any(x), shape_of_any(index)
@@ -79,22 +67,6 @@ def _gather(x: Any, axis: Any, index: Any) -> Any:
         raise AgradError("shape", f"gather: places of shape {given} do not fit x of shape {have}")
     spread = [_call("tensor", one.astype(np.float64)) for one in np.indices(wanted)]
     return getitem(x, tuple(index if at == place else one for at, one in enumerate(spread)))
-
-
-def _normalize(x: Any, p: Any, axis: Any, eps: Any) -> Any:
-    """x over its norm along an axis, or over eps if that is larger."""
-    if number_of("normalize", "p", p) != 2.0:
-        raise AgradError("domain", "normalize: only p=2, the Euclidean norm, is known")
-    size = _call("sqrt", _call("sum", _call("square", x), axis=axis, keepdims=True))
-    return _call("div", x, _call("maximum", size, eps))
-
-
-def _smooth_l1(input: Any, target: Any, reduction: Any, beta: Any) -> Any:
-    """The Huber loss with delta=beta, over beta."""
-    width = number_of("smooth_l1_loss", "beta", beta)
-    if width == 0.0:
-        return _call("l1_loss", input, target, reduction=reduction)
-    return _call("div", _call("huber_loss", input, target, reduction=reduction, delta=width), width)
 
 
 def _diff(x: Any, axis: Any) -> Any:
@@ -223,19 +195,6 @@ def _svd(x: Any, **_: Any) -> tuple[Any, Any, Any]:
     """torch.svd: the last is V itself, not its transpose."""
     u, s, vh = _call("svd", x)
     return u, s, OPS["swap"].call(vh)
-
-
-def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function called with its operands, and every attribute by name."""
-    signature = Signature(name, form)
-
-    def call(*args: Any, **keywords: Any) -> Any:
-        operands, attributes = signature.bind(args, keywords)
-        return function(*operands, **attributes)
-
-    call.__name__ = name
-    call.form = signature  # type: ignore[attr-defined]  # as a method has it
-    return call
 
 
 def _allclose(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> bool:
@@ -418,9 +377,6 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.is_tensor": ("obj", lambda x: isinstance(x, Tensor)),
     "torch.gather": ("input; axis, index", _gather),
     "torch.diff": ("input; axis=-1", _diff),
-    "torch.nn.functional.one_hot": ("input; num_classes=-1", _one_hot),
-    "torch.nn.functional.normalize": ("input; p=2, axis=1, eps=1e-12", _normalize),
-    "torch.nn.functional.smooth_l1_loss": ("input, target; reduction='mean', beta=1", _smooth_l1),
     "random.randint": ("a, b", lambda a, b: float(_whole_below(float(a), float(b) + 1.0, ()))),
     "random.choice": ("seq", _choice),
     "torch.save": ("obj, f", lambda obj, f: values.checkpoints.save(obj, f)),
@@ -432,6 +388,4 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.var": (_MOMENT, _unbiased("var")),
 }
 # Functions with another meaning, or other arguments, under PyTorch's full name.
-OWN: dict[str, Callable[..., Any]] = {
-    name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()
-}
+OWN: dict[str, Callable[..., Any]] = {name: bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}

@@ -40,17 +40,6 @@ IGNORED = frozenset("float float16 float32 float64 double half int int32 int64 l
 
 DTYPE = "torch.float64"  # that of every array
 
-# Layers that agrad does not have, and what computes them: of an image x of 28x28 with a kernel k of 3x3, say.
-_LAYERS = {
-    "Conv1d": 'np.correlate(x, k, "valid")   of a vector x and a kernel k',
-    "Conv2d": "sum(k[i, j]*x[i:i + 26, j:j + 26] for i in range(3) for j in range(3))   of x of 28x28 and k of 3x3",
-    "MaxPool2d": "x.reshape(14, 2, 14, 2).max(3).max(1)   of x of 28x28",
-    "AvgPool2d": "x.reshape(14, 2, 14, 2).mean((1, 3))   of x of 28x28",
-    "LSTM": "a cell in a loop: sigmoid(x @ w + h @ u + b) for each gate",
-    "RNN": "a loop: h = tanh(x[t] @ w + h @ u + b)",
-}
-_LAYERS["GRU"] = _LAYERS["LSTM"]
-
 # Functions that read a table from a file, in Python, Julia, R and MATLAB.
 READERS = frozenset(
     "read read_csv read_table read_excel readdlm readtable readmatrix importdata csvread dlmread fread".split()
@@ -68,7 +57,8 @@ _FUNCTIONS = _pairs(
     "tr=trace C=comb nCr=comb ncr=comb binom=comb binomial=comb choose=comb P=perm nPr=perm npr=perm "
     "integrate=integral quad=integral average=mean avg=mean gradient=grad length=len ifelse=where Linear=nn.Linear "
     "Sequential=nn.Sequential ReLU=nn.ReLU MSELoss=nn.MSELoss CrossEntropyLoss=nn.CrossEntropyLoss "
-    "Parameter=nn.Parameter SGD=optim.SGD Adam=optim.Adam AdamW=optim.AdamW RMSprop=optim.RMSprop"
+    "Parameter=nn.Parameter SGD=optim.SGD Adam=optim.Adam AdamW=optim.AdamW RMSprop=optim.RMSprop Conv1d=nn.Conv1d "
+    "Conv2d=nn.Conv2d MaxPool2d=nn.MaxPool2d AvgPool2d=nn.AvgPool2d RNN=nn.RNN LSTM=nn.LSTM GRU=nn.GRU"
 )
 
 _FIT = "fit y ~ a*x + b over a, b from a=1, b=1"
@@ -125,7 +115,6 @@ KNOWN_ELSEWHERE = {
     **{name: f"1/{ours}(x)" for name, ours in RECIPROCALS.items()},
     **{name: f"{ours}(x*pi/180)" for name, ours in OF_DEGREES.items()},
     **{name: ours for words, ours in _ELSEWHERE for name in words.split()},
-    **_LAYERS,
 }
 
 _NO_TYPES = "every number is a float64"
@@ -184,8 +173,9 @@ def _repeated(x: Any, *sizes: Any) -> Any:
 
 def names_in(prefix: str) -> list[str]:
     """The names that agrad has of one of these modules; none for another prefix."""
-    place = NAMESPACES.get(prefix.removeprefix("torch."))
-    module = import_module(place) if place else None  # some of what is in __all__ may not be loaded yet
+    module = (
+        import_module(NAMESPACES[_home(prefix)]) if has_classes(prefix) else None
+    )  # some of what is in __all__ may not be loaded yet
     listed = {*vars(module), *getattr(module, "__all__", ())} if module else ()
     return sorted(name for name in listed if _in_namespace(prefix, name))
 
@@ -194,7 +184,7 @@ def _in_namespace(prefix: str, name: str) -> Callable[..., Any] | None:
     """A class, or a function, of one of the engine's modules; None for what is not of its interface."""
     if not has_classes(prefix):
         return None
-    module = import_module(NAMESPACES[prefix.removeprefix("torch.")])
+    module = import_module(NAMESPACES[_home(prefix)])
     found = getattr(module, name, None)
     listed = getattr(module, "__all__", None)
     own = name in listed if listed else getattr(found, "__module__", "").startswith("agrad.engine.nn")
@@ -203,7 +193,12 @@ def _in_namespace(prefix: str, name: str) -> Callable[..., Any] | None:
 
 def has_classes(prefix: str) -> bool:
     """Whether a prefix is that of a module whose classes the engine has."""
-    return prefix.removeprefix("torch.") in NAMESPACES
+    return _home(prefix) in NAMESPACES
+
+
+def _home(prefix: str) -> str:
+    """A module of PyTorch without the first part of its name: nn.functional of F."""
+    return canonical(prefix).removeprefix("torch.")
 
 
 def is_imported(prefix: str, name: str) -> bool:

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from agrad.engine.autodiff.autograd import Function, FunctionContext
-from agrad.engine.core.op import OPERATORS
+from agrad.engine.core.op import OPERATORS, Signature
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
@@ -183,8 +183,10 @@ def all_names() -> set[str]:
     known = {one for one in classes if issubclass(one, Object | dict)}
     known |= {getattr(import_module(place), name) for place, name in _RETURNED.items()}
     kinds = {base for one in known for base in one.__mro__}
-    starts = [one.__dict__["__init__"] for one in kinds if isinstance(one.__dict__.get("__init__"), FunctionType)]
-    written = {name for start in starts for name in start.__code__.co_names}  # self.weight = …
+    starts = [one.__dict__.get(name) for one in kinds for name in ("__init__", "build", "begin")]
+    written = {name for one in starts if isinstance(one, FunctionType) for name in one.__code__.co_names}  # self.x = …
+    forms = [getattr(one, "form", "") for one in kinds]
+    written |= {name for form in forms if isinstance(form, str) for name in Signature("", f"; {form}").attributes}
     return {name for one in kinds for name in dir(one) if name[0] != "_"} | written | _SPECIAL
 
 

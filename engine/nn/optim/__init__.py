@@ -1,9 +1,25 @@
 """Optimisers as PyTorch has them, `SGD(model.parameters(), lr=0.1)`, and what changes their rates: `lr_scheduler`.
 
-Their rules are those of `engine/autodiff/optim`, which the command `step` uses too.
+Their rules are those of `engine/autodiff/optim`, which the command `step` uses too, and those of `rules`.
 """
 
 from agrad.engine.nn.optim import lr_scheduler
-from agrad.engine.nn.optim.optimizer import SGD, Adam, AdamW, Optimizer, RMSprop
+from agrad.engine.nn.optim.lbfgs import LBFGS
+from agrad.engine.nn.optim.optimizer import (
+    SGD,
+    Adadelta,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    NAdam,
+    Optimizer,
+    RAdam,
+    RMSprop,
+    Rprop,
+)
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "Rprop", "lr_scheduler",
+]  # fmt: skip

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agrad.engine.autodiff import optim as rules
-from agrad.engine.autodiff.optim import Kept, Rule, check_rate, update
+from agrad.engine.autodiff.optim import Rule, check_rate, rmsprop, sgd
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import Signature
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.module import clear
 from agrad.engine.nn.objects import Entries, Object
+from agrad.engine.nn.optim import rules
 from agrad.engine.values import describe
 
 
@@ -20,15 +21,30 @@ class ParamGroup(Entries):
     """Parameters, and the rates of their updates, by name: `group["lr"] = 0.1`."""
 
 
+class _State(Entries):
+    """What is kept of each parameter: of one of which nothing was, new entries."""
+
+    def __missing__(self, key: Any) -> Entries:
+        self[key] = Entries()
+        made: Entries = self[key]
+        return made
+
+
+# Settings that PyTorch has, and that change no number.
+_FLAGS = frozenset({"maximize", "foreach", "capturable", "differentiable", "fused"})
+# Settings that are two rates, and what a rule calls them.
+_PAIRS = {"betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"), "step_sizes": ("smallest", "largest")}
+
+
 class Optimizer(Object):
     """The base of the optimisers. `param_groups` holds the parameters and rates, `state` what is kept of each."""
 
-    rule: Rule
+    rule: Rule | None = None
 
     def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
         self.defaults = dict(defaults)
         self.param_groups: list[ParamGroup] = []
-        self.state: Entries = Entries()
+        self.state: Entries = _State()
         groups = _listed(params)
         if not groups:
             raise AgradError("arity", f"{self._name} got no parameters", fixes=[Hint("model.parameters()")])
@@ -64,13 +80,11 @@ class Optimizer(Object):
     def _rates(self, group: Mapping[str, Any]) -> dict[str, float]:
         """The rates of a group, by the names that the rule has for them."""
         found: dict[str, float] = {}
-        for name in self.defaults:
-            value = group[name]
-            if name == "betas":
-                beta1, beta2 = value
-                found |= {"beta1": self._number("a beta", beta1), "beta2": self._number("a beta", beta2)}
-            else:
-                found[name] = self._number(name, value)
+        for name in self.defaults if type(self).rule is not None else ():
+            if name in _PAIRS:
+                found |= {one: self._number(name, rate) for one, rate in zip(_PAIRS[name], group[name], strict=True)}
+            elif name not in _FLAGS:
+                found[name] = self._number(name, group[name])
         for name, rate in found.items():
             check_rate(self._name, name, rate)
             if not rate >= 0:
@@ -84,12 +98,16 @@ class Optimizer(Object):
         """One update of each parameter that has a gradient. `closure` computes the loss, which is returned, first."""
         loss = closure() if closure is not None else None
         rates = [self._rates(group) for group in self.param_groups]
+        rule = type(self).rule
+        if rule is None:
+            raise AgradError("type", f"{self._name} has no step", fixes=[Hint("def step(self): …   in the class")])
         with no_grad(), quiet():
             for group, chosen in zip(self.param_groups, rates, strict=True):
                 for value in group["params"]:
                     if value.grad is not None:
-                        kept: Kept = self.state.get(value, ())
-                        self.state[value] = update(type(self).rule, value, kept, chosen)
+                        gradient = -value.grad.value if group.get("maximize") else value.grad.value
+                        change, self.state[value] = rule(value.value, gradient, self.state.get(value, ()), **chosen)
+                        value.copy_(value.value - change)
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -114,7 +132,7 @@ class Optimizer(Object):
         if [len(group["params"]) for group in groups] != sizes:
             raise AgradError("arity", f"the state does not fit {self._name}: it has other groups of parameters")
         values = [value for group in self.param_groups for value in group["params"]]
-        self.state = Entries({values[int(place)]: _plain(kept) for place, kept in state_dict["state"].items()})
+        self.state = _State({values[int(place)]: _plain(kept) for place, kept in state_dict["state"].items()})
         pairs = zip(groups, self.param_groups, strict=True)
         self.param_groups = [ParamGroup({**new, "params": old["params"]}) for new, old in pairs]
 
@@ -127,8 +145,10 @@ class Optimizer(Object):
         return "\n".join([*lines, ")"])
 
 
-def _plain(kept: Iterable[Any]) -> Kept:
+def _plain(kept: Any) -> Any:
     """What was kept, as it is without a graph; that of a file is a Tensor."""
+    if isinstance(kept, Mapping):
+        return kept
     return tuple([one.detach().value if isinstance(one, Tensor) else one for one in kept])
 
 
@@ -144,74 +164,48 @@ def _listed(params: Any) -> list[Any]:
     return found
 
 
-class SGD(Optimizer):
+class Declared(Optimizer):
+    """An optimiser whose settings are those of a form."""
+
+    form = ""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        form = Signature(f"optim.{self._name}", f"params; {self.form}")
+        (params,), settings = form.bind(args, keywords)
+        super().__init__(params, settings)
+
+
+def _declared(name: str, rule: Rule, rates: str, others: str = "capturable=False") -> type[Declared]:
+    """The class of optimisers with a rule, and with these rates and other settings of PyTorch's."""
+    form = f"{rates}, maximize=False, foreach=None, differentiable=False, {others}"
+    facts = {"rule": staticmethod(rule), "form": form, "__doc__": rule.__doc__, "__module__": __name__}
+    return type(name, (Declared,), facts)
+
+
+class SGD(Declared):
     """Stochastic gradient descent."""
 
-    rule = rules.sgd
+    rule = staticmethod(sgd)
+    form = "lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, foreach=None, "
+    form += "differentiable=False, fused=None"
 
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-    ) -> None:
-        if nesterov and (not momentum or dampening):
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        if self.defaults["nesterov"] and (not self.defaults["momentum"] or self.defaults["dampening"]):
             raise AgradError("domain", "SGD: nesterov needs a momentum, and no dampening")
-        rates = {"lr": lr, "momentum": momentum, "dampening": dampening}
-        super().__init__(params, {**rates, "weight_decay": weight_decay, "nesterov": nesterov})
 
 
-class Adam(Optimizer):
-    """Kingma and Ba's method."""
-
-    rule = rules.adam
-
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-    ) -> None:
-        rates = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**rates, "amsgrad": amsgrad})
-
-
-class AdamW(Adam):
-    """Adam, where the decay of the weights is apart from the gradient."""
-
-    rule = rules.adamw
-
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
-
-
-class RMSprop(Optimizer):
-    """Updates that are divided by the root of the running mean of the squared gradient."""
-
-    rule = rules.rmsprop
-
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-    ) -> None:
-        rates = {"lr": lr, "alpha": alpha, "eps": eps}
-        super().__init__(params, {**rates, "weight_decay": weight_decay, "momentum": momentum})
+_BETAS = "betas=(0.9, 0.999), eps=1e-08"
+_ADAM = "capturable=False, fused=None, decoupled_weight_decay"
+Adam = _declared("Adam", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0, amsgrad=False", f"{_ADAM}=False")
+AdamW = _declared("AdamW", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0.01, amsgrad=False", f"{_ADAM}=True")
+_NADAM = f"lr=0.002, {_BETAS}, weight_decay=0, momentum_decay=0.004, decoupled_weight_decay=False"
+NAdam = _declared("NAdam", rules.nadam, _NADAM)
+RAdam = _declared("RAdam", rules.radam, f"lr=0.001, {_BETAS}, weight_decay=0, decoupled_weight_decay=False")
+Adamax = _declared("Adamax", rules.adamax, f"lr=0.002, {_BETAS}, weight_decay=0")
+_RMSPROP = "lr=0.01, alpha=0.99, eps=1e-08, weight_decay=0, momentum=0, centered=False"
+RMSprop = _declared("RMSprop", rmsprop, _RMSPROP)
+_ADAGRAD = "lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10"
+Adagrad = _declared("Adagrad", rules.adagrad, _ADAGRAD, "fused=None")
+Adadelta = _declared("Adadelta", rules.adadelta, "lr=1.0, rho=0.9, eps=1e-06, weight_decay=0")
+Rprop = _declared("Rprop", rules.rprop, "lr=0.01, etas=(0.5, 1.2), step_sizes=(1e-06, 50)")

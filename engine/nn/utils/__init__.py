@@ -10,9 +10,9 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.utils import data
-from agrad.engine.values import np
+from agrad.engine.values import np, size_of
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "data"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "data", "parameters_to_vector", "vector_to_parameters"]
 
 
 def clip_grad_norm_(
@@ -49,3 +49,19 @@ def _gradients(parameters: Any) -> list[Tensor]:
     """The gradients that there are."""
     values: Iterable[Any] = [parameters] if isinstance(parameters, Tensor) else parameters
     return [value.grad for value in values if value.grad is not None]
+
+
+def parameters_to_vector(parameters: Any) -> Tensor:
+    """All parameters as one vector, with their graph."""
+    joined: Tensor = FUNCTIONS["concat"].call([value.reshape(-1) for value in parameters])
+    return joined
+
+
+def vector_to_parameters(vec: Tensor, parameters: Any) -> None:
+    """Write the entries of a vector into the parameters."""
+    start = 0
+    with no_grad():
+        for value in parameters:
+            size = size_of(value.shape)
+            value.copy_(vec[start : start + size].reshape(value.shape))
+            start += size

@@ -13,7 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
 from agrad.engine.ops.arrays.reduction import mean, total
-from agrad.engine.ops.arrays.shaping import summed_to
+from agrad.engine.ops.arrays.shaping import permute, reshape, summed_to
 from agrad.engine.ops.nn.activations import log_softmax, softplus
 from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
 from agrad.engine.ops.scalar.comparison import less_equal, where
@@ -33,7 +33,7 @@ def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def _reduced(name: str, losses: Any, reduction: Any) -> Any:
+def reduced(name: str, losses: Any, reduction: Any) -> Any:
     """One number from the losses of all entries, or these unchanged."""
     ways: dict[Any, Function] = {"mean": mean, "sum": total, "none": lambda x: x}
     if not isinstance(reduction, str) or reduction not in ways:
@@ -88,7 +88,7 @@ def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     x, y = _pair("mse_loss", x, y)
     if isinstance(reduction, str) and reduction in ("mean", "sum"):
         return squared_error(x, y, reduction == "mean")
-    return _reduced("mse_loss", square(sub(x, y)), reduction)
+    return reduced("mse_loss", square(sub(x, y)), reduction)
 
 
 @composed(
@@ -101,7 +101,7 @@ def mse_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
 def l1_loss(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
     """The mean absolute error, mean(abs(x - y))."""
     x, y = _pair("l1_loss", x, y)
-    return _reduced("l1_loss", absolute(sub(x, y)), reduction)
+    return reduced("l1_loss", absolute(sub(x, y)), reduction)
 
 
 @composed(
@@ -118,10 +118,11 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     size = absolute(apart)
     linear = mul(delta, sub(size, 0.5 * delta))
     losses = where(less_equal(size, delta), mul(0.5, square(apart)), linear)
-    return _reduced("huber_loss", losses, reduction)
+    return reduced("huber_loss", losses, reduction)
 
 
 @composed(
+    data=("weight",),
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     kinks=(
         Kink(
@@ -135,23 +136,30 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     derivative="wrt x: (x - y)/(x*(1 - x))/n",
     example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
-def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
-    """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y."""
+def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
+    """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight."""
     x, y = _pair("binary_cross_entropy", x, y)
     losses = neg(add(xlogy(y, x), xlog1py(sub(1.0, y), neg(x))))
-    return _reduced("binary_cross_entropy", losses, reduction)
+    return reduced("binary_cross_entropy", losses if weight is None else mul(weight, losses), reduction)
 
 
 @composed(
+    data=("weight", "pos_weight"),
     total=True,
     samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     derivative="wrt x: (sigmoid(x) - y)/n",
     example="binary_cross_entropy_with_logits(0, 1) ~= log(2)",
 )
-def binary_cross_entropy_with_logits(x: Any, y: Any, /, reduction: Any = "mean") -> Any:
-    """binary_cross_entropy(sigmoid(x), y), without overflow."""
+def binary_cross_entropy_with_logits(
+    x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None, pos_weight: Any = None
+) -> Any:
+    """binary_cross_entropy of logits x, without overflow. pos_weight: a weight of what y has a share in."""
     x, y = _pair("binary_cross_entropy_with_logits", x, y)
-    return _reduced("binary_cross_entropy_with_logits", sub(softplus(x), mul(x, y)), reduction)
+    losses = sub(softplus(x), mul(x, y))
+    if pos_weight is not None:
+        losses = add(losses, mul(mul(sub(pos_weight, 1.0), y), softplus(neg(x))))
+    losses = losses if weight is None else mul(weight, losses)
+    return reduced("binary_cross_entropy_with_logits", losses, reduction)
 
 
 @composed(
@@ -172,57 +180,84 @@ def cross_entropy(
     number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose target
     is ignore_index are left out.
     """
+    smoothing = number_of("cross_entropy", "label_smoothing", label_smoothing)
+    x, target, beside = _rows("cross_entropy", x, target)
+    options = smoothing, weight, ignore_index
+    return _beside(_by_class("cross_entropy", log_softmax(x), target, options, reduction), beside)
+
+
+def _rows(name: str, x: Any, target: Any) -> tuple[Any, Any, Shape]:
+    """Scores of which the last axis has the classes, and the targets; the shape of these where x has more axes."""
     x, target = operand(x), operand(target)
     shape, given = shape_of(x), shape_of(target)
-    if not 1 <= len(shape) <= 2:
-        raise AgradError("shape", f"cross_entropy needs a row of scores or a matrix, not shape {format_shape(shape)}")
-    logs = log_softmax(x)
-    smoothing = number_of("cross_entropy", "label_smoothing", label_smoothing)
+    if not shape:
+        raise AgradError("shape", f"{name} needs a row of scores or a matrix, not shape {format_shape(shape)}")
+    if len(shape) <= 2:
+        return x, target, ()
+    order, beside = (0, *range(2, len(shape)), 1), (shape[0], *shape[2:])
+    if given not in (shape, beside):
+        raise _unlike(name, given, beside)
+    x = reshape(permute(x, order), (-1, shape[1]))
+    return x, reshape(permute(target, order), (-1, shape[1])) if given == shape else reshape(target, (-1,)), beside
+
+
+def _beside(losses: Any, beside: Shape) -> Any:
+    """The losses of all rows where they are, if these were taken from more axes."""
+    return reshape(losses, beside) if beside and shape_of(losses) else losses
+
+
+def _by_class(name: str, logs: Any, target: Any, options: tuple[float, Any, Any], reduction: Any) -> Any:
+    """-logs at the targets, with the smoothing, the weights and the class to ignore."""
+    shape, given = shape_of(logs), shape_of(target)
+    smoothing, weight, ignore_index = options
     classes = np.asarray(getattr(target, "value", target))
-    ignored = given != shape and bool((classes == number_of("cross_entropy", "ignore_index", ignore_index)).any())
+    ignored = given != shape and bool((classes == number_of(name, "ignore_index", ignore_index)).any())
     if smoothing or weight is not None or ignored:
-        for name, one in (("the target", target), ("weight", weight)):
+        for what, one in (("the target", target), ("weight", weight)):
             if isinstance(one, Tensor):
                 if one.requires_grad:
-                    raise AgradError("grad", f"cross_entropy has no derivative wrt {name} here", fixes=["x.detach()"])
+                    raise AgradError("grad", f"{name} has no derivative wrt {what} here", fixes=["x.detach()"])
                 choose(one.node, one.value, entries)
-        return _weighted(logs, classes, shape, (smoothing, weight, ignore_index), reduction)
+        return _weighted(name, logs, classes, options, reduction)
     if given == shape:
-        return _reduced("cross_entropy", neg(total(mul(target, logs), -1)), reduction)
+        return reduced(name, neg(total(mul(target, logs), -1)), reduction)
     if given != shape[:-1]:
-        raise _unlike(given, shape)
-    return _reduced("cross_entropy", _at_classes("cross_entropy", logs, target), reduction)
+        raise _unlike(name, given, shape[:-1])
+    place = _classes(name, target, shape[-1])
+    at = neg(getitem(logs, (place,) if len(shape) == 1 else (np.arange(shape[0]), place)))
+    return reduced(name, at, reduction)
 
 
-def _unlike(given: Shape, shape: Shape) -> AgradError:
+def _unlike(name: str, given: Shape, wanted: Shape) -> AgradError:
     """The error for a target of another shape than scores have."""
-    have, want = format_shape(given), format_shape(shape[:-1])
-    return AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
+    have, want = format_shape(given), format_shape(wanted)
+    return AgradError("shape", f"{name}: the target has shape {have}, neither {want} nor that of the scores")
 
 
-def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, Any], reduction: Any) -> Any:
-    """cross_entropy with weights of the classes, smoothing, or rows that are left out."""
+def _weighted(name: str, logs: Any, target: Any, options: tuple[float, Any, Any], reduction: Any) -> Any:
+    """The same with weights of the classes, smoothing, or rows that are left out."""
     smoothing, weight, ignored = options
+    shape = shape_of(logs)
     count = shape[-1]
     if not 0.0 <= smoothing <= 1.0:
-        raise AgradError("domain", f"cross_entropy: label_smoothing is from 0 to 1, not {format_number(smoothing)}")
+        raise AgradError("domain", f"{name}: label_smoothing is from 0 to 1, not {format_number(smoothing)}")
     weights = np.ones(count) if weight is None else np.asarray(getattr(operand(weight), "value", weight), dtype=float)
     if weights.shape != (count,):
         have = format_shape(weights.shape)
-        raise AgradError("shape", f"cross_entropy: weight has shape {have}, and there are {count} classes")
+        raise AgradError("shape", f"{name}: weight has shape {have}, and there are {count} classes")
     if target.shape == shape:
         shares, number = (target * (1.0 - smoothing) + smoothing / count) * weights, float(size_of(shape[:-1]))
     elif target.shape == shape[:-1]:
         kept = target != ignored
-        _classes("cross_entropy", np.where(kept, target, 0.0), count)
+        _classes(name, np.where(kept, target, 0.0), count)
         chosen = np.where(kept[..., None], target[..., None] == np.arange(count), 0.0) * weights
         number = float(chosen.sum())
         shares = chosen * (1.0 - smoothing) + np.where(kept[..., None], smoothing / count, 0.0) * weights
     else:
-        raise _unlike(target.shape, shape)
-    losses = neg(total(mul(shares, logs), -1))
+        raise _unlike(name, target.shape, shape[:-1])
+    losses = neg(total(where(shares == 0.0, 0.0, mul(shares, logs)), -1))
     if reduction != "mean":
-        return _reduced("cross_entropy", losses, reduction)
+        return reduced(name, losses, reduction)
     return mul(total(losses), 1.0 / number if number else math.nan)
 
 
@@ -230,21 +265,16 @@ def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, A
     derivative="wrt x: -1/n at the target, else 0",
     example="nll_loss([[-1, -2]], [1]) == 2",
 )
-def nll_loss(x: Any, target: Any, /, reduction: Any = "mean") -> Any:
-    """The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy."""
-    x, target = operand(x), operand(target)
+def nll_loss(x: Any, target: Any, /, reduction: Any = "mean", weight: Any = None, ignore_index: Any = -100) -> Any:
+    """The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy, with
+    the same weight and ignore_index.
+    """
+    x, target, beside = _rows("nll_loss", x, target)
     shape, given = shape_of(x), shape_of(target)
-    if not 1 <= len(shape) <= 2 or given != shape[:-1]:
+    if given != shape[:-1]:
         have, want = format_shape(given), format_shape(shape)
         raise AgradError("shape", f"nll_loss: a target of shape {have} does not fit scores of shape {want}")
-    return _reduced("nll_loss", _at_classes("nll_loss", x, target), reduction)
-
-
-def _at_classes(name: str, logs: Any, target: Any) -> Any:
-    """-logs at the class of each row."""
-    shape = shape_of(logs)
-    place = _classes(name, target, shape[-1])
-    return neg(getitem(logs, (place,) if len(shape) == 1 else (np.arange(shape[0]), place)))
+    return _beside(_by_class("nll_loss", x, target, (0.0, weight, ignore_index), reduction), beside)
 
 
 def _classes(name: str, target: Any, count: int) -> Any:
