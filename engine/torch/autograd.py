@@ -131,6 +131,8 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
 
 def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]) -> dict[Node, Any]:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
+    if any(node.op is OPS["floor_divide"] for node in order):
+        raise AgradError("grad", "derivative for floor_divide is not implemented")
     flight = passes.Flight(seeds, hooks=True, zeros=True)
     with scope(recording=create_graph):
         found: dict[Node, Any] = walked(create_graph, passes.reverse, order, flight, wanted, create_graph)
@@ -325,7 +327,7 @@ def _register_hook(self: Any, hook: Callable[[Any], Any]) -> Any:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
 
     def called(g: Any) -> Any:
-        found = hook(typed(g, float64))
+        found = hook(typed(core.bare(g.node, g.array), float64))
         if found is not None and not isinstance(found, core.Tensor):
             raise TypeError(f"hook returned {type(found).__name__}, not a Tensor")
         return plainly(found)

@@ -47,7 +47,7 @@ _COMPARING = (
     "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal greater_equal"
 )
 _OTHERS = (
-    "clone maximum minimum fmax=maximum fmin=minimum isnan isfinite sum mean prod any all amax amin "
+    "clone maximum minimum fmax=maximum fmin=minimum isnan isfinite any all amax amin "
     "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer kron inverse=inv det "
     "slogdet matrix_power pinverse=pinv selu softplus silu trace cholesky nansum nanmean matrix_exp=expm special_expit=sigmoid"
 )
@@ -185,7 +185,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 @public(place=True)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight*(end - input)."""
-    return input + weight * (end - input)
+    return entitle(input + weight * (end - input), "LerpBackward0" if not isinstance(weight, core.Tensor) else "LerpBackward1")
 
 
 @public(place=True)
@@ -315,6 +315,29 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The place of the smallest entry."""
     return engine("argmin", input, axis=dim, keepdims=keepdim)
+
+
+def _total(name: str) -> Any:
+    """sum, mean and prod, which PyTorch calls otherwise along an axis."""
+
+    def call(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
+        need_tensor(name, input)
+        dim = axis if dim is None else dim
+        dim = None if isinstance(dim, tuple | list) and not dim else dim
+        input = input if dtype is None else to(input, dtype)
+        if dim is not None and not isinstance(dim, tuple | list):
+            _axis(input, dim)
+        if not input.ndim:
+            dim = None if dim is None else ()
+        number = 0 if dim is None and not keepdim else 1
+        return entitle(engine(name, input, axis=dim, keepdims=keepdim), f"{name.capitalize()}Backward{number}")
+
+    call.__doc__ = f"The {name} of all entries, or along axes."
+    return call
+
+
+for _name in ("sum", "mean", "prod"):
+    public(_name)(_total(_name))
 
 
 def _moment(name: str) -> Any:
@@ -789,7 +812,7 @@ def flipud(input: Any) -> Any:
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved along axes; what falls out comes in at the other end."""
     if dims is None:
-        return reshape(engine("roll", reshape(input, -1), shifts, axis=0), *input.shape)
+        return entitle(_reshaped(engine("roll", _reshaped(input, -1), shifts, axis=0), *input.shape), "RollBackward0")
     several_ = isinstance(shifts, tuple | list)
     for shift, dim in zip(shifts if several_ else (shifts,), dims if isinstance(dims, tuple | list) else (dims,), strict=True):
         input = engine("roll", input, shift, axis=dim)
@@ -958,6 +981,39 @@ def index_of(index: Any) -> Any:
     return tuple(_part(part) for part in parts)
 
 
+def _checked(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index without the slices that take everything, at its end; IndexError where it has too many parts."""
+    taken = sum(_width(part) for part in parts)
+    if taken > len(x.node.shape):
+        if not x.node.shape:
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
+        raise IndexError(f"too many indices for tensor of dimension {len(x.node.shape)}")
+    return parts
+
+
+def _width(part: Any) -> int:
+    return part.ndim if getattr(part, "dtype", None) == bool else int(part is not None and part is not Ellipsis)
+
+
+def _steps_taken(x: Any, parts: tuple[Any, ...]) -> list[str]:
+    """The views that PyTorch takes one after the other, by their names: slices that take everything are none."""
+    found, axis, taken = [], 0, sum(_width(part) for part in parts)
+    for part in parts:
+        if part is Ellipsis:
+            axis += len(x.node.shape) - taken
+        elif part is None:
+            found.append("Unsqueeze")
+        elif isinstance(part, slice):
+            length = x.node.shape[axis]
+            if (part.start or 0, part.step or 1) != (0, 1) or (part.stop is not None and part.stop < length):
+                found.append("Slice")
+            axis += 1
+        else:
+            found.append("Select")
+            axis += 1
+    return found
+
+
 def _part(part: Any) -> Any:
     if isinstance(part, slice):
         start, stop, step = (None if end is None else int(end) for end in (part.start, part.stop, part.step))
@@ -985,7 +1041,7 @@ def _part(part: Any) -> Any:
 
 def _steps(x: Any, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """An index with arrays as two: first numbers and slices, as in PyTorch, then the arrays."""
-    taken = sum(part.ndim if getattr(part, "dtype", None) == bool else part is not None and part is not Ellipsis for part in parts)
+    taken = sum(_width(part) for part in parts)
     first: list[Any] = []
     then: list[Any] = []
     for part in parts:
@@ -1004,15 +1060,17 @@ def _steps(x: Any, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, 
 @public("__getitem__")
 def getitem(input: Any, index: Any) -> Any:
     """The entries at an index: views, where no tensor is in it."""
-    parts = index_of(index)
+    parts = _checked(input, index_of(index))
+    if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
+        return engine("getitem", engine("reshape", input, (1, *input.shape)), np.zeros(int(parts[0]), dtype=np.intp))
     if any(hasattr(part, "dtype") for part in parts):
         first, then = _steps(input, parts)
         if any(part != slice(None) for part in first):
             input = engine("getitem", input, first)
         return engine("getitem", input, then)
-    if not input.ndim and any(part is not None and part is not Ellipsis for part in parts):
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-    return part_of(input, _at(input, parts), lambda whole: _at(whole, parts))
+    taken = _steps_taken(input, parts)
+    made = entitle(_at(input, parts), f"{taken[-1]}Backward0" if taken else "AliasBackward0")
+    return part_of(input, made, lambda whole: _at(whole, parts))
 
 
 def _at(x: Any, parts: tuple[Any, ...]) -> Any:
@@ -1021,7 +1079,11 @@ def _at(x: Any, parts: tuple[Any, ...]) -> Any:
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
-    parts = index_of(index)
+    parts = _checked(self, index_of(index))
+    if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
+        if not parts[0]:
+            return
+        parts = (Ellipsis,)
     value = _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
     arrays = [part for part in parts if hasattr(part, "dtype")]
@@ -1034,7 +1096,8 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         flat = engine("index_put", reshape(self, -1), _flat(value), np.asarray(places).astype(np.intp).reshape(-1))
         write_over(self, entitle(engine("reshape", flat, self.shape), "IndexPutBackward0"), "x[…] =")
         return
-    write_over(self, entitle(_put(self, value, parts), "IndexPutBackward0" if arrays else "CopySlices"), "x[…] =")
+    title = "IndexPutBackward0" if arrays else "CopySlices" if _steps_taken(self, parts) else "CopyBackwards"
+    write_over(self, entitle(_put(self, value, parts), title), "x[…] =")
 
 
 def _flat(value: Any) -> Any:
@@ -1092,8 +1155,7 @@ def take_along_dim(input: Any, indices: Any, dim: int) -> Any:
 @public()
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries at some places along an axis."""
-    _need_places("index_select", index)
-    where_ = (slice(None),) * _axis(input, dim) + (np.atleast_1d(np.asarray(index.value)).astype(np.intp),)
+    where_ = _slices("index_select", input, dim, index)
     return entitle(engine("getitem", input, where_), "IndexSelectBackward0")
 
 
@@ -1174,16 +1236,27 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 @public(place=True)
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
-    dim = _axis(input, dim)
-    where_ = (slice(None),) * dim + (np.asarray(index.value).astype(np.intp),)
+    where_ = _slices("index_add", input, dim, index)
+    if source.ndim != input.ndim:
+        raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
     return entitle(engine("add", input, added), "IndexAddBackward0")
+
+
+def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
+    """The index of whole slices at places along an axis."""
+    _need_places(name, index)
+    dim, places = _axis(input, dim), np.atleast_1d(np.asarray(index.value)).astype(np.intp)
+    length = input.shape[dim] if input.ndim else 1
+    if places.size and not (-length <= places.min() and places.max() < length):
+        raise IndexError(f"index out of range in self: {places.max()} of {length}")
+    return (slice(None),) * dim + (places,)
 
 
 @public(place=True)
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """Slices put at places along an axis."""
-    where_ = (slice(None),) * _axis(input, dim) + (np.asarray(index.value).astype(np.intp),)
+    where_ = _slices("index_copy", input, dim, index)
     return entitle(engine("index_put", input, source, where_), "IndexCopyBackward0")
 
 
@@ -1249,7 +1322,7 @@ def cummax(input: Any, dim: int) -> Any:
     best = np.maximum.accumulate(array, dim)
     steps = np.arange(array.shape[dim]).reshape([-1 if at == dim else 1 for at in range(array.ndim)])
     places = tensor_of(np.maximum.accumulate(np.where(array == best, steps, 0), dim))
-    return _HALVES["cummax"](gather(input, dim, places), places)
+    return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
 # In place, without another function
@@ -1267,19 +1340,18 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def _filled(self: Any, value: Any) -> Any:
     """Write one number everywhere."""
-    value = _cast(value, self)
+    value = None if value is None else _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
     return write_over(self, _constant(self, value), "fill_")
 
 
 def _constant(self: Any, value: Any) -> Any:
     """One number everywhere, with the graph of the tensor, which has no part in it."""
-    like = engine("where", Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_), value, self)
-    zero = not isinstance(value, core.Tensor) and value == 0
-    return entitle(typed(like, self.dtype), "ZeroBackward0" if zero else "FillBackward0")
+    like = engine("where", Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_), 0.0 if value is None else value, self)
+    return entitle(typed(like, self.dtype), "ZeroBackward0" if value is None else "FillBackward3" if isinstance(value, core.Tensor) else "FillBackward2")
 
 
-for _name, _method in {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, 0)}.items():
+for _name, _method in {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, None)}.items():
     setattr(Tensor, _name, checked(_name, _method))
 TORCH["fill_"], TORCH["zero_"] = Tensor.fill_, Tensor.zero_
 
@@ -1363,7 +1435,7 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
         try:
             return call(other, self) if is_reflected else call(self, other)
         except AgradError as error:
-            raise as_pytorch(error)  # noqa: B904 - it is the same one
+            raise as_pytorch(error) from None
 
     method.__name__ = name
     return method

@@ -14,11 +14,11 @@ from agrad.engine.values import shape_of
 _NAMES = dict(
     pair.split("=")
     for pair in (
-        "Reshape=View Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
+        "Reshape=View Square=Pow Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
         "Norm=LinalgVectorNorm Solve=LinalgSolveEx Cholesky=LinalgCholeskyEx Logsigmoid=LogSigmoid Transpose=T "
-        "Fmod=Fmod1 Remainder=Remainder1 TakeAlong=Gather Elu=Elu Selu=Elu Ndtr=SpecialNdtr Entr=SpecialEntr "
+        "TakeAlong=Gather Elu=Elu Selu=Elu Ndtr=SpecialNdtr Entr=SpecialEntr "
         "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet EighValues=LinalgEigh SvdValues=LinalgSvd Gradient=Clone "
-        "Logaddexp=Logaddexp Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
+        "Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
     ).split()
 )
 _OF_AXES = ("Sum", "Mean", "Prod")  # with an axis it is another form
@@ -32,6 +32,8 @@ def name_of(node: Node) -> str:
     if told:
         return told
     title, attrs = node.op.title, node.attrs or {}
+    if title == "FloorDivide":
+        return "NotImplemented"
     if node.op.role == "opaque":
         return f"{node.title}Backward"
     if title == "Index":
@@ -42,6 +44,10 @@ def name_of(node: Node) -> str:
         title = "Bmm" if axes == (3, 3) else title
     elif title in _OF_AXES and attrs.get("axis") is not None:
         title += "1"
+    elif title in ("Fmod", "Remainder") and isinstance(node.inputs[1], Node):
+        title += "1"
+    elif title == "Sub" and not isinstance(node.inputs[0], Node):
+        title = "Rsub1"
     elif title == "Pow" and len(node.inputs) == 2 and isinstance(node.inputs[1], Node):
         title = "Pow1"
     elif title == "Clip" and any(isinstance(x, Node) for x in node.inputs[1:]):

@@ -40,7 +40,8 @@ def public(
             if method:
                 setattr(Tensor, name, call)
             if place:
-                setattr(Tensor, f"{name}_", TORCH.setdefault(f"{name}_", in_place(name, call)))
+                TORCH[f"{name}_"] = in_place(name, call)
+                setattr(Tensor, f"{name}_", TORCH[f"{name}_"])
         return call
 
     return register
@@ -55,7 +56,7 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **keywords)
         except AgradError as error:
-            raise as_pytorch(error)  # noqa: B904 - it is the same one
+            raise as_pytorch(error) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
@@ -139,7 +140,7 @@ def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return write_over(x, call(x, *args, **keywords), f"{name}_")
         except AgradError as error:
-            raise as_pytorch(error)  # noqa: B904 - it is the same one
+            raise as_pytorch(error) from None
 
     method.__name__ = f"{name}_"
     method.__doc__ = f"{name}, written in place."

@@ -448,6 +448,8 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
             with scope(recording=False):
                 value = shared.again(whole).value
             _write(part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what)
+        if history is None and shared.again is not None:
+            entitle(part, "AsStridedBackward0")
         _refresh(part, what, history if shared.again is not None else None, written)
 
 
@@ -513,7 +515,7 @@ def kinded(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(*args, **keywords)
         except AgradError as error:
-            raise as_pytorch(error)  # noqa: B904 - the same error
+            raise as_pytorch(error) from None
 
     call.__name__, call.__doc__ = getattr(function, "__name__", "call"), function.__doc__
     return call

@@ -117,13 +117,19 @@ class device:  # noqa: N801 - PyTorch's name
 class _TypeError(TypeError, AgradError):
     """A TypeError of Python's with agrad's message."""
 
+    __init__ = AgradError.__init__
+
 
 class _IndexError(IndexError, AgradError):
     """An IndexError of Python's with agrad's message."""
 
+    __init__ = AgradError.__init__
+
 
 class _ValueError(ValueError, AgradError):
     """A ValueError of Python's with agrad's message."""
+
+    __init__ = AgradError.__init__
 
 
 _KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": _ValueError}
@@ -136,5 +142,8 @@ def as_pytorch(error: AgradError) -> AgradError:
         kind = _KINDS.get(error.kind, AgradError)
         if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
-        error.__class__ = kind
+        if kind is not AgradError:
+            made = kind(error.kind, error.message)
+            made.__dict__.update(error.__dict__)
+            return made.with_traceback(error.__traceback__)
     return error

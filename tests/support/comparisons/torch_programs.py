@@ -36,7 +36,7 @@ _POINTWISE = (
     "masked_fill(f,0.5) softmax(-1) log_softmax(-1) cumsum(-1) cumprod(-1) flip(-1) roll(1) nan_to_num() sinh() cosh()"
 ).split()
 _REDUCED = "sum() mean() prod() max() min() std() var() norm() logsumexp(-1) median() amax() amin() norm(1) sum(-1) mean(-1) amax(-1)".split()
-_TO_WHOLE = "argmax() argmin() argsort() long() sum(dtype=torch.int64) argmax(-1) sort()[1] max(-1)[1] count_nonzero()".split()
+_TO_WHOLE = "argmax() argmin() argsort() long() argmax(-1) sort()[1] max(-1)[1] count_nonzero()".split()
 _VIEWS = (
     "{m}[0] {m}[1] {m}[:,0:2].reshape(-1)[:3] {m}.reshape(-1)[:3] {m}.view(3,2)[:,0] {m}.t()[:,0] {m}.T[:,1] {m}[...,1:].flatten()[1:] "
     "{m}.unsqueeze(0)[0,1] {m}.permute(1,0)[:,1] {m}.diagonal()[:1].expand(3) {m}.unbind()[0] {m}.split(1)[1].squeeze(0) {m}.select(1,1).repeat(2)[:3] "
@@ -47,14 +47,14 @@ _TAKEN = (
     "torch.where({v}>0,{v},-{v}) torch.where(f,{v},{u}) torch.cat([{v}[:1],{u}[1:]]) torch.stack([{v},{u}])[0] torch.stack([{v},{u}],1).sum(1) "
     "{v}.masked_select(f).sum()+{u} {v}.scatter(0,i,{u}) {v}.scatter_add(0,i,{u}) {v}.index_add(0,i,{u}) {v}.sort()[0] {v}.topk(3)[0] "
     "torch.maximum({v},{u}) torch.minimum({v},{u}) torch.max({v},{u}) {v}.max(0)[0]*{u} {v}.cummax(0)[0] {v}.outer({u})[1] {v}.dot({u})*{v} "
-    "({m}@{v}).sum()*{v} {m}.mv({v})[:1].expand(3) {v}@{m}.t()@{m} torch.einsum('i,ij->j',{m}[:,0],{m}) {v}.lerp({u},0.5) torch.addcmul({v},{u},{v}) "
+    "({m}@{v}).sum()*{v} {m}.mv({v})[:1].expand(3) {v}@{m}.t()@{m} torch.einsum('i,ij->j',{m}[:,0],{m})*1 {v}.lerp({u},0.5) torch.addcmul({v},{u},{v}) "
     "{v}.masked_fill({u}>0,1.5) {m}[0,i] {m}[[0,1,1],i] {m}.sum(0) {m}.mean(0) {m}.max(0)[0] {m}.min(0).values {m}.prod(0) {m}.std(0) {m}.var(0) {m}.norm(dim=0) "
-    "{v}.diff().sum()*{v} {v}.tril() {v}.view(3,1).expand(3,2).sum(1) {v}.pow({u}) {v}.atan2({u}) {v}.fmod(2) {v}.remainder(2) {v}.hypot({u}) "
+    "{v}.diff().sum()*{v} {v}.tril() {v}.view(3,1).expand(3,2).sum(1) {v}.pow({u}) {v}.atan2({u}) {v}.fmod(2) ({v}.abs()+0.5).remainder(2) {v}.hypot({u}) "
     "{v}.softmax(0) torch.logaddexp({v},{u}) {v}.unsqueeze(1).matmul({u}.unsqueeze(0)).sum(0) {v}.repeat_interleave(2)[1:4] {v}.take_along_dim(i,0)"
 ).replace("{v}.tril()", "{v}.diag().tril().sum(0)").split()
 _WRITES = (
     "add_({n}) mul_({n}) sub_({u}) mul_({u}) div_(2) copy_({u}) zero_() fill_({n}) clamp_(0) exp_() neg_() abs_() add_({u},alpha=2) "
-    "masked_fill_(f,0.5) index_fill_(0,i[:1],2.0) relu_() pow_(2) sqrt_() addcmul_({u},{u}) lerp_({u},0.5) index_add_(0,i,{u}) scatter_(0,i,{u}) sigmoid_() t_()"
+    "masked_fill_(f,0.5) index_fill_(0,i[:1],2.0) relu_() pow_(2) sqrt_() addcmul_({u},{u}) lerp_({u},0.5) index_add_(0,i,{u}.clone()) scatter_(0,i,{u}.clone()) sigmoid_() t_()"
 ).replace(" t_()", "").split()
 
 
@@ -81,7 +81,7 @@ class Script:
         if kind == 3:
             return f"({dice.choice((self.number(), self.scalar(d)))} {dice.choice('+-*/')} {one})"
         if kind == 4:
-            return f"({one} {dice.choice(('+', '-', '*', '/', '**', '//', '%'))} {dice.choice(('2', '3', '0.5', self.scalar(d)))})"
+            return f"({one} {dice.choice(('+', '-', '*', '/', '**', '//', '.abs() % '))} {dice.choice(('2', '3', '0.5', self.scalar(d)))})"
         if kind == 5:
             return dice.choice(_VIEWS).format(m=self.matrix(d))
         if kind < 8:
@@ -125,10 +125,10 @@ class Script:
         return dice.choice(
             (
                 f"({v} > {u})", f"(({v} > 0) & ({u} < 1))", f"(({v} > 0) | f)", "~f", f"(f ^ ({v} > 0))", "i*2", "i//2", "i%2", "i/2", "i + f",
-                "q.sum()", "q.sum(1)", "q.max()", "q.max(1)", "q.t()", "q + 0.5", "q[0] - i", "i > 1", "i == 2", "q[q > 1]", "q*2 - 1", "q**2", "-q", "q.float()",
+                "q.sum()", "q.sum(1)", "q.max()", "q.max(1)", "q.t()", "q + 0.5", "q[0] - i", "i > 1", "i == 2", "q[q > 1]", "q*2 - 1", "q**2", "-q", "q.double()",
                 "q.clamp(0, 3)", "i.sort()", "q.argmax()", "q.prod()", "q.cumsum(1)", "q.bool()", "f.sum()", "f.any()", "f.all()", "f + f", "f*2", "i[f]", "q.abs()",
-                "q.view(-1)[::2]", "q.float().mean()", "i.max().item()", "q.tolist()", "f.tolist()", "i & 1", "i | 4", "~i", "torch.unique(q % 3)", "q @ q.t()",
-                "q[:, i]", "torch.arange(5) + i.sum()", "torch.cat([i, i + 3])", "torch.where(f, i, 0)", "i.dtype", "(i*1.0).dtype", "f.float()", "q.shape",
+                "q.view(-1)[::2]", "q.double().mean()", "i.max().item()", "q.tolist()", "f.tolist()", "i & 1", "i | 4", "~i", "torch.unique(q % 3)", "q @ q.t()",
+                "q[:, i]", "torch.arange(5) + i.sum()", "torch.cat([i, i + 3])", "torch.where(f, i, 0)", "i.dtype", "(i*1.0).dtype", "f.double()", "q.shape",
                 f"{v}.{dice.choice(_TO_WHOLE)}", f"torch.isnan({v})", f"torch.isclose({v}, {u})", f"torch.equal({v}, {u})", "i.bincount()", "q.nonzero()", "f.nonzero()",
                 f"torch.logical_not({u})", "torch.max(q, 0)", "i.min(0)", "q.remainder(3)", "q.fmod(2)", "i.pow(i)", "(i - 1).sign()", "torch.zeros(2, dtype=torch.long)",
                 "torch.tensor([1, 2.5])", "torch.tensor([[True], [False]])", "q.numel()", "q.size(1)", "f.dtype", "i.double()/3", "i.sum()/2", "q.unique()", "1 - f.long()",
@@ -144,7 +144,7 @@ class Script:
         forms = (
             f"{target}.{dice.choice(_WRITES).format(n=self.number(), u=self.vector(0))}",
             f"{target} {dice.choice('+-*/')}= {dice.choice((self.number(), self.vector(0)))}",
-            f"{name}[{dice.choice(('1', '0', ':1', 'f', 'i', f'{name} > 0', 'i[:2]'))}] = {dice.choice((self.number(), 's', self.scalar(0)))}",
+            f"{name}[{dice.choice(('1', '0', ':1', 'f', 'i', f'{name} > 0', 'i[:2]'))}] = {dice.choice((self.number(), 's', self.scalar(0) + '.clone()'))}",
         )
         return dice.choice(forms)
 
@@ -168,7 +168,7 @@ class Script:
             return dice.choice(("x.grad = None", "x.grad.zero_()", "y.grad.mul_(2.0)", "g = x.grad", "print(x.grad is not None)", "s.grad = s.detach()*2",
                                 "m.grad = torch.zeros_like(m)", "x.grad.data.zero_()"))  # fmt: skip
         if kind == 12:
-            return dice.choice(("a.retain_grad()", "b.retain_grad()", "k.requires_grad_()", "b = b.detach()", "v = k[1:]", "v = m[0]", "w = n.T", "w = c.view(-1)",
+            return dice.choice(("a.retain_grad()", "b.retain_grad()", "k = k.clone().requires_grad_()", "b = b.detach()", "v = k[1:]", "v = m[0]", "w = n.T", "w = c.view(-1)",
                                 "v = a.view(3, 1)", "v = x.detach()", "v = x.data", "v = b[:2]", "k = k.clone()", "v, w = c.unbind(0)", "a = x.clone()", "n = c.detach()"))  # fmt: skip
         if kind == 13:
             self.count += 1
