@@ -178,7 +178,7 @@ def backward(
     if wanted == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     seeds = _seeds(roots, given, create_graph)
-    order = collect(seeds)
+    order = [node for node in collect(seeds) if node.requires_grad]
     if wanted is not None:
         for x in wanted:
             if not x.requires_grad:
@@ -272,7 +272,7 @@ def grad(
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     since = oldest(nodes)
     behind = set().union(*(reachable(node, since) for node in seeds))
-    order = leading_to(collect(seeds, since), nodes)
+    order = [node for node in leading_to(collect(seeds, since), nodes) if node.requires_grad]
     check_walkable(order, roots[0].node)
     found = _walk(order, seeds, create_graph, set(nodes))
     if not (create_graph if retain_graph is None else retain_graph):

@@ -1236,9 +1236,9 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 @public(place=True)
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
-    where_ = _slices("index_add", input, dim, index)
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
+    where_ = _slices("index_add", input, dim, index)
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
     return entitle(engine("add", input, added), "IndexAddBackward0")
 
@@ -1335,6 +1335,8 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
     made = engine("clone", src) if isinstance(src, core.Tensor) else tensor_of(src)
     made = made if made.dtype is self.dtype else made.to(self.dtype)
     made = engine("expand", made, tuple(self.node.shape)) if made.node.shape != self.node.shape else made
+    if self.requires_grad and not made.requires_grad:
+        made = _constant(self, made)
     return write_over(self, entitle(made, "CopyBackwards"), "copy_")
 
 

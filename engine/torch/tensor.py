@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +36,32 @@ _ALIKE = _SUMS | frozenset(
     "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll round "
     "scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul einsum".split()
 )
+
+
+# Operations whose derivative PyTorch computes in another way, which shows where it is not finite, or in the sign of a 0.
+_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin".split())
+_VARIANTS: dict[str, Op] = {}
+
+
+def _variant(op: Op) -> Op:
+    """The operation with PyTorch's rule: also outside of its domain, and with 0 times what was not selected."""
+    made = _VARIANTS.get(op.name)
+    if made is None:
+        made = _VARIANTS[op.name] = copy(op)
+        divisor = op.fails.beyond
+        if divisor is not None:
+            made.rules = (lambda g, out, x: g / divisor(x),)
+        else:
+            made.rules = (_share,)
+        made.rules_of_scalars = (made.rules[0], None) if divisor is not None else None
+    return made
+
+
+def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> Any:
+    """The share of each entry that is equal to the extreme one."""
+    out, g = (OPS["reshape"].call(each, wide) for each in (out, g))
+    among = OPS["equal"].call(x, out)
+    return g * (among / OPS["sum"].call(among, axis=axis, keepdims=True))
 
 
 class Shared:
@@ -93,6 +120,11 @@ class Tensor(core.Tensor):
         """The result of an operation, with the type that PyTorch gives it."""
         result.__class__ = Tensor
         made: Any = result
+        if op.name in _OTHERWISE and result.node.op is op:
+            result.node.op = _variant(op)
+        for x in operands:
+            if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
+                raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
         kind = float64
         for x in operands:
             if getattr(x, "dtype", None) is not float64 and type(x) is not float:
@@ -443,13 +475,13 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
         elif history is not None:
             if node is not None and node is not part.node:
                 mark_written([node], "a write to what it is a view of", way=what)
-            core.Tensor.adopt(part, entitle(shared.again(whole), "AsStridedBackward0"), history)
+            core.Tensor.adopt(part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history)
         elif part is not written:
             with scope(recording=False):
                 value = shared.again(whole).value
             _write(part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what)
         if history is None and shared.again is not None:
-            entitle(part, "AsStridedBackward0")
+            entitle(part, "Invalid" if shared.made else "AsStridedBackward0")
         _refresh(part, what, history if shared.again is not None else None, written)
 
 

@@ -81,7 +81,7 @@ class Script:
         if kind == 3:
             return f"({dice.choice((self.number(), self.scalar(d)))} {dice.choice('+-*/')} {one})"
         if kind == 4:
-            return f"({one} {dice.choice(('+', '-', '*', '/', '**', '//', '.abs() % '))} {dice.choice(('2', '3', '0.5', self.scalar(d)))})"
+            return f"({one} {dice.choice(('+', '-', '*', '/', '**', '//'))} {dice.choice(('2', '3', '0.5', self.scalar(d)))})"
         if kind == 5:
             return dice.choice(_VIEWS).format(m=self.matrix(d))
         if kind < 8:
