@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from agrad.engine.core import graph_errors
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import record
-from agrad.engine.core.graph import Gradient, Node, collect, free, leading_to, oldest, reachable, touch
+from agrad.engine.core.graph import Gradient, Node, by_seq, free, leading_to, oldest, reachable, touch
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS
 from agrad.engine.core.versions import check_walkable
@@ -129,6 +129,11 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
     return seeds
 
 
+def _passed(seeds: Iterable[Node], since: int = -1) -> list[Node]:
+    """The nodes that derivatives lead through, youngest first."""
+    return sorted(set().union(*(reachable(node, since) for node in seeds)), key=by_seq, reverse=True)
+
+
 def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted: set[Node]) -> dict[Node, Any]:
     """The pass as PyTorch makes it: zeros go on where a selection took another operand."""
     if any(node.op is OPS["floor_divide"] for node in order):
@@ -178,7 +183,7 @@ def backward(
     if wanted == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     seeds = _seeds(roots, given, create_graph)
-    order = [node for node in collect(seeds) if node.requires_grad]
+    order = _passed(seeds)
     if wanted is not None:
         for x in wanted:
             if not x.requires_grad:
@@ -189,8 +194,6 @@ def backward(
     found = _walk(order, seeds, create_graph, targets)
     if wanted is not None:
         found = {node: g for node, g in found.items() if node in targets or (node.op is not None and node.keeps_grad)}
-        behind = set().union(*(reachable(root.node) for root in roots))
-        found = {node: g for node, g in found.items() if node in behind}
     storage = None if create_graph else _storage_of(roots[0].node, order, ())
     for node, g in found.items():
         _accumulate(node, g, create_graph, storage)
@@ -272,7 +275,7 @@ def grad(
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     since = oldest(nodes)
     behind = set().union(*(reachable(node, since) for node in seeds))
-    order = [node for node in leading_to(collect(seeds, since), nodes) if node.requires_grad]
+    order = leading_to(_passed(seeds, since), nodes)
     check_walkable(order, roots[0].node)
     found = _walk(order, seeds, create_graph, set(nodes))
     if not (create_graph if retain_graph is None else retain_graph):

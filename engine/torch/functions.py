@@ -405,7 +405,14 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle entries; along an axis, with its places."""
     if dim is None:
-        return entitle(median(input.reshape(-1), 0)[0], "MedianBackward0")
+        flat = input.reshape(-1)
+        with scope(recording=False):
+            middle = median(flat, 0)[0]
+        found = engine("equal", flat, middle)
+        if not bool(engine("any", found)):  # nan
+            return entitle(median(flat, 0)[0], "MedianBackward0")
+        made = engine("amax", engine("where", found, flat, -math.inf))  # equal ones share the gradient
+        return entitle(made.to(input.dtype), "MedianBackward0")
     dim = _axis(input, dim)
     order = engine("argsort", input, axis=dim)
     places = engine("getitem", order, (slice(None),) * dim + ((input.shape[dim] - 1) // 2,))
@@ -1335,7 +1342,7 @@ def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
     made = engine("clone", src) if isinstance(src, core.Tensor) else tensor_of(src)
     made = made if made.dtype is self.dtype else made.to(self.dtype)
     made = engine("expand", made, tuple(self.node.shape)) if made.node.shape != self.node.shape else made
-    if self.requires_grad and not made.requires_grad:
+    if self.requires_grad:
         made = _constant(self, made)
     return write_over(self, entitle(made, "CopyBackwards"), "copy_")
 

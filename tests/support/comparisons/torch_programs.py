@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -209,10 +210,23 @@ def printed(texts: list[str], module: str, python: str = sys.executable) -> list
     return found
 
 
+def same(text: str, there: str, here: str) -> bool:
+    """Whether two outputs are the same.
+
+    Which of 0 and -0 is the larger one, or the deviation of equal numbers, neither says. A backward that fails in PyTorch
+    has called hooks before, and agrad's has changed nothing.
+    """
+    if here != there and here.endswith("raises RuntimeError\n"):
+        here, there = (re.sub("hook .*\n", "", one) for one in (here, there))
+    if here != there and re.search("max|min|std|var", text):
+        here, there = (re.sub(r" ?-(0\.0*)(?=[,\])])", r"\1", one).replace(" ", "") for one in (here, there))
+    return here == there
+
+
 def cases(dice: random.Random) -> Iterator[None]:
     """A program for each case."""
     texts = [Script(dice).text() for _ in range(200)]
     theirs, ours = printed(texts, "torch"), printed(texts, "agrad")
     for text, there, here in zip(texts, theirs, ours, strict=True):
-        assert here == there, f"{text}prints\n{here}\nnot\n{there}"
+        assert same(text, there, here), f"{text}prints\n{here}\nnot\n{there}"
         yield
