@@ -105,7 +105,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
             raise core.graph_errors.freed_error(order, root)
         if node.storage is not None and rewritten(node) and node.op is not None and node.reads()[1]:
             raise core.graph_errors.changed_error(node, node, root)
-        stamp = node.stamp
+        stamp = node.seq if rewritten(node) else node.stamp  # a write to its own data makes it no younger
         for operand in node.inputs:
             if type(operand) is not Node:
                 continue

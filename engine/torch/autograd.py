@@ -144,8 +144,14 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     return found
 
 
+_OF_SEVERAL = ("Addcmul", "Addcdiv", "Lerp", "Addmm", "Addmv")  # one node in PyTorch, several here
+
+
 def _keeps(node: Node) -> bool:
     """Whether PyTorch has saved something in a node, which a backward frees."""
+    title = getattr(node.extra, "title", "")
+    if title.startswith(_OF_SEVERAL) and isinstance(node.inputs[1], Node) and node.inputs[1].requires_grad:
+        return True
     return node.op is not None and (node.op.role == "opaque" or graph_errors._saved(node) != graph_errors._NOTHING)
 
 

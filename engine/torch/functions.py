@@ -1094,6 +1094,9 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
     value = _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
     arrays = [part for part in parts if hasattr(part, "dtype")]
+    if not arrays and self.view_of is not None and self.view_of.again is not None and self.view_of.overlaps:
+        _copied(getitem(self, index), value)
+        return
     if arrays and len(arrays) < len(parts):
         with scope(recording=False):
             count = self.numel()
@@ -1337,6 +1340,7 @@ def cummax(input: Any, dim: int) -> Any:
 
 def _copied(self: Any, src: Any, non_blocking: bool = False) -> Any:
     """Write another tensor over this one."""
+    src = src if isinstance(src, core.Tensor) else tensor_of(src)
     check_writable(self, self.requires_grad or getattr(src, "requires_grad", False))
     src = _cast(src, self)
     made = engine("clone", src) if isinstance(src, core.Tensor) else tensor_of(src)

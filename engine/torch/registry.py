@@ -12,7 +12,7 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.torch.tensor import Tensor, part_of, typed, write_over
+from agrad.torch.tensor import Tensor, check_writable, part_of, typed, write_over
 from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -64,7 +64,10 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ordered(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The operands in front, wherever they were named."""
+    """The operands in front, wherever they were named, and NumPy's names of arguments as PyTorch's."""
+    for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+        if theirs in keywords:
+            keywords[ours] = keywords.pop(theirs)
     if keywords.pop("out", None) is not None:
         raise RuntimeError(f"{name}: agrad has no out=\n  fix: out.copy_(torch.{name}(…))")
     if not args:
@@ -137,7 +140,9 @@ def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
     """`x.mul_(y)`, which writes what `x.mul(y)` gives."""
 
     def method(x: Any, *args: Any, **keywords: Any) -> Any:
+        needs = x.requires_grad or any(getattr(one, "requires_grad", False) for one in (*args, *keywords.values()))
         try:
+            check_writable(x, needs)
             return write_over(x, call(x, *args, **keywords), f"{name}_")
         except AgradError as error:
             raise as_pytorch(error) from None

@@ -39,7 +39,11 @@ _ALIKE = _SUMS | frozenset(
 
 
 # Operations whose derivative PyTorch computes in another way, which shows where it is not finite, or in the sign of a 0.
-_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin".split())
+_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin tanh sigmoid".split())
+_RULES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "tanh": ("out", lambda g, out, x: g * (1.0 - out * out)),
+    "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
+}
 _VARIANTS: dict[str, Op] = {}
 
 
@@ -51,16 +55,18 @@ def _variant(op: Op) -> Op:
         divisor = op.fails.beyond
         if divisor is not None:
             made.rules = (lambda g, out, x: g / divisor(x),)
+        elif op.name in _RULES:
+            made.reads, made.rules = tuple(zip(_RULES[op.name], strict=True))
         else:
             made.rules = (_share,)
-        made.rules_of_scalars = (made.rules[0], None) if divisor is not None else None
+        made.__post_init__()
     return made
 
 
 def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> Any:
     """The share of each entry that is equal to the extreme one."""
     out, g = (OPS["reshape"].call(each, wide) for each in (out, g))
-    among = OPS["equal"].call(x, out)
+    among = OPS["maximum"].call(OPS["equal"].call(x, out), OPS["not_equal"].call(x, x))  # nan is the extreme one
     return g * (among / OPS["sum"].call(among, axis=axis, keepdims=True))
 
 
@@ -85,6 +91,11 @@ class Shared:
         with scope(recording=False):
             found = self.again(Tensor.of(np.arange(float(size_of(shape))).reshape(shape) if shape else 0.0)).value
         return np.asarray(found).astype(np.intp).reshape(-1)
+
+    @cached_property
+    def overlaps(self) -> bool:
+        """Whether two entries of the view are the same of the whole."""
+        return len(np.unique(self.places)) < self.places.size
 
     def add(self, part: Tensor) -> None:
         """Note a view."""
@@ -122,7 +133,9 @@ class Tensor(core.Tensor):
         made: Any = result
         if op.name in _OTHERWISE and result.node.op is op:
             result.node.op = _variant(op)
-        for x in operands:
+            if op.name in _RULES:
+                result.node.value = result.value  # which these rules read
+        for x in operands if current().recording else ():
             if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
                 raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
         kind = float64
@@ -191,7 +204,7 @@ class Tensor(core.Tensor):
         return f"Parameter containing:\n{text}" if self.node.is_parameter else text
 
     def __format__(self, form: str) -> str:
-        return format(self.item(), form) if form and not self.node.shape else format(str(self), form)
+        return format(str(self), form) if self.node.shape else format(self.item(), form)
 
     # Without its graph
 
@@ -321,11 +334,14 @@ class Tensor(core.Tensor):
         if root is self:
             core.Tensor.adopt(self, other, what)
         else:
+            before = self.node
             _adopt_up(chain, other, what)
         up: Any = root
         while (shared := up.view_of) is not None and shared.whole is not None:  # through what has no graph
             up = _write_up(up, shared, what)
         _refresh(up, what, what, None)
+        if root is not self and before.storage is not None:  # the operation itself has read what was there before
+            before.storage = before.storage._replace(successor=other.node.seq)
         return self
 
     def set_(self, value: Any) -> Tensor:
@@ -463,7 +479,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
         part, node = reference(), known()
         if part is None:
             if node is not None:
-                mark_written([node], "a write to what it is a view of", way=what)
+                _outdate(node, what)
             continue
         shared: Any = part.view_of
         if shared is None or shared.whole is not whole:
@@ -474,7 +490,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
                 mark_written([part.node], current().statement, way=what)
         elif history is not None:
             if node is not None and node is not part.node:
-                mark_written([node], "a write to what it is a view of", way=what)
+                _outdate(node, what)
             core.Tensor.adopt(part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history)
         elif part is not written:
             with scope(recording=False):
@@ -483,6 +499,12 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
         if history is None and shared.again is not None:
             entitle(part, "Invalid" if shared.made else "AsStridedBackward0")
         _refresh(part, what, history if shared.again is not None else None, written)
+
+
+def _outdate(node: Node, what: str) -> None:
+    """Count a write for a view that nobody has any more, but operations may have saved."""
+    if node.storage is None or not node.storage.successor:
+        mark_written([node], "a write to what it is a view of", way=what)
 
 
 def check_writable(x: Any, needs_grad: bool) -> None:
@@ -508,6 +530,11 @@ def check_writable(x: Any, needs_grad: bool) -> None:
 
 def write_over(x: Any, value: Any, what: str) -> Any:
     """Let a computed value take the place of another in its data and views, as `x.mul_(y)` does; returns that."""
+    if x.view_of is not None and x.view_of.again is not None and x.view_of.overlaps:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location\n"
+            "  fix: x.clone()"
+        )
     if value.node.shape != x.node.shape:
         have, given = Size(x.node.shape), Size(value.node.shape)
         raise RuntimeError(f"output with shape {[*have]} doesn't match the broadcast shape {[*given]}")
