@@ -5,12 +5,14 @@ The script is trusted: it is run as Python runs it, with all that Python may do.
 
 from __future__ import annotations
 
+import importlib.util
 import runpy
 import sys
 import traceback
 from pathlib import Path
 
 import agrad.torch
+from agrad.torch.modules import Dot, Module
 
 HERE = str(Path(agrad.torch.__file__).parents[1])
 
@@ -20,6 +22,8 @@ def stand_in() -> None:
     for name, module in list(sys.modules.items()):
         if name == "agrad.torch" or (name.startswith("agrad.torch.") and not getattr(module, "__file__", None)):
             sys.modules[name.removeprefix("agrad.")] = module
+    if importlib.util.find_spec("torchviz") is None:
+        sys.modules["torchviz"] = Module("torchviz", "Graphs as pictures.", {"make_dot": Dot})
 
 
 def explained(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import Tensor, check_writable, kinded, part_of, typed, write_over
+from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, kinded, part_of, typed, write_over
 from agrad.torch.types import Size, dtype_of, float64
 
 
@@ -139,8 +139,11 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     if any(node.op is OPS["floor_divide"] for node in order):
         raise AgradError("grad", "derivative for floor_divide is not implemented")
     flight = passes.Flight(seeds, hooks=True, zeros=True)
+    packed = _unpack(order) if PACKED else []
     with scope(recording=create_graph):
         found: dict[Node, Any] = walked(create_graph, passes.reverse, order, flight, wanted, create_graph)
+    for node in packed:
+        node.value = None if node.shape else node.value
     return found
 
 
@@ -619,11 +622,30 @@ class _Once(Function):
 # What else is in torch.autograd
 
 
-@contextmanager
-def saved_tensors_hooks(pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> Iterator[None]:
-    """Call functions with what operations save, and with what their derivatives read: see `graph`."""
-    raise RuntimeError("agrad has no saved_tensors_hooks: a node saves references, which are not packed")
-    yield
+class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+    """`with saved_tensors_hooks(pack, unpack):` what operations save is packed, and unpacked for their derivatives."""
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.hooks = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        PACKING.append(self.hooks)
+
+    def __exit__(self, *_: object) -> None:
+        PACKING.remove(self.hooks)
+
+
+def _unpack(order: list[Node]) -> list[Node]:
+    """Put what was packed back where the rules read it; returns the nodes that have it."""
+    found = []
+    for node in order:
+        copies = [x for x in node.inputs if isinstance(x, Node) and (x.op is None or x.op is OPS["clone"])]
+        found += [x for x in (node, *copies) if x in PACKED and x not in found]
+    with scope(recording=False):
+        for node in found:
+            packed, unpack = node.extra.packed  # type: ignore[union-attr]
+            node.value = unpack(packed).value
+    return found
 
 
 class Variable:

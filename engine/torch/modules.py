@@ -315,6 +315,23 @@ def _gradgradcheck(fn: Any, inputs: Any, grad_outputs: Any = None, *args: Any, *
     return _gradcheck(first, (*given, *seeds), **keywords)
 
 
+class Dot:
+    """What torchviz makes of a value: its graph, in the language of Graphviz, which `render` writes into a file."""
+
+    def __init__(self, var: Any, params: Any = None, **_: Any) -> None:
+        for name, x in dict(params or {}).items():
+            x.node.name = x.node.name or name
+        self.source = (var if isinstance(var, core.Tensor) else var[0]).graph().dot()
+
+    def render(self, filename: str = "Digraph.gv", format: str | None = None, **_: Any) -> str:
+        """Write the text into a file: a picture of it is made by Graphviz."""
+        with open(filename, "w", encoding="utf-8") as file:
+            file.write(self.source)
+        return filename
+
+    view = render
+
+
 # torch.save and torch.load
 
 

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import current, scope
+from agrad.engine.core.context import current, next_stamp, scope
 from agrad.engine.core.dispatch import OPS
-from agrad.engine.core.graph import Node, collect, leaf
+from agrad.engine.core.graph import Node, collect, leaf, new_node
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import Op
 from agrad.engine.core.tensor import Gradient, inherit
@@ -39,9 +39,8 @@ _ALIKE = _SUMS | frozenset(
 
 
 # Operations whose derivative PyTorch computes in another way, which shows where it is not finite, or in the sign of a 0.
-_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin tanh sigmoid".split())
+_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "tanh": ("out", lambda g, out, x: g * (1.0 - out * out)),
     "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
 }
 _VARIANTS: dict[str, Op] = {}
@@ -70,6 +69,35 @@ def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> An
     return g * (among / OPS["sum"].call(among, axis=axis, keepdims=True))
 
 
+# What operations save, while functions pack it: see `autograd.saved_tensors_hooks`.
+PACKING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+PACKED: weakref.WeakSet[Node] = weakref.WeakSet()  # the nodes whose values are packed
+
+
+def _pack(made: Any, operands: tuple[Any, ...]) -> None:
+    """Let copies of what the rules of a node read stand between it and its operands, and pack their values."""
+    node = made.node
+    reads, reads_out = node.reads()
+    inputs = list(node.inputs)
+    for place, x in enumerate(inputs):
+        if reads[place] and isinstance(x, Node):
+            copied = new_node(OPS["clone"] if x.requires_grad else None, (x,), None, None, x.shape, x.requires_grad)
+            inputs[place] = copied
+            _keep_packed(copied, operands[place])
+    node.inputs, node.seq = tuple(inputs), next_stamp()  # it is younger than the copies
+    node.stamp = node.seq
+    if reads_out and node.value is not None:
+        _keep_packed(node, made)
+        node.value = None if node.shape else node.value
+
+
+def _keep_packed(node: Node, saved: Any) -> None:
+    pack, unpack = PACKING[-1]
+    with scope(recording=False):
+        node._more().packed = pack(saved), unpack  # type: ignore[attr-defined]
+    PACKED.add(node)
+
+
 class Shared:
     """What a tensor shares its data with: the whole that it is a part of, and its own parts.
 
@@ -80,7 +108,7 @@ class Shared:
 
     def __init__(self, whole: Tensor | None, again: Callable[[Any], Any] | None, kind: str, made: str) -> None:
         self.whole, self.again, self.kind, self.made = whole, again, kind, made
-        self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node]]] = []
+        self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node], Any]] = []  # each with its `again`
         self.pruned = 64
 
     @cached_property
@@ -102,7 +130,7 @@ class Shared:
         if len(self.parts) > self.pruned:
             self.parts = [one for one in self.parts if one[1]() is not None]
             self.pruned = 2 * len(self.parts) + 64
-        self.parts.append((weakref.ref(part), weakref.ref(part.node)))
+        self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
 
 class Tensor(core.Tensor):
@@ -148,7 +176,10 @@ class Tensor(core.Tensor):
                 kind = bool_
             elif op.name in _PLACES:
                 kind = int64
-        return typed(made, kind)
+        typed(made, kind)
+        if PACKING and made.node.requires_grad:
+            _pack(made, operands)
+        return made  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         if name == "dtype":
@@ -321,6 +352,7 @@ class Tensor(core.Tensor):
         _write(self, change, scalar, way, source)
         whole: Any = self
         while (shared := whole.view_of) is not None and shared.whole is not None:
+            way = "" if shared.kind == "data" else way
             whole = _write_up(whole, shared, way)
         _refresh(whole, way, None, self)
 
@@ -426,25 +458,31 @@ def part_of(whole: Tensor, part: Tensor, again: Callable[[Any], Any] | None, kin
 
 
 def _write(x: Any, change: Any, scalar: Any, what: str, source: Any = None) -> None:
-    core.Tensor.write(x, change, scalar, what, source)
+    """Change data; a write that has no name is not counted."""
+    if what:
+        core.Tensor.write(x, change, scalar, what, source)
+    elif x.node.shape:
+        change(x.value)
+    else:
+        _hold(x, scalar)
 
 
 def _write_up(part: Any, shared: Shared, what: str) -> Any:
     """Write the data of a view into the whole, and return that."""
     whole: Any = shared.whole
     value = part.value
+    if not what:
+        _SILENT.add(whole.node)
     if shared.again is None:
-        if shared.kind == "data":
-            _SILENT.add(whole.node)
-            if isinstance(value, float) or whole.value is not value:
-                _hold(whole, value)
-        else:
+        if isinstance(value, float) or whole.value is not value or what:
             _write(whole, lambda array: np.copyto(array, value), value if not whole.node.shape else None, what)
         return whole
     places = shared.places
 
     def put(array: Any) -> None:
-        array.flat[places] = np.asarray(value).reshape(-1)
+        entries = np.asarray(value).reshape(-1)
+        new = entries != array.flat[places] if shared.overlaps else slice(None)
+        array.flat[places[new]] = entries[new]
 
     _write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
     return whole
@@ -475,18 +513,21 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
     """Take all views of what was written again: their data, or with `history` their graph."""
     if whole.view_of is None:
         return
-    for reference, known in whole.view_of.parts:
+    for reference, known, known_again in whole.view_of.parts:
         part, node = reference(), known()
         if part is None:
-            if node is not None:
+            if node is not None and what:
                 _outdate(node, what)
+            elif node is not None and node.value is not None and known_again is not None:
+                with scope(recording=False):
+                    node.value = known_again(whole).value
             continue
         shared: Any = part.view_of
         if shared is None or shared.whole is not whole:
             continue
         if shared.again is None:
             _hold(part, whole.value)
-            if part is not written and shared.kind == "detach":
+            if part is not written and shared.kind == "detach" and what:
                 mark_written([part.node], current().statement, way=what)
         elif history is not None:
             if node is not None and node is not part.node:
