@@ -55,5 +55,16 @@ def __getattr__(name: str) -> Any:
     raise _modules.missing("torch", name, globals(), sys._getframe(1))
 
 
-_ = creation, functions, Tensor, no_attribute, Generator, default_generator, printoptions, set_printoptions, Size, device
+_ = (
+    creation,
+    functions,
+    Tensor,
+    no_attribute,
+    Generator,
+    default_generator,
+    printoptions,
+    set_printoptions,
+    Size,
+    device,
+)
 _ = enable_grad, inference_mode, no_grad, set_grad_enabled

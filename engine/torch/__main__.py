@@ -35,7 +35,7 @@ def explained(error: BaseException) -> str:
 
 
 def _is_inside(filename: str) -> bool:
-    return filename.startswith(HERE) or filename.startswith("<frozen") or filename.endswith("runpy.py")
+    return filename.startswith((HERE, "<frozen")) or filename.endswith("runpy.py")
 
 
 def main() -> int:
@@ -51,7 +51,7 @@ def main() -> int:
         runpy.run_path(script, run_name="__main__")
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever the script raises is told
+    except BaseException as error:
         sys.stderr.write(explained(error))
         return 1
     return 0

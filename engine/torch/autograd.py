@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ContextDecorator, contextmanager
+from contextlib import ContextDecorator
 from typing import Any
 
 from agrad.engine.autodiff import reverse as passes
@@ -24,7 +24,6 @@ from agrad.torch.registry import engine
 from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, kinded, part_of, typed, write_over
 from agrad.torch.types import Size, dtype_of, float64
 
-
 # Switches
 
 
@@ -34,6 +33,7 @@ class no_grad(ContextDecorator):  # noqa: N801 - PyTorch's name
     on = False
 
     def __new__(cls, function: Any = None) -> Any:
+        """A manager, or the function that is decorated."""
         made = object.__new__(cls)
         if not callable(function):
             return made
@@ -72,6 +72,7 @@ class inference_mode(no_grad):  # noqa: N801 - PyTorch's name
     """The same as no_grad."""
 
     def __new__(cls, mode: Any = True) -> Any:
+        """The same, of what may be a function."""
         return no_grad.__new__(cls, mode if callable(mode) else None)
 
     def __init__(self, mode: Any = True) -> None:
@@ -83,6 +84,7 @@ class set_grad_enabled(no_grad):  # noqa: N801 - PyTorch's name
     """Recording on or off, from now on; as a manager, until its end."""
 
     def __new__(cls, mode: bool) -> Any:
+        """A manager."""
         return object.__new__(cls)
 
     def __init__(self, mode: bool) -> None:
@@ -252,7 +254,9 @@ def _sum(before: Any, value: Any) -> Any:
     return before.value + value if not before.node.shape else None
 
 
-def _backward(self: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
+def _backward(
+    self: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
+) -> None:
     """Add the derivatives of this value to the gradients of the leaves behind it."""
     backward(self, gradient, retain_graph, create_graph, None, inputs)
 
@@ -386,7 +390,9 @@ Tensor.retain_grad = _retain_grad  # type: ignore[method-assign]
 def _grad_of(self: Any) -> Any:
     """The accumulated gradient."""
     found = core.gradient_of(self.node)
-    return None if found is None or found.value is None else found.value if type(found.value) is Tensor else typed(found.value, float64)
+    if found is None or found.value is None:
+        return None
+    return found.value if type(found.value) is Tensor else typed(found.value, float64)
 
 
 @kinded
@@ -455,7 +461,9 @@ class Function:
     """The base of operations of the user: `forward(ctx, *args)` and `backward(ctx, *grads)`."""
 
     def __init__(self) -> None:
-        raise RuntimeError(f"{type(self)} should not be instantiated. Methods are called by {type(self).__name__}.apply")
+        raise RuntimeError(
+            f"{type(self)} should not be instantiated. Methods are called by {type(self).__name__}.apply"
+        )
 
     @staticmethod
     def forward(*args: Any, **keywords: Any) -> Any:
@@ -465,7 +473,9 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the arguments. A subclass defines it."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function"
+        )
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -475,6 +485,11 @@ class Function:
         if not any(call.context.needs_input_grad) or not current().recording:
             return results
         return call.recorded(results)
+
+
+def _piece(packed: Any, start: int, size: int, shape: tuple[int, ...]) -> Any:
+    """One of several values that are packed in a vector."""
+    return engine("reshape", engine("getitem", packed, slice(start, start + size)), shape)
 
 
 class _Call:
@@ -511,7 +526,9 @@ class _Call:
         values = [np.asarray(x.value) if isinstance(x, core.Tensor) else None for x in outs]
         self.shapes = [() if value is None else value.shape for value in values]
         single = len(outs) == 1
-        self.packed = values[0] if single else np.concatenate([np.zeros(0) if v is None else v.reshape(-1) for v in values])
+        self.packed = (
+            values[0] if single else np.concatenate([np.zeros(0) if v is None else v.reshape(-1) for v in values])
+        )
         self.packed = float(self.packed) if not self.packed.shape else np.array(self.packed)
         saved = [next((at for at, x in enumerate(outs) if x is one), one) for one in self.context.saved]
         whole = record(OPS["custom"], tuple(plainly(x) for x in self.tensors), {"applied": self})
@@ -519,10 +536,16 @@ class _Call:
         start = 0
         for x, shape in zip(outs, self.shapes, strict=True):
             size = int(np.prod(shape, dtype=int))
-            if not isinstance(x, core.Tensor) or any(x is one for one in self.context.blunt) or dtype_of(x) is not float64:
+            if (
+                not isinstance(x, core.Tensor)
+                or any(x is one for one in self.context.blunt)
+                or dtype_of(x) is not float64
+            ):
                 made.append(x)
             else:
-                part = whole if single else engine("reshape", engine("getitem", whole, slice(start, start + size)), shape)
+                part = (
+                    whole if single else engine("reshape", engine("getitem", whole, slice(start, start + size)), shape)
+                )
                 part.node._more().title = f"{self.name}Backward"
                 made.append(self._placed(x, typed(part, float64)))
             start += 0 if not isinstance(x, core.Tensor) else size
@@ -555,7 +578,7 @@ class _Call:
             grads = []
             for shape in self.shapes:
                 size = int(np.prod(shape, dtype=int))
-                grads.append(engine("reshape", engine("getitem", handle, slice(start, start + size)), shape))
+                grads.append(_piece(handle, start, size, shape))
                 start += size
         with scope(recording=create_graph):
             found = self.kind.backward(self.context, *grads)
@@ -565,7 +588,7 @@ class _Call:
         if len(results) != len(self.args):
             raise AgradError(
                 "grad",
-                f"function {self.name}Backward returned an incorrect number of gradients (expected {len(self.args)}, got {len(results)})",
+                f"{self.name}.backward returned {len(results)} gradients for {len(self.args)} arguments",
                 fixes=[Hint("return a gradient for each argument, None for one that has none")],
             )
         return [
@@ -583,7 +606,7 @@ class _Call:
         if found.node.shape != shape:
             if np.prod(found.node.shape, dtype=int) != np.prod(shape, dtype=int):
                 raise RuntimeError(
-                    f"Function {self.name}Backward returned an invalid gradient - got {[*found.shape]} but expected {[*shape]}"
+                    f"{self.name}.backward returned a gradient of shape {[*found.shape]} for one of {[*shape]}"
                 )
             found = engine("reshape", found, shape)
         return plainly(found) if create_graph else spread(found.value, shape)
@@ -652,6 +675,7 @@ class Variable:
     """An older name of tensor: `Variable(x, requires_grad=True)`."""
 
     def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        """The tensor itself, as a leaf."""
         made = data.detach() if isinstance(data, core.Tensor) else data
         return made.requires_grad_() if requires_grad else made
 

@@ -61,7 +61,9 @@ def _entries(data: Any) -> Any:
         raise TypeError(f"new(): data must be numbers, not {type(data).__name__}") from None
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new tensor of numbers, nested lists or an array, which are copied."""
     kind = dtype_of(data) if dtype is None else as_dtype(dtype)
     if requires_grad and kind is not float64:
@@ -134,7 +136,11 @@ def linspace(start: Any, end: Any, steps: int) -> Any:
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
     places = np.arange(steps)
     half = steps // 2
-    return np.where(places < half, start + step * places, end - step * (steps - 1 - places)) if steps > 1 else [start] * steps
+    return (
+        np.where(places < half, start + step * places, end - step * (steps - 1 - places))
+        if steps > 1
+        else [start] * steps
+    )
 
 
 @_maker
@@ -257,7 +263,9 @@ def randint(*ends: Any, size: Any = None, generator: Any = None, **given: Any) -
     """Random whole numbers from low to below high."""
     if size is None:
         *ends, size = ends  # type: ignore[assignment]
-    low, high = (given.get("low", 0), given["high"]) if "high" in given and not ends else (0, *ends) if len(ends) == 1 else ends
+    low, high = (
+        (given.get("low", 0), given["high"]) if "high" in given and not ends else (0, *ends) if len(ends) == 1 else ends
+    )
     return _draws(generator).integers(low, high, tuple(size)), int64
 
 
@@ -314,8 +322,12 @@ def _randomised(name: str, draw: Callable[..., Any]) -> None:
 
 for _name, _draw in {
     "normal_": lambda draws, shape, mean=0.0, std=1.0: draws.normal(mean, std, shape),
-    "uniform_": lambda draws, shape, a=0.0, b=1.0, **given: draws.uniform(given.get("from", a), given.get("to", b), shape),
-    "random_": lambda draws, shape, low=0, high=None: draws.integers(*((0, low) if high is None else (low, high)), shape),
+    "uniform_": lambda draws, shape, a=0.0, b=1.0, **given: draws.uniform(
+        given.get("from", a), given.get("to", b), shape
+    ),
+    "random_": lambda draws, shape, low=0, high=None: draws.integers(
+        *((0, low) if high is None else (low, high)), shape
+    ),
     "bernoulli_": lambda draws, shape, p=0.5: draws.random(shape) < _plain(p),
     "exponential_": lambda draws, shape, lambd=1.0: draws.exponential(1 / lambd, shape),
 }.items():
@@ -329,7 +341,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     places = _plain(tensor).astype(np.intp)
     count = int(places.max()) + 1 if num_classes < 0 else num_classes
-    if places.size and not (0 <= places.min() and places.max() < count):
+    if places.size and not (places.min() >= 0 and places.max() < count):
         raise RuntimeError("Class values must be smaller than num_classes.")
     return _finished(np.eye(count)[places], int64, False)
 

@@ -88,7 +88,11 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 def _gradients(outputs: list[Any], wanted: list[Any], seeds: Any) -> list[Any]:
     """Derivatives that can be differentiated again; zeros by what has no part in the outputs."""
-    pairs = [(y, None if seeds is None else seed) for y, seed in zip(outputs, seeds or outputs, strict=True) if y.requires_grad]
+    pairs = [
+        (y, None if seeds is None else seed)
+        for y, seed in zip(outputs, seeds or outputs, strict=True)
+        if y.requires_grad
+    ]
     if not pairs:
         return [autograd.zeros_like(x) for x in wanted]
     ys, given = zip(*pairs, strict=True)
@@ -138,7 +142,9 @@ def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[
     directions = {x.node: autograd.plainly(v) for x, v in zip(primals, tangents, strict=True)}
     found = push_all([autograd.plainly(y) for y in values], directions, True)
     return [
-        autograd.zeros_like(y) if t is None else typed(t if isinstance(t, core.Tensor) else core.bare(core.leaf(t)), float64)
+        autograd.zeros_like(y)
+        if t is None
+        else typed(t if isinstance(t, core.Tensor) else core.bare(core.leaf(t)), float64)
         for y, t in zip(values, found, strict=True)
     ]
 
@@ -227,7 +233,11 @@ def _dims(dims: Any, tree: Any) -> list[Any]:
 
 def functional_call(module: Any, parameters: Any, args: Any = None, kwargs: Any = None) -> Any:
     """A module called with other parameters."""
-    given = {name: x for one in (parameters if isinstance(parameters, tuple | list) else (parameters,)) for name, x in one.items()}
+    given = {
+        name: x
+        for one in (parameters if isinstance(parameters, tuple | list) else (parameters,))
+        for name, x in one.items()
+    }
     places, before = [], []
     for path in given:
         owner = module
@@ -250,7 +260,10 @@ def stack_module_state(models: Any) -> Any:
     """The parameters, and the buffers, of several modules, each stacked."""
     states = [({**dict(one.named_parameters())}, {**dict(one.named_buffers())}) for one in models]
     return tuple(
-        {name: engine("stack", [state[kind][name].detach() for state in states]).requires_grad_(not kind) for name in states[0][kind]}
+        {
+            name: engine("stack", [state[kind][name].detach() for state in states]).requires_grad_(not kind)
+            for name in states[0][kind]
+        }
         for kind in (0, 1)
     )
 
@@ -273,7 +286,12 @@ class functional:  # noqa: N801 - a module
 
     @staticmethod
     def jacobian(
-        func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = ""
+        func: Any,
+        inputs: Any,
+        create_graph: bool = False,
+        strict: bool = False,
+        vectorize: bool = False,
+        strategy: str = "",
     ) -> Any:
         """The derivatives of each result by each argument."""
         given, value, several = _both(func, inputs, strict)
@@ -353,7 +371,7 @@ def dual_level() -> Iterator[None]:
 def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> Any:
     """A value with a direction."""
     if not _LEVELS:
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError("a dual tensor needs a level\n  fix: with fwAD.dual_level():")
     if tensor.shape != tangent.shape:
         raise RuntimeError(f"Expected a tangent of shape {[*tensor.shape]}, got {[*tangent.shape]}")
     made = _tracked(tensor)
@@ -369,7 +387,11 @@ def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
     directions = {node: autograd.plainly(t) for node, t in _LEVELS[-1].items()}
     with scope(recording=True):
         (found,) = push_all([autograd.plainly(tensor)], directions, True)
-    tangent = None if found is None else typed(found if isinstance(found, core.Tensor) else core.bare(core.leaf(found)), float64)
+    tangent = (
+        None
+        if found is None
+        else typed(found if isinstance(found, core.Tensor) else core.bare(core.leaf(found)), float64)
+    )
     if any(node._more().dual.requires_grad for node in _LEVELS[-1]):
         return UnpackedDualTensor(tensor, tangent)
     return UnpackedDualTensor(tensor.detach(), None if tangent is None else tangent.detach())

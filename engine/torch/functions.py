@@ -44,17 +44,23 @@ _BINARY = (
     "floor_divide hypot logaddexp xlogy copysign heaviside gcd lcm"
 )
 _COMPARING = (
-    "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal greater_equal"
+    "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal "
+    "greater_equal"
 )
 _OTHERS = (
     "clone maximum minimum fmax=maximum fmin=minimum isnan isfinite any all amax amin "
     "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer kron inverse=inv det "
-    "slogdet matrix_power pinverse=pinv selu softplus silu trace cholesky nansum nanmean matrix_exp=expm special_expit=sigmoid"
+    "slogdet matrix_power pinverse=pinv selu softplus silu trace cholesky nansum nanmean matrix_exp=expm"
 )
 
 
 def _install() -> None:
-    for text, binary, place in ((_UNARY, False, True), (_BINARY, True, True), (_COMPARING, True, True), (_OTHERS, True, False)):
+    for text, binary, place in (
+        (_UNARY, False, True),
+        (_BINARY, True, True),
+        (_COMPARING, True, True),
+        (_OTHERS, True, False),
+    ):
         for pair in text.split():
             name, _, ours = pair.partition("=")
             public(name, place=place)(plain(name, ours or name, binary))
@@ -75,12 +81,6 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 
 Tensor.where = lambda self, condition, other: where(condition, self, other)  # type: ignore[attr-defined]
-
-
-@public(place=True)
-def rsub(input: Any, other: Any) -> Any:
-    """other - input."""
-    return engine("sub", other, input)
 
 
 def _scaled(name: str) -> Any:
@@ -134,7 +134,7 @@ for _name in ("floor_divide", "remainder", "fmod"):
 
 
 @public(place=True)
-def pow(input: Any, exponent: Any) -> Any:  # noqa: A001 - PyTorch's name
+def pow(input: Any, exponent: Any) -> Any:
     """input to the power of exponent."""
     _of_wholes("pow", input, exponent)
     return engine("pow", input, exponent)
@@ -164,40 +164,12 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     whole = input.dtype is not float64 and dtype_of(min or 0) is not float64 and dtype_of(max or 0) is not float64
     low = -math.inf if min is None else min
     high = math.inf if max is None else max
-    found = engine("clip", input, lo=low, hi=high) if not whole else engine("clip", input.double(), lo=low, hi=high).long()
+    found = (
+        engine("clip", input, lo=low, hi=high) if not whole else engine("clip", input.double(), lo=low, hi=high).long()
+    )
     one_sided = None if min is not None and max is not None else ("ClampMin" if max is None else "ClampMax")
     both = isinstance(min, Tensor) or isinstance(max, Tensor)
     return entitle(found, "ClampBackward0" if both else "ClampBackward1") if one_sided is None or not both else found
-
-
-@public("clamp_min", place=True)
-def clamp_min(input: Any, min: Any) -> Any:
-    """input, at least min."""
-    return entitle(clamp(input, min=min), "ClampMinBackward0")
-
-
-@public("clamp_max", place=True)
-def clamp_max(input: Any, max: Any) -> Any:
-    """input, at most max."""
-    return entitle(clamp(input, max=max), "ClampMaxBackward0")
-
-
-@public(place=True)
-def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """input + weight*(end - input)."""
-    return entitle(input + weight * (end - input), "LerpBackward0" if not isinstance(weight, core.Tensor) else "LerpBackward1")
-
-
-@public(place=True)
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """input + value*tensor1*tensor2."""
-    return entitle(input + value * tensor1 * tensor2, "AddcmulBackward0")
-
-
-@public(place=True)
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """input + value*tensor1/tensor2."""
-    return entitle(input + value * (tensor1 / tensor2), "AddcdivBackward0")
 
 
 @public("addmm", "addmv", "baddbmm", place=True)
@@ -258,7 +230,9 @@ def _axis(x: Any, dim: int) -> int:
     return dim % count
 
 
-_HALVES = {name: named(name, "values", "indices") for name in ("max", "min", "sort", "topk", "median", "mode", "cummax")}
+_HALVES = {
+    name: named(name, "values", "indices") for name in ("max", "min", "sort", "topk", "median", "mode", "cummax")
+}
 
 
 def _along(input: Any, places: Any, dim: int) -> Any:
@@ -305,18 +279,6 @@ for _name in ("max", "min"):
     public(_name)(_extreme(_name))
 
 
-@public("argmax")
-def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The place of the largest entry."""
-    return engine("argmax", input, axis=dim, keepdims=keepdim)
-
-
-@public("argmin")
-def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The place of the smallest entry."""
-    return engine("argmin", input, axis=dim, keepdims=keepdim)
-
-
 def _total(name: str) -> Any:
     """sum, mean and prod, which PyTorch calls otherwise along an axis."""
 
@@ -357,18 +319,6 @@ for _name in ("std", "var"):
     public(_name)(_moment(_name))
 
 
-@public("var_mean", "std_mean", method=False)
-def var_mean(input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
-    """Variance and mean."""
-    return TORCH["var"](input, dim, unbiased, keepdim), engine("mean", input, axis=dim, keepdims=keepdim)
-
-
-@public("std_mean", method=False)
-def std_mean(input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
-    """Standard deviation and mean."""
-    return TORCH["std"](input, dim, unbiased, keepdim), engine("mean", input, axis=dim, keepdims=keepdim)
-
-
 @public()
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all entries, or along axes."""
@@ -379,8 +329,16 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
         return entitle(engine("euclidean", input, axis=axes, keepdims=keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
         return engine("norm", input, ord="nuc", axis=dim, keepdims=keepdim)
-    axes = tuple(range(input.ndim)) if dim is None else tuple(dim) if isinstance(dim, tuple | list) else (_axis(input, dim),)
-    return entitle(of_vector(input, float(p), tuple(sorted(x % input.ndim for x in axes)), keepdim), "LinalgVectorNormBackward0")
+    axes = (
+        tuple(range(input.ndim))
+        if dim is None
+        else tuple(dim)
+        if isinstance(dim, tuple | list)
+        else (_axis(input, dim),)
+    )
+    return entitle(
+        of_vector(input, float(p), tuple(sorted(x % input.ndim for x in axes)), keepdim), "LinalgVectorNormBackward0"
+    )
 
 
 @public()
@@ -419,12 +377,6 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     return _HALVES["median"](*_chosen(input, places, dim, keepdim, "median"))
 
 
-@public()
-def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """log(sum(exp(input)))."""
-    return engine("logsumexp", input, axis=dim, keepdims=keepdim)
-
-
 def _over_axis(name: str) -> Any:
     def call(input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
         if dim is None:
@@ -439,24 +391,6 @@ for _name in ("softmax", "log_softmax"):
     public(_name)(_over_axis(_name))
 
 
-@public("softmin")
-def softmin(input: Any, dim: int) -> Any:
-    """softmax(-input)."""
-    return engine("softmax", engine("neg", input), axis=dim)
-
-
-@public()
-def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many entries are not 0."""
-    return engine("sum", engine("not_equal", input, 0.0), axis=dim)
-
-
-@public()
-def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The quantile of the entries, between two of them where it falls there."""
-    return engine("quantile", input, q, axis=dim, keepdims=keepdim)
-
-
 @public()
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
@@ -467,29 +401,11 @@ def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     return input
 
 
-@public()
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
-    """The norm of the difference."""
-    return norm(input - other, p)
-
-
-@public(method=False)
-def cdist(x1: Any, x2: Any, p: Any = 2.0) -> Any:
-    """The distances between each row of one and each of the other."""
-    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
-
-
 # Truths
 
 
 def _truths(x: Any) -> Any:
     return x if dtype_of(x) is bool_ else engine("not_equal", x, 0.0)
-
-
-@public("logical_not", place=True)
-def logical_not(input: Any) -> Any:
-    """Whether an entry is 0."""
-    return engine("equal", input, 0.0)
 
 
 def _logical(name: str, bitwise: str) -> None:
@@ -502,7 +418,7 @@ def _logical(name: str, bitwise: str) -> None:
     def of_bits(input: Any, other: Any) -> Any:
         kinds = dtype_of(input), dtype_of(other)
         if float64 in kinds:
-            raise RuntimeError(f'"bitwise_{name}_cpu" not implemented for \'Double\'')
+            raise RuntimeError(f"\"bitwise_{name}_cpu\" not implemented for 'Double'")
         if int64 in kinds:
             a, b = (np.asarray(getattr(x, "value", x)).astype(np.int64) for x in (input, other))
             return tensor_of(getattr(np, f"bitwise_{name}")(a, b))
@@ -527,30 +443,12 @@ def bitwise_not(input: Any) -> Any:
 
 
 @public()
-def isinf(input: Any) -> Any:
-    """Whether an entry is infinite."""
-    return engine("equal", engine("abs", input), math.inf)
-
-
-@public()
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether entries are near to each other."""
     a, b = np.broadcast_arrays(np.asarray(input.value), np.asarray(other.value))
     with np.errstate(all="ignore"):
         found = (a == b) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + np.abs(rtol * b)))
     return tensor_of(found | (np.isnan(a) & np.isnan(b)) if equal_nan else found)
-
-
-@public()
-def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all entries are near to each other."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
-
-
-@public()
-def equal(input: Any, other: Any) -> bool:
-    """Whether two tensors have the same shape and entries."""
-    return input.shape == other.shape and bool(np.all(np.asarray(input.value) == np.asarray(other.value)))
 
 
 @public(place=True)
@@ -598,7 +496,9 @@ def _offsets(input: Any) -> Any:
     deeper = _offsets(shared.whole)
     if shared.again is None:
         return deeper
-    return shared.places.reshape(input.shape) if deeper is None else deeper.reshape(-1)[shared.places].reshape(input.shape)
+    return (
+        shared.places.reshape(input.shape) if deeper is None else deeper.reshape(-1)[shared.places].reshape(input.shape)
+    )
 
 
 @public("stride")
@@ -642,12 +542,6 @@ def _viewable(input: Any, shape: tuple[int, ...]) -> bool:
 
 
 @public()
-def contiguous(input: Any, memory_format: Any = None) -> Any:
-    """The tensor itself, or a copy whose entries are one after the other."""
-    return input if is_contiguous(input) else engine("clone", input)
-
-
-@public()
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Some neighbouring axes as one."""
     if not input.ndim:
@@ -658,12 +552,6 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(input, *input.shape[:start], math.prod(input.shape[start : end + 1]), *input.shape[end + 1 :])
 
 
-@public("ravel")
-def ravel(input: Any) -> Any:
-    """All entries as a vector."""
-    return reshape(input, -1)
-
-
 @public()
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One axis as several."""
@@ -671,16 +559,14 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     return reshape(input, *input.shape[:dim], *sizes, *input.shape[dim + 1 :])
 
 
-@public("view_as", "reshape_as")
-def view_as(input: Any, other: Any) -> Any:
-    """In the shape of another."""
-    return reshape(input, *other.shape)
-
-
 @public(view=True)
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without axes of length 1."""
-    axes = range(input.ndim) if dim is None else [_axis(input, x) for x in (dim if isinstance(dim, tuple | list) else (dim,))]
+    axes = (
+        range(input.ndim)
+        if dim is None
+        else [_axis(input, x) for x in (dim if isinstance(dim, tuple | list) else (dim,))]
+    )
     shape = [n for at, n in enumerate(input.shape) if n != 1 or at not in axes]
     number = 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
     return entitle(engine("reshape", input, tuple(shape)), f"SqueezeBackward{number}")
@@ -753,18 +639,6 @@ def expand(input: Any, *shape: Any) -> Any:
     return engine("expand", input, sizes(shape))
 
 
-@public("broadcast_to")
-def broadcast_to(input: Any, size: Any) -> Any:
-    """The same."""
-    return expand(input, *size)
-
-
-@public()
-def expand_as(input: Any, other: Any) -> Any:
-    """In the shape of another."""
-    return expand(input, *other.shape)
-
-
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> Any:
     """All in the shape that they have together."""
@@ -803,25 +677,15 @@ def flip(input: Any, *dims: Any) -> Any:
     return engine("flip", input, axis=sizes(dims))
 
 
-@public("fliplr")
-def fliplr(input: Any) -> Any:
-    """Columns in the opposite order."""
-    return flip(input, 1)
-
-
-@public("flipud")
-def flipud(input: Any) -> Any:
-    """Rows in the opposite order."""
-    return flip(input, 0)
-
-
 @public()
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved along axes; what falls out comes in at the other end."""
     if dims is None:
         return entitle(_reshaped(engine("roll", _reshaped(input, -1), shifts, axis=0), *input.shape), "RollBackward0")
     several_ = isinstance(shifts, tuple | list)
-    for shift, dim in zip(shifts if several_ else (shifts,), dims if isinstance(dims, tuple | list) else (dims,), strict=True):
+    for shift, dim in zip(
+        shifts if several_ else (shifts,), dims if isinstance(dims, tuple | list) else (dims,), strict=True
+    ):
         input = engine("roll", input, shift, axis=dim)
     return input
 
@@ -842,18 +706,6 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     return engine("stack", list(tensors), axis=dim)
 
 
-@public("hstack", "column_stack", method=False)
-def hstack(tensors: Any) -> Any:
-    """Along the second axis; vectors along their only one."""
-    return cat(tensors, 0 if tensors[0].ndim <= 1 else 1)
-
-
-@public("vstack", "row_stack", method=False)
-def vstack(tensors: Any) -> Any:
-    """Along the first axis; vectors as rows."""
-    return cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0)
-
-
 def _piece(dim: int, start: int, end: int) -> Callable[[Any], Any]:
     name = "SplitBackward0"
     return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (slice(start, end),)), name)
@@ -871,12 +723,6 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
         if ends[-1] != length:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length}, but got {[*size]}")
     return several(tensor, [_piece(dim, *pair) for pair in zip([0, *ends[:-1]], ends, strict=True)])
-
-
-@public()
-def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """At most so many pieces of the same length."""
-    return split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim)
 
 
 @public()
@@ -900,12 +746,6 @@ def unbind(input: Any, dim: int = 0) -> Any:
 
 
 @public(view=True)
-def select(input: Any, dim: int, index: int) -> Any:
-    """The entries at one place along an axis."""
-    return entitle(engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0")
-
-
-@public(view=True)
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """A piece along an axis."""
     where_ = (slice(None),) * _axis(input, dim) + (slice(int(start), int(start) + length),)
@@ -918,30 +758,12 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return entitle(engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2), "DiagonalBackward0")
 
 
-@public()
-def diag(input: Any, diagonal: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix of a diagonal."""
-    return entitle(engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0")
-
-
 @public("diag_embed", "diagflat")
 def diag_embed(input: Any, offset: int = 0) -> Any:
     """Matrices of diagonals."""
     if input.ndim == 1:
         return engine("diag", input, k=offset)
     return input.unsqueeze(-1) * TORCH["eye"](input.shape[-1])
-
-
-@public(place=True)
-def tril(input: Any, diagonal: int = 0) -> Any:
-    """The lower triangle."""
-    return entitle(engine("tril", input, k=diagonal), "TrilBackward0")
-
-
-@public(place=True)
-def triu(input: Any, diagonal: int = 0) -> Any:
-    """The upper triangle."""
-    return entitle(engine("triu", input, k=diagonal), "TriuBackward0")
 
 
 @public(method=False)
@@ -958,12 +780,6 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     )
 
 
-@public(method=False)
-def cartesian_prod(*tensors: Any) -> Any:
-    """All combinations of entries, one a row."""
-    return stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)
-
-
 @public()
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
@@ -971,12 +787,6 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     starts = np.arange(0, input.shape[dim] - size + 1, step)
     taken = index_select(input, dim, tensor_of((starts[:, None] + np.arange(size)).reshape(-1)))
     return movedim(unflatten(taken, dim, (len(starts), size)), dim + 1, -1)
-
-
-@public()
-def cross(input: Any, other: Any, dim: int = -1) -> Any:
-    """The cross product."""
-    return engine("cross", input, other, axis=dim)
 
 
 # Indices
@@ -999,7 +809,7 @@ def _checked(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _width(part: Any) -> int:
-    return part.ndim if getattr(part, "dtype", None) == bool else int(part is not None and part is not Ellipsis)
+    return part.ndim if getattr(part, "dtype", None) == np.bool_ else int(part is not None and part is not Ellipsis)
 
 
 def _steps_taken(x: Any, parts: tuple[Any, ...]) -> list[str]:
@@ -1042,7 +852,9 @@ def _part(part: Any) -> Any:
     if isinstance(part, bool):
         return np.array(part)
     if isinstance(part, float | str):
-        raise TypeError(f"only integers, slices, ellipsis, None and tensors are valid indices, not {type(part).__name__}")
+        raise TypeError(
+            f"only integers, slices, ellipsis, None and tensors are valid indices, not {type(part).__name__}"
+        )
     return int(part)
 
 
@@ -1157,12 +969,6 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 
 @public()
-def take_along_dim(input: Any, indices: Any, dim: int) -> Any:
-    """The same."""
-    return gather(input, dim, indices)
-
-
-@public()
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries at some places along an axis."""
     where_ = _slices("index_select", input, dim, index)
@@ -1212,7 +1018,9 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
     src = value if src is None else src
     places = _beside(input, _axis(input, dim), index)
     if reduce == "add":
-        return scatter_add(input, dim, index, src if isinstance(src, core.Tensor) else TORCH["full"](index.shape, float(src)))
+        return scatter_add(
+            input, dim, index, src if isinstance(src, core.Tensor) else TORCH["full"](index.shape, float(src))
+        )
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
     return entitle(engine("index_put", input, _source(src, index, places), places), "ScatterBackward0")
@@ -1237,7 +1045,13 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     for at in np.ndindex(*index.shape):
         place = (*at[:dim], int(index.value[at]), *at[dim + 1 :])
         found.setdefault(place, [input[place]] if include_self else []).append(src[at])
-    join = {"sum": TORCH["sum"], "mean": TORCH["mean"], "prod": TORCH["prod"], "amax": TORCH["amax"], "amin": TORCH["amin"]}
+    join = {
+        "sum": TORCH["sum"],
+        "mean": TORCH["mean"],
+        "prod": TORCH["prod"],
+        "amax": TORCH["amax"],
+        "amin": TORCH["amin"],
+    }
     places = tuple(np.array(column) for column in zip(*found, strict=True))
     joined = stack([join[reduce](stack(several_)) for several_ in found.values()])
     return entitle(engine("index_put", input, joined, places), "ScatterReduceBackward0")
@@ -1268,12 +1082,6 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """Slices put at places along an axis."""
     where_ = _slices("index_copy", input, dim, index)
     return entitle(engine("index_put", input, source, where_), "IndexCopyBackward0")
-
-
-@public(place=True)
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    """A number put at places along an axis."""
-    return entitle(index_copy(input, dim, index, value), "IndexFillBackward0")
 
 
 @public(place=True)
@@ -1331,8 +1139,119 @@ def cummax(input: Any, dim: int) -> Any:
     array, dim = np.asarray(input.value), _axis(input, dim)
     best = np.maximum.accumulate(array, dim)
     steps = np.arange(array.shape[dim]).reshape([-1 if at == dim else 1 for at in range(array.ndim)])
-    places = tensor_of(np.maximum.accumulate(np.where(array == best, steps, 0), dim))
+    places = tensor_of(np.maximum.accumulate(np.where((array == best) | np.isnan(array), steps, 0), dim))
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
+
+
+def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: str = "mul") -> Any:
+    """The product, or the quotient, of two tensors, times a number."""
+    return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
+
+
+# What is one expression: PyTorch's names, whether it also writes in place, is a view, or no method, and the function.
+_ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("rsub", "place", lambda input, other: engine("sub", other, input)),
+    ("clamp_min", "place", lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0")),
+    ("clamp_max", "place", lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0")),
+    (
+        "lerp",
+        "place",
+        lambda input, end, weight: entitle(
+            input + weight * (end - input), "LerpBackward0" if not isinstance(weight, core.Tensor) else "LerpBackward1"
+        ),
+    ),
+    (
+        "addcmul",
+        "place",
+        lambda input, *pair, value=1: entitle(input + _scaled_first(value, *pair), "AddcmulBackward0"),
+    ),
+    (
+        "addcdiv",
+        "place",
+        lambda input, *pair, value=1: entitle(input + _scaled_first(value, *pair, "div"), "AddcdivBackward0"),
+    ),
+    ("argmax", "", lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim)),
+    ("argmin", "", lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim)),
+    (
+        "var_mean std_mean",
+        "function",
+        lambda input, dim=None, unbiased=True, keepdim=False: (
+            TORCH["var"](input, dim, unbiased, keepdim),
+            engine("mean", input, axis=dim, keepdims=keepdim),
+        ),
+    ),
+    (
+        "std_mean",
+        "function",
+        lambda input, dim=None, unbiased=True, keepdim=False: (
+            TORCH["std"](input, dim, unbiased, keepdim),
+            engine("mean", input, axis=dim, keepdims=keepdim),
+        ),
+    ),
+    ("logsumexp", "", lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim)),
+    ("softmin", "", lambda input, dim: engine("softmax", engine("neg", input), axis=dim)),
+    ("count_nonzero", "", lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim)),
+    (
+        "quantile",
+        "",
+        lambda input, q, dim=None, keepdim=False: engine("quantile", input, q, axis=dim, keepdims=keepdim),
+    ),
+    ("dist", "", lambda input, other, p=2: norm(input - other, p)),
+    ("cdist", "function", lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)),
+    ("logical_not", "place", lambda input: engine("equal", input, 0.0)),
+    ("isinf", "", lambda input: engine("equal", engine("abs", input), math.inf)),
+    (
+        "allclose",
+        "",
+        lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
+            isclose(input, other, rtol, atol, equal_nan).all()
+        ),
+    ),
+    (
+        "equal",
+        "",
+        lambda input, other: (
+            input.shape == other.shape and bool(np.all(np.asarray(input.value) == np.asarray(other.value)))
+        ),
+    ),
+    ("contiguous", "", lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input)),
+    ("ravel", "", lambda input: reshape(input, -1)),
+    ("view_as reshape_as", "", lambda input, other: reshape(input, *other.shape)),
+    ("broadcast_to", "", lambda input, size: expand(input, *size)),
+    ("expand_as", "", lambda input, other: expand(input, *other.shape)),
+    ("fliplr", "", lambda input: flip(input, 1)),
+    ("flipud", "", lambda input: flip(input, 0)),
+    ("hstack column_stack", "function", lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1)),
+    ("vstack row_stack", "function", lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0)),
+    ("chunk", "", lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim)),
+    (
+        "select",
+        "view",
+        lambda input, dim, index: entitle(
+            engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0"
+        ),
+    ),
+    (
+        "diag",
+        "",
+        lambda input, diagonal=0: entitle(
+            engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0"
+        ),
+    ),
+    ("tril", "place", lambda input, diagonal=0: entitle(engine("tril", input, k=diagonal), "TrilBackward0")),
+    ("triu", "place", lambda input, diagonal=0: entitle(engine("triu", input, k=diagonal), "TriuBackward0")),
+    ("cartesian_prod", "function", lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)),
+    ("cross", "", lambda input, other, dim=-1: engine("cross", input, other, axis=dim)),
+    ("take_along_dim", "", lambda input, indices, dim: gather(input, dim, indices)),
+    (
+        "index_fill",
+        "place",
+        lambda input, dim, index, value: entitle(index_copy(input, dim, index, value), "IndexFillBackward0"),
+    ),
+    ("numel nelement", "", lambda input: int(math.prod(input.node.shape))),
+)
+for _names, _way, _function in _ROWS:
+    public(*_names.split(), method=_way != "function", place=_way == "place", view=_way == "view")(_function)
 
 
 # In place, without another function
@@ -1360,8 +1279,16 @@ def _filled(self: Any, value: Any) -> Any:
 
 def _constant(self: Any, value: Any) -> Any:
     """One number everywhere, with the graph of the tensor, which has no part in it."""
-    like = engine("where", Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_), 0.0 if value is None else value, self)
-    return entitle(typed(like, self.dtype), "ZeroBackward0" if value is None else "FillBackward3" if isinstance(value, core.Tensor) else "FillBackward2")
+    like = engine(
+        "where",
+        Tensor.of(np.ones(self.node.shape) if self.node.shape else 1.0, bool_),
+        0.0 if value is None else value,
+        self,
+    )
+    return entitle(
+        typed(like, self.dtype),
+        "ZeroBackward0" if value is None else "FillBackward3" if isinstance(value, core.Tensor) else "FillBackward2",
+    )
 
 
 for _name, _method in {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, None)}.items():
@@ -1392,18 +1319,21 @@ def to(input: Any, *args: Any, **keywords: Any) -> Any:
         return typed(engine("trunc", input), int64)
 
 
-for _name, _kind in {"double": float64, "float": float64, "half": float64, "long": int64, "int": int64, "bool": bool_}.items():
+for _name, _kind in {
+    "double": float64,
+    "float": float64,
+    "half": float64,
+    "long": int64,
+    "int": int64,
+    "bool": bool_,
+}.items():
     setattr(Tensor, _name, lambda self, _kind=_kind, **_: to(self, _kind))
 for _name in ("cpu", "cuda", "pin_memory"):
     setattr(Tensor, _name, lambda self, *_, **__: self)
-Tensor.type = lambda self, dtype=None: f"torch.{dict(float64='Double', int64='Long', bool='Bool')[self.dtype.name]}Tensor" if dtype is None else to(self, dtype)  # type: ignore[attr-defined]
+Tensor.type = lambda self, dtype=None: (
+    f"torch.{('Bool', 'Long', 'Double')[self.dtype.rank]}Tensor" if dtype is None else to(self, dtype)
+)  # type: ignore[attr-defined]
 Tensor.type_as = lambda self, other: to(self, other.dtype)  # type: ignore[attr-defined]
-
-
-@public("numel", "nelement")
-def numel(input: Any) -> int:
-    """How many entries it has."""
-    return int(math.prod(input.node.shape))
 
 
 @public("dim", "ndimension")

@@ -42,9 +42,9 @@ def name_of(node: Node) -> str:
         axes = tuple(len(shape_of(x) if not isinstance(x, Node) else x.shape) for x in node.inputs)
         title = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4"}.get(axes, "UnsafeView")
         title = "Bmm" if axes == (3, 3) else title
-    elif title in _OF_AXES and attrs.get("axis") is not None:
-        title += "1"
-    elif title in ("Fmod", "Remainder") and isinstance(node.inputs[1], Node):
+    elif (title in _OF_AXES and attrs.get("axis") is not None) or (
+        title in ("Fmod", "Remainder") and isinstance(node.inputs[1], Node)
+    ):
         title += "1"
     elif title == "Sub" and not isinstance(node.inputs[0], Node):
         title = "Rsub1"

@@ -46,7 +46,11 @@ class Module(ModuleType):
                     found = self._adapt(name, found) if self._adapt is not None else found
                     self.__dict__[name] = found
                     return found
-        known = [one for other in (self.__dict__, *self._others) for one in (other if isinstance(other, dict) else dir(other))]
+        known = [
+            one
+            for other in (self.__dict__, *self._others)
+            for one in (other if isinstance(other, dict) else dir(other))
+        ]
         raise missing(self.__name__.removeprefix("agrad."), name, known, sys._getframe(1))
 
 
@@ -92,7 +96,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied: {error}") from None
     if input.ndim == 2:
         return entitle(made, "MmBackward0" if bias is None else "AddmmBackward0")
-    return entitle(made, "ViewBackward0" if input.ndim > 1 else "ViewBackward0")
+    return entitle(made, "ViewBackward0")
 
 
 def _loss(ours: str, title: str) -> Callable[..., Any]:
@@ -116,10 +120,7 @@ def _titled(ours: str, title: str) -> Callable[..., Any]:
 
 
 def _functional() -> dict[str, Any]:
-    names = {
-        name: TORCH[name]
-        for name in "relu sigmoid tanh softmax log_softmax softmin selu softplus silu".split()
-    }
+    names = {name: TORCH[name] for name in "relu sigmoid tanh softmax log_softmax softmin selu softplus silu".split()}
     for ours, title in {
         "relu": "ReluBackward0", "selu": "EluBackward0", "elu": "EluBackward0", "leaky_relu": "LeakyReluBackward0",
         "gelu": "GeluBackward0", "silu": "SiluBackward0", "hardtanh": "HardtanhBackward0",
@@ -145,7 +146,15 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 
 
 def assert_close(
-    actual: Any, expected: Any, *, rtol: Any = None, atol: Any = None, equal_nan: bool = False, check_dtype: bool = True, msg: Any = None, **_: Any
+    actual: Any,
+    expected: Any,
+    *,
+    rtol: Any = None,
+    atol: Any = None,
+    equal_nan: bool = False,
+    check_dtype: bool = True,
+    msg: Any = None,
+    **_: Any,
 ) -> None:
     """Nothing, where all entries are near to each other; else an AssertionError."""
     if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
@@ -158,7 +167,9 @@ def assert_close(
         if actual.keys() != expected.keys():
             raise AssertionError(f"The keys of the mappings do not match: {[*actual]} != {[*expected]}")
         for key, value in actual.items():
-            assert_close(value, expected[key], rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg)
+            assert_close(
+                value, expected[key], rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg
+            )
         return
     a, b = (x if isinstance(x, core.Tensor) else creation.tensor(x) for x in (actual, expected))
     if a.shape != b.shape:
@@ -168,7 +179,10 @@ def assert_close(
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified")
     is_float = a.dtype is float64 or b.dtype is float64
-    rtol, atol = (1e-7 if is_float else 0.0 if rtol is None else rtol) if rtol is None else rtol, (1e-7 if is_float else 0.0) if atol is None else atol
+    rtol, atol = (
+        (1e-7 if is_float else 0.0 if rtol is None else rtol) if rtol is None else rtol,
+        (1e-7 if is_float else 0.0) if atol is None else atol,
+    )
     near = np.asarray(TORCH["isclose"](a, b, rtol, atol, equal_nan).value) != 0
     if near.all():
         return
@@ -223,7 +237,9 @@ def _linalg() -> dict[str, Any]:
         "matrix_norm": checked("matrix_norm", matrix_norm), "vector_norm": checked("vector_norm", vector_norm),
         "norm": checked("norm", norm), "multi_dot": checked("multi_dot", multi_dot),
         "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
-        "solve_triangular": checked("solve_triangular", lambda x, b, *, upper: engine("solve_triangular", x, b, lower=not upper)),
+        "solve_triangular": checked(
+            "solve_triangular", lambda x, b, *, upper: engine("solve_triangular", x, b, lower=not upper)
+        ),
         "lstsq": checked("lstsq", lambda x, b: named("linalg_lstsq", "solution")(engine("lstsq", x, b))),
     }  # fmt: skip
     for name, title in {"inv": "inv", "det": "det", "solve": "solve", "cholesky": "cholesky", "pinv": "pinv",
@@ -255,7 +271,14 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **_: Any) -
 def _gradcheck(fn: Any, inputs: Any, *args: Any, raise_exception: bool = True, **keywords: Any) -> bool:
     """Whether the derivatives of a function are those of differences."""
     given = inputs if isinstance(inputs, tuple | list) else (inputs,)
-    return _compared(fn, tuple(given), raise_exception, keywords.get("eps", 1e-6), keywords.get("atol", 1e-5), keywords.get("rtol", 1e-3))
+    return _compared(
+        fn,
+        tuple(given),
+        raise_exception,
+        keywords.get("eps", 1e-6),
+        keywords.get("atol", 1e-5),
+        keywords.get("rtol", 1e-3),
+    )
 
 
 def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: float, rtol: float) -> bool:
@@ -282,7 +305,9 @@ def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: f
                     moved = flat.copy()
                     moved[place] += sign * eps
                     new = creation.tensor(moved.reshape(x.shape) if x.ndim else float(moved[0]), requires_grad=True)
-                    ends.append(np.asarray(values(tuple(new if one is x else one for one in given))[number].value).reshape(-1))
+                    ends.append(
+                        np.asarray(values(tuple(new if one is x else one for one in given))[number].value).reshape(-1)
+                    )
                 numeric[:, place] = (ends[0] - ends[1]) / (2 * eps)
             if not np.allclose(analytic, numeric, rtol=rtol, atol=atol):
                 if raises:
@@ -354,7 +379,9 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) 
         def find_class(self, module: str, name: str) -> Any:
             inside = module.startswith(("agrad.", "collections", "numpy"))
             if weights_only and not (inside and (name in _SAVED or module.startswith("numpy"))):
-                raise pickle.UnpicklingError(f"Weights only load failed: {module}.{name} is no tensor\n  fix: weights_only=False")
+                raise pickle.UnpicklingError(
+                    f"Weights only load failed: {module}.{name} is no tensor\n  fix: weights_only=False"
+                )
             return super().find_class(module, name)
 
     if hasattr(f, "read"):
@@ -363,7 +390,18 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) 
         return Reader(file).load()
 
 
-_SAVED = ("_restored", "StateDict", "OrderedDict", "Entries", "ParamGroup", "Size", "dtype", "float64", "int64", "bool_")
+_SAVED = (
+    "_restored",
+    "StateDict",
+    "OrderedDict",
+    "Entries",
+    "ParamGroup",
+    "Size",
+    "dtype",
+    "float64",
+    "int64",
+    "bool_",
+)
 
 
 # The modules
@@ -374,11 +412,15 @@ def _same(f: Any = None, **_: Any) -> Any:
     return f if f is not None else lambda g: g
 
 
+def _nothing(*_: Any) -> None:
+    """What is done on a device that is not there."""
+
+
 def _grad_module() -> dict[str, Any]:
     names = {
         name: getattr(autograd, name)
-        for name in "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled detect_anomaly "
-        "set_detect_anomaly".split()
+        for name in "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled "
+        "detect_anomaly set_detect_anomaly".split()
     }
     return {**names, "gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
 
@@ -391,17 +433,22 @@ def install(torch: Any) -> None:
     schedulers = import_module("agrad.engine.nn.optim.lr_scheduler")
     functional = _functional()
     module = {"Module": layers.Module, "Parameter": layers.Parameter}
-    once = {"Function": autograd.Function, "once_differentiable": autograd.once_differentiable, "FunctionCtx": autograd.FunctionCtx}
+    once = {
+        "Function": autograd.Function,
+        "once_differentiable": autograd.once_differentiable,
+        "FunctionCtx": autograd.FunctionCtx,
+    }
     special = {
-        pair.partition("=")[0]: plain(pair.partition("=")[0], pair.partition("=")[2] or pair, True) for pair in _SPECIAL.split()
+        pair.partition("=")[0]: plain(pair.partition("=")[0], pair.partition("=")[2] or pair, True)
+        for pair in _SPECIAL.split()
     }
     special |= {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")}
     duals = {"dual_level": func.dual_level, "make_dual": func.make_dual, "unpack_dual": func.unpack_dual,
              "UnpackedDualTensor": func.UnpackedDualTensor}  # fmt: skip
     transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state".split()
     calls = {name: getattr(func, name) for name in transforms}
-    nowhere = {"is_available": lambda: False, "device_count": lambda: 0, "manual_seed": lambda seed: None,
-               "manual_seed_all": lambda seed: None, "empty_cache": lambda: None, "synchronize": lambda: None}  # fmt: skip
+    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
+    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
     table: dict[str, Module] = {}
     for name, doc, names, others, adapt in (
         ("autograd", "Backward passes.", _grad_module(), (), None),
@@ -409,7 +456,13 @@ def install(torch: Any) -> None:
         ("autograd.functional", "Derivatives of functions.", {}, (func.functional,), None),
         ("autograd.forward_ad", "Dual numbers.", duals, (), None),
         ("autograd.graph", "Nodes of the graph.", {"saved_tensors_hooks": autograd.saved_tensors_hooks}, (), None),
-        ("autograd.gradcheck", "Derivatives beside differences.", {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck, "GradcheckError": GradcheckError}, (), None),
+        (
+            "autograd.gradcheck",
+            "Derivatives beside differences.",
+            {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck, "GradcheckError": GradcheckError},
+            (),
+            None,
+        ),
         ("func", "Derivatives of functions, and functions of many values.", calls, (), None),
         ("nn", "Layers, losses and modules.", module, (layers,), _layer),
         ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), None),
@@ -421,14 +474,26 @@ def install(torch: Any) -> None:
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
         ("utils", "Tools.", {}, (), None),
         ("utils.data", "Batches of data.", {}, (engine_data,), None),
-        ("utils.checkpoint", "Graphs that are computed again.", {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential}, (), None),
+        (
+            "utils.checkpoint",
+            "Graphs that are computed again.",
+            {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
+            (),
+            None,
+        ),
         ("linalg", "Matrices.", _linalg(), (), None),
         ("special", "Special functions.", special, (), None),
         ("testing", "Comparisons.", {"assert_close": assert_close}, (), None),
         ("random", "Random numbers.", {"manual_seed": TORCH["manual_seed"]}, (), None),
         ("cuda", "There is none.", nowhere, (), None),
         ("mps", "There is none.", nowhere, (), None),
-        ("jit", "There is nothing to compile.", {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same}, (), None),
+        (
+            "jit",
+            "There is nothing to compile.",
+            {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
+            (),
+            None,
+        ),
     ):
         table[name] = made = Module(name, doc, names, *others, adapt=adapt)
         sys.modules[made.__name__] = made

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from agrad.torch.types import bool_, float64, int64
 from agrad.engine.values import np
+from agrad.torch.types import bool_, float64, int64
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 _PROFILES: dict[str, dict[str, Any]] = {

@@ -33,9 +33,9 @@ def public(
     """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        found = viewing(function) if view else function
-        call = checked(function.__name__.rstrip("_"), found)
-        for name in names or (function.__name__.rstrip("_"),):
+        listed = names or (function.__name__.rstrip("_"),)
+        call = checked(listed[0], viewing(function) if view else function)
+        for name in listed:
             TORCH[name] = call
             if method:
                 setattr(Tensor, name, call)
@@ -107,7 +107,9 @@ def plain(name: str, ours: str, binary: bool) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         kind = keywords.pop("dtype", None)
         args, keywords = second(args, keywords) if binary and keywords else (args, keywords)
-        if not args or not (isinstance(args[0], core.Tensor) or (binary and any(isinstance(x, core.Tensor) for x in args))):
+        if not args or not (
+            isinstance(args[0], core.Tensor) or (binary and any(isinstance(x, core.Tensor) for x in args))
+        ):
             need_tensor(name, args[0] if args else None)
         if kind is not None:
             args = (args[0].to(as_dtype(kind)), *args[1:])
@@ -156,7 +158,7 @@ def named(name: str, *fields: str) -> Any:
     """The type of several results with names, `torch.return_types.max(values=…, indices=…)`."""
     from collections import namedtuple  # here: a class of Python's for each
 
-    made: Any = namedtuple(name, fields)  # noqa: PYI024 - fields that depend on the name
+    made: Any = namedtuple(name, fields)
 
     def text(self: Any) -> str:
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{x}={getattr(self, x)!r}" for x in fields) + ")"

@@ -38,7 +38,7 @@ _ALIKE = _SUMS | frozenset(
 )
 
 
-# Operations whose derivative PyTorch computes in another way, which shows where it is not finite, or in the sign of a 0.
+# Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
 _OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
@@ -109,16 +109,23 @@ class Shared:
     def __init__(self, whole: Tensor | None, again: Callable[[Any], Any] | None, kind: str, made: str) -> None:
         self.whole, self.again, self.kind, self.made = whole, again, kind, made
         self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node], Any]] = []  # each with its `again`
+        self.deeper: list[weakref.ref[Node]] = []  # those of the views of its views
         self.pruned = 64
 
     @cached_property
     def places(self) -> Any:
         """Where each entry of the view is among those of the whole."""
-        assert self.whole is not None and self.again is not None
+        assert self.whole is not None
+        assert self.again is not None
         shape = self.whole.node.shape
         with scope(recording=False):
             found = self.again(Tensor.of(np.arange(float(size_of(shape))).reshape(shape) if shape else 0.0)).value
         return np.asarray(found).astype(np.intp).reshape(-1)
+
+    @property
+    def renewed(self) -> str:
+        """PyTorch's name of the operation by which the view is taken again after a write."""
+        return "Invalid" if self.made else "AsStridedBackward0"
 
     @cached_property
     def overlaps(self) -> bool:
@@ -129,6 +136,7 @@ class Shared:
         """Note a view."""
         if len(self.parts) > self.pruned:
             self.parts = [one for one in self.parts if one[1]() is not None]
+            self.deeper = [one for one in self.deeper if one() is not None]
             self.pruned = 2 * len(self.parts) + 64
         self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
@@ -145,6 +153,7 @@ class Tensor(core.Tensor):
     grad: Any
 
     def __new__(cls, data: Any = None, *sizes: Any) -> Tensor:
+        """A tensor of entries, or of a shape."""
         if isinstance(data, int) or sizes:
             return Tensor.of(np.zeros((data, *sizes)) if data is not None else 0.0)
         return Tensor.of(0.0 if data is None else core.coerce(data)) if data is not None else object.__new__(cls)
@@ -447,13 +456,19 @@ def _result_type(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> dt
 # Views
 
 
-def part_of(whole: Tensor, part: Tensor, again: Callable[[Any], Any] | None, kind: str = "view", made: str = "") -> Tensor:
+def part_of(
+    whole: Tensor, part: Tensor, again: Callable[[Any], Any] | None, kind: str = "view", made: str = ""
+) -> Tensor:
     """Let a tensor share the data of another; returns it."""
     if whole.view_of is None:
         whole.view_of = Shared(None, None, "", "")
-    made = made or ("" if current().recording else "no_grad")
-    part.view_of = Shared(whole, again, kind, made)
+    inherited = whole.view_of.made if kind == "view" else ""
+    part.view_of = Shared(whole, again, kind, made or inherited or ("" if current().recording else "no_grad"))
     whole.view_of.add(part)
+    up = whole.view_of.whole
+    while up is not None:
+        up.view_of.deeper.append(weakref.ref(part.node))
+        up = up.view_of.whole
     return part
 
 
@@ -532,14 +547,22 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
         elif history is not None:
             if node is not None and node is not part.node:
                 _outdate(node, what)
-            core.Tensor.adopt(part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history)
+            core.Tensor.adopt(
+                part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history
+            )
         elif part is not written:
             with scope(recording=False):
                 value = shared.again(whole).value
-            _write(part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what)
+            _write(
+                part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what
+            )
         if history is None and shared.again is not None:
-            entitle(part, "Invalid" if shared.made else "AsStridedBackward0")
+            entitle(part, shared.renewed)
         _refresh(part, what, history if shared.again is not None else None, written)
+    for known in whole.view_of.deeper if what else ():
+        node = known()
+        if node is not None:
+            _outdate(node, what)
 
 
 def _outdate(node: Node, what: str) -> None:
@@ -559,7 +582,9 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         if shared.made:
             how = "by an operation that returns several" if shared.made == "several" else "while nothing was recorded"
             raise AgradError(
-                "leaf", f"{x.node.spell()} is a view that was made {how}: it cannot be written in place", fixes=[Hint("x.clone()")]
+                "leaf",
+                f"{x.node.spell()} is a view that was made {how}: it cannot be written in place",
+                fixes=[Hint("x.clone()")],
             )
         if root.node.op is None and root.node.requires_grad:
             error = leaf_error(root.node)

@@ -19,7 +19,9 @@ PROGRAMS = {name: text.split("--- prints\n") for name, text in zip(PARTS[::2], P
 def wrong(module):
     """The programs that print something else with a module than what is written there."""
     texts = json.dumps([text for text, _ in PROGRAMS.values()])
-    done = subprocess.run([sys.executable, str(RUNNER), module], input=texts, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(RUNNER), module], input=texts, capture_output=True, text=True, check=True
+    )
     return {
         name: found
         for (name, (_, meant)), found in zip(PROGRAMS.items(), json.loads(done.stdout), strict=True)
@@ -37,7 +39,7 @@ def test_what_is_written_there_is_what_pytorch_prints():
     assert wrong("torch") == {}
 
 
-@pytest.mark.parametrize("code, kind, near", [
+@pytest.mark.parametrize(("code", "kind", "near"), [
     ("torch.expp", AttributeError, "exp"),
     ("torch.nn.Liner", AttributeError, "Linear"),
     ("torch.nn.functional.reluu", AttributeError, "relu"),
@@ -54,7 +56,9 @@ def test_a_name_that_is_not_there_is_an_error_that_names_the_nearest(code, kind,
 
 def test_a_script_runs_with_agrad_in_the_place_of_torch(tmp_path):
     script = tmp_path / "train.py"
-    script.write_text("import sys\nimport torch\nx = torch.ones(2, requires_grad=True)\ny = (x * x).sum()\ny.backward()\nprint(x.grad, sys.argv[1:])\ny.backward()\n")
+    script.write_text(
+        "import sys\nimport torch\nx = torch.ones(2, requires_grad=True)\ny = (x * x).sum()\ny.backward()\nprint(x.grad, sys.argv[1:])\ny.backward()\n"
+    )
     done = subprocess.run([sys.executable, "-m", "agrad.torch", str(script), "a"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "tensor([2., 2.]) ['a']\n")
     told = done.stderr

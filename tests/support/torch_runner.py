@@ -22,7 +22,7 @@ def run(text):
         try:
             exec(compile(text, "<program>", "exec"), {"__name__": "__main__"})
         except Exception as error:
-            print(f"raises {kind_of(error)}")
+            sys.stdout.write(f"raises {kind_of(error)}\n")
             if "-v" in sys.argv:
                 import traceback
 
