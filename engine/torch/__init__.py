@@ -16,13 +16,21 @@ import sys
 from typing import Any
 
 from agrad.torch import autograd as autograd
-from agrad.torch import creation, functions
-from agrad.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from agrad.torch.creation import Generator, default_generator
-from agrad.torch.printing import printoptions, set_printoptions
+from agrad.torch import creation as creation
+from agrad.torch import functions as functions
+from agrad.torch.autograd import enable_grad as enable_grad
+from agrad.torch.autograd import inference_mode as inference_mode
+from agrad.torch.autograd import no_grad as no_grad
+from agrad.torch.autograd import set_grad_enabled as set_grad_enabled
+from agrad.torch.creation import Generator as Generator
+from agrad.torch.creation import default_generator as default_generator
+from agrad.torch.printing import printoptions as printoptions
+from agrad.torch.printing import set_printoptions as set_printoptions
 from agrad.torch.registry import TORCH
-from agrad.torch.tensor import Tensor, no_attribute
-from agrad.torch.types import DTYPES, Size, as_dtype, device, dtype, float64
+from agrad.torch.tensor import Tensor as Tensor
+from agrad.torch.types import DTYPES, as_dtype, dtype, float64
+from agrad.torch.types import Size as Size
+from agrad.torch.types import device as device
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 __version__ = "2.13.0+agrad"
@@ -53,18 +61,3 @@ _modules.install(sys.modules[__name__])
 
 def __getattr__(name: str) -> Any:
     raise _modules.missing("torch", name, globals(), sys._getframe(1))
-
-
-_ = (
-    creation,
-    functions,
-    Tensor,
-    no_attribute,
-    Generator,
-    default_generator,
-    printoptions,
-    set_printoptions,
-    Size,
-    device,
-)
-_ = enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -8,21 +8,22 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from agrad.engine.autodiff import reverse as passes
-from agrad.engine.autodiff.autograd import detect_anomaly, set_detect_anomaly
+from agrad.engine.autodiff.autograd import detect_anomaly as detect_anomaly
+from agrad.engine.autodiff.autograd import set_detect_anomaly as set_detect_anomaly
 from agrad.engine.autodiff.backward import _storage_of, seed_of
 from agrad.engine.core import graph_errors
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import record
-from agrad.engine.core.graph import Gradient, Node, by_seq, free, leading_to, oldest, reachable, touch
+from agrad.engine.core.graph import Gradient, Node, by_seq, free, leading_to, leaf, oldest, reachable, touch
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, kinded, part_of, typed, write_over
-from agrad.torch.types import Size, dtype_of, float64
+from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, typed
+from agrad.torch.types import dtype_of, float64
 
 # Switches
 
@@ -170,9 +171,9 @@ def _line() -> str:
     """The line of the program that calls for a backward."""
     import sys
 
-    frame = sys._getframe(1)
+    frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("agrad."):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if frame is None:
         return ""
     return f"line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]}"
@@ -243,7 +244,7 @@ def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:
 def gradient_of(g: Any) -> Tensor:
     """What a pass found, as a tensor."""
     if not isinstance(g, core.Tensor):
-        return typed(core.bare(core.leaf(g)), float64)
+        return typed(core.bare(leaf(g)), float64)
     node = g.node
     if node.op is OPS["own"] and isinstance(node.inputs[0], Node):  # a copy that the pass made
         g = core.bare(node.inputs[0], g.value if node.shape else None)
@@ -261,7 +262,7 @@ def _backward(
     backward(self, gradient, retain_graph, create_graph, None, inputs)
 
 
-Tensor.backward = _backward  # type: ignore[method-assign, assignment]
+give("backward", _backward)
 
 
 @kinded
@@ -293,7 +294,7 @@ def grad(
     found = _walk(order, seeds, create_graph, set(nodes))
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
-    results = []
+    results: list[Any] = []
     for x in wanted:
         g = found.get(x.node)
         if x.node not in behind or g is None:
@@ -363,8 +364,8 @@ def _register_after(self: Any, hook: Callable[[Any], None]) -> Any:
     return RemovableHandle(lambda: after.pop(key, None) and None)
 
 
-Tensor.register_hook = _register_hook  # type: ignore[method-assign, assignment]
-Tensor.register_post_accumulate_grad_hook = _register_after  # type: ignore[attr-defined]
+give("register_hook", _register_hook)
+give("register_post_accumulate_grad_hook", _register_after)
 _accumulate_alone = _accumulate
 
 
@@ -384,7 +385,7 @@ def _retain_grad(self: Any) -> None:
         core.Tensor.retain_grad(self)
 
 
-Tensor.retain_grad = _retain_grad  # type: ignore[method-assign]
+give("retain_grad", _retain_grad)
 
 
 def _grad_of(self: Any) -> Any:
@@ -407,7 +408,7 @@ def _set_grad(self: Any, value: Any) -> None:
         self.node.collected = None
 
 
-Tensor.grad = property(_grad_of, _set_grad)  # type: ignore[assignment]
+give("grad", property(_grad_of, _set_grad))
 
 
 def _set_requires(self: Any, on: bool) -> None:
@@ -416,7 +417,7 @@ def _set_requires(self: Any, on: bool) -> None:
     self.requires_grad_(on)
 
 
-Tensor.requires_grad = property(lambda self: self.node.requires_grad, kinded(_set_requires))  # type: ignore[assignment]
+give("requires_grad", property(lambda self: self.node.requires_grad, kinded(_set_requires)))
 
 
 # Functions of the user
@@ -546,7 +547,7 @@ class _Call:
                 part = (
                     whole if single else engine("reshape", engine("getitem", whole, slice(start, start + size)), shape)
                 )
-                part.node._more().title = f"{self.name}Backward"
+                entitle(part, f"{self.name}Backward")
                 made.append(self._placed(x, typed(part, float64)))
             start += 0 if not isinstance(x, core.Tensor) else size
         self.context.saved = tuple(made[one] if isinstance(one, int) else one for one in saved)
@@ -572,7 +573,7 @@ class _Call:
 
     def _gradients(self, g: Any) -> list[Any]:
         create_graph = current().recording
-        handle = typed(plainly(g) if isinstance(g, core.Tensor) else core.bare(core.leaf(g)), float64)
+        handle = typed(plainly(g) if isinstance(g, core.Tensor) else core.bare(leaf(g)), float64)
         grads, start = [handle], 0
         if len(self.shapes) > 1:
             grads = []
@@ -678,6 +679,3 @@ class Variable:
         """The tensor itself, as a leaf."""
         made = data.detach() if isinstance(data, core.Tensor) else data
         return made.requires_grad_() if requires_grad else made
-
-
-_ = part_of, write_over, Size, detect_anomaly, set_detect_anomaly

@@ -10,8 +10,8 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
-from agrad.torch.registry import TORCH, checked, engine, public, sizes, tensor_of
-from agrad.torch.tensor import Tensor, as_array, write_over
+from agrad.torch.registry import TORCH, checked, public, sizes
+from agrad.torch.tensor import Tensor, give, write_over
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64, int64
 
 
@@ -165,8 +165,8 @@ def _likes() -> None:
     for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"):
         public(f"{name}_like", method=False)(_like(name))
         if name in ("zeros", "ones", "empty", "full"):
-            setattr(Tensor, f"new_{name}", _new(name))
-    Tensor.new_tensor = lambda self, data, **given: tensor(data, **{"dtype": self.dtype, **given})  # type: ignore[attr-defined]
+            give(f"new_{name}", _new(name))
+    give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.dtype, **given}))
 
 
 def _like(name: str) -> Callable[..., Any]:
@@ -317,20 +317,17 @@ def _randomised(name: str, draw: Callable[..., Any]) -> None:
         return write_over(self, made, name)
 
     method.__name__, method.__doc__ = name, "Write random numbers over it."
-    setattr(Tensor, name, checked(name, method))
+    give(name, checked(name, method))
 
 
-for _name, _draw in {
+_DRAWN: dict[str, Any] = {
     "normal_": lambda draws, shape, mean=0.0, std=1.0: draws.normal(mean, std, shape),
-    "uniform_": lambda draws, shape, a=0.0, b=1.0, **given: draws.uniform(
-        given.get("from", a), given.get("to", b), shape
-    ),
-    "random_": lambda draws, shape, low=0, high=None: draws.integers(
-        *((0, low) if high is None else (low, high)), shape
-    ),
+    "uniform_": lambda draws, shape, a=0.0, b=1.0, **ends: draws.uniform(ends.get("from", a), ends.get("to", b), shape),
+    "random_": lambda draws, shape, *ends: draws.integers(*((0, *ends) if len(ends) == 1 else ends), shape),
     "bernoulli_": lambda draws, shape, p=0.5: draws.random(shape) < _plain(p),
     "exponential_": lambda draws, shape, lambd=1.0: draws.exponential(1 / lambd, shape),
-}.items():
+}
+for _name, _draw in _DRAWN.items():
     _randomised(_name, _draw)
 
 
@@ -347,4 +344,3 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 
 
 ONE_HOT = TORCH.pop("one_hot")
-_ = engine, tensor_of, as_array

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.forward_mode import push_all
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import scope
+from agrad.engine.core.graph import leaf
 from agrad.engine.values import np
 from agrad.torch import autograd
 from agrad.torch.registry import engine
@@ -142,9 +143,7 @@ def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[
     directions = {x.node: autograd.plainly(v) for x, v in zip(primals, tangents, strict=True)}
     found = push_all([autograd.plainly(y) for y in values], directions, True)
     return [
-        autograd.zeros_like(y)
-        if t is None
-        else typed(t if isinstance(t, core.Tensor) else core.bare(core.leaf(t)), float64)
+        autograd.zeros_like(y) if t is None else typed(t if isinstance(t, core.Tensor) else core.bare(leaf(t)), float64)
         for y, t in zip(values, found, strict=True)
     ]
 
@@ -388,9 +387,7 @@ def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
     with scope(recording=True):
         (found,) = push_all([autograd.plainly(tensor)], directions, True)
     tangent = (
-        None
-        if found is None
-        else typed(found if isinstance(found, core.Tensor) else core.bare(core.leaf(found)), float64)
+        None if found is None else typed(found if isinstance(found, core.Tensor) else core.bare(leaf(found)), float64)
     )
     if any(node._more().dual.requires_grad for node in _LEVELS[-1]):
         return UnpackedDualTensor(tensor, tangent)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import np
@@ -29,8 +29,8 @@ from agrad.torch.registry import (
     tensor_of,
     viewing,
 )
-from agrad.torch.tensor import Tensor, check_writable, entitle, part_of, typed, write_over
-from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
+from agrad.torch.tensor import Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
 _UNARY = (
@@ -80,7 +80,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return engine("where", condition, input, other)
 
 
-Tensor.where = lambda self, condition, other: where(condition, self, other)  # type: ignore[attr-defined]
+give("where", lambda self, condition, other: where(condition, self, other))
 
 
 def _scaled(name: str) -> Any:
@@ -227,7 +227,7 @@ def _axis(x: Any, dim: int) -> int:
     count = max(x.ndim, 1)
     if not -count <= dim < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
-    return dim % count
+    return int(dim % count)
 
 
 _HALVES = {
@@ -427,7 +427,7 @@ def _logical(name: str, bitwise: str) -> None:
     of_truths.__doc__, of_bits.__doc__ = f"Logical {name}, entry by entry.", f"{name} of truths, or of bits."
     public(f"logical_{name}", place=True)(of_truths)
     call = public(f"bitwise_{name}", f"__{bitwise}__", f"__r{bitwise}__", place=True)(of_bits)
-    setattr(Tensor, f"__i{bitwise}__", in_place(f"bitwise_{name}", call))
+    give(f"__i{bitwise}__", in_place(f"bitwise_{name}", call))
 
 
 for _name, _bitwise in (("and", "and"), ("or", "or"), ("xor", "xor")):
@@ -613,9 +613,9 @@ def t(input: Any) -> Any:
     return entitle(made, "TBackward0" if input.ndim == 2 else "AliasBackward0")
 
 
-Tensor.T = property(lambda self: permute(self, *reversed(range(self.ndim))))  # type: ignore[attr-defined]
-Tensor.mT = property(lambda self: transpose(self, -2, -1))  # type: ignore[attr-defined]
-Tensor.H = Tensor.T  # type: ignore[attr-defined]
+give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
+give("mT", property(lambda self: transpose(self, -2, -1)))
+give("H", property(lambda self: transpose(self, -2, -1)))
 
 
 @public("movedim", "moveaxis")
@@ -939,7 +939,7 @@ def _cast(value: Any, like: Any) -> Any:
     return tensor_of(value) if isinstance(value, list | tuple | np.ndarray) else value
 
 
-Tensor.__setitem__ = checked("__setitem__", _setitem)  # type: ignore[attr-defined]
+give("__setitem__", checked("__setitem__", _setitem))
 
 
 def _beside(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -1129,7 +1129,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 @public()
 def searchsorted(sorted_sequence: Any, values: Any, *, right: bool = False) -> Any:
     """Where values would be put into an ordered sequence."""
-    side = "right" if right else "left"
+    side: Any = "right" if right else "left"
     return tensor_of(np.searchsorted(sorted_sequence.value, np.asarray(getattr(values, "value", values)), side))
 
 
@@ -1143,7 +1143,7 @@ def cummax(input: Any, dim: int) -> Any:
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
-def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: str = "mul") -> Any:
+def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> Any:
     """The product, or the quotient, of two tensors, times a number."""
     return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
 
@@ -1163,12 +1163,12 @@ _ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     (
         "addcmul",
         "place",
-        lambda input, *pair, value=1: entitle(input + _scaled_first(value, *pair), "AddcmulBackward0"),
+        lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b), "AddcmulBackward0"),
     ),
     (
         "addcdiv",
         "place",
-        lambda input, *pair, value=1: entitle(input + _scaled_first(value, *pair, "div"), "AddcdivBackward0"),
+        lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b, "div"), "AddcdivBackward0"),
     ),
     ("argmax", "", lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim)),
     ("argmin", "", lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim)),
@@ -1250,8 +1250,8 @@ _ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ),
     ("numel nelement", "", lambda input: int(math.prod(input.node.shape))),
 )
-for _names, _way, _function in _ROWS:
-    public(*_names.split(), method=_way != "function", place=_way == "place", view=_way == "view")(_function)
+for _row in _ROWS:
+    public(*_row[0].split(), method=_row[1] != "function", place=_row[1] == "place", view=_row[1] == "view")(_row[2])
 
 
 # In place, without another function
@@ -1291,9 +1291,10 @@ def _constant(self: Any, value: Any) -> Any:
     )
 
 
-for _name, _method in {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, None)}.items():
-    setattr(Tensor, _name, checked(_name, _method))
-TORCH["fill_"], TORCH["zero_"] = Tensor.fill_, Tensor.zero_
+_WRITING: dict[str, Any] = {"copy_": _copied, "fill_": _filled, "zero_": lambda self: _filled(self, None)}
+for _name, _method in _WRITING.items():
+    give(_name, checked(_name, _method))
+TORCH["fill_"], TORCH["zero_"] = (getattr(Tensor, name) for name in ("fill_", "zero_"))
 
 
 # Types
@@ -1327,13 +1328,18 @@ for _name, _kind in {
     "int": int64,
     "bool": bool_,
 }.items():
-    setattr(Tensor, _name, lambda self, _kind=_kind, **_: to(self, _kind))
+    give(_name, lambda self, _kind=_kind, **_: to(self, _kind))
 for _name in ("cpu", "cuda", "pin_memory"):
-    setattr(Tensor, _name, lambda self, *_, **__: self)
-Tensor.type = lambda self, dtype=None: (
-    f"torch.{('Bool', 'Long', 'Double')[self.dtype.rank]}Tensor" if dtype is None else to(self, dtype)
-)  # type: ignore[attr-defined]
-Tensor.type_as = lambda self, other: to(self, other.dtype)  # type: ignore[attr-defined]
+    give(_name, lambda self, *_, **__: self)
+
+
+def _type(self: Any, dtype: Any = None) -> Any:
+    """The name of its type; in another type."""
+    return to(self, dtype) if dtype is not None else f"torch.{('Bool', 'Long', 'Double')[self.dtype.rank]}Tensor"
+
+
+give("type", _type)
+give("type_as", lambda self, other: to(self, other.dtype))
 
 
 @public("dim", "ndimension")
@@ -1343,7 +1349,7 @@ def dim(input: Any) -> int:
 
 
 TORCH["detach"] = lambda input: input.detach()
-for _name, _answer in {
+_ANSWERS: dict[str, Any] = {
     "is_floating_point": lambda x: x.dtype is float64,
     "is_complex": lambda x: False,
     "is_nonzero": bool,
@@ -1352,7 +1358,8 @@ for _name, _answer in {
     "is_same_size": lambda x, other: x.shape == other.shape,
     "detach_": lambda x: _detached(x),
     "is_inference": lambda x: False,
-}.items():
+}
+for _name, _answer in _ANSWERS.items():
     public(_name)(_answer)
 
 
@@ -1384,20 +1391,6 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
     return method
 
 
-_OPERATORS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
-}  # fmt: skip
-_REFLECTED = {"truediv": lambda other, self: engine("mul", engine("reciprocal", self), other)}
-for _sign, _ours in _OPERATORS.items():
-    _call = TORCH[_ours]
-    setattr(Tensor, f"__{_sign}__", _operator(f"__{_sign}__", False, _call))
-    if _sign not in ("lt", "le", "gt", "ge", "eq", "ne"):
-        _swapped = _REFLECTED.get(_sign) or (lambda other, self, _ours=_ours: _forward(_ours, other, self))
-        setattr(Tensor, f"__r{_sign}__", _operator(f"__r{_sign}__", True, _swapped))
-        setattr(Tensor, f"__i{_sign}__", in_place(_ours, _call))
-
-
 def _forward(ours: str, other: Any, self: Any) -> Any:
     if ours in ("floor_divide", "remainder", "pow"):
         _of_wholes(ours, other, self)
@@ -1406,6 +1399,21 @@ def _forward(ours: str, other: Any, self: Any) -> Any:
     return engine(ours, other, self)
 
 
-Tensor.__neg__, Tensor.__abs__, Tensor.__pos__ = Tensor.neg, Tensor.abs, lambda self: self  # type: ignore[method-assign, attr-defined]
-Tensor.__hash__ = lambda self: id(self)  # type: ignore[method-assign, assignment]
-_ = FUNCTIONS, Size
+_OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "matmul": "matmul", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
+}  # fmt: skip
+_REFLECTED = {"truediv": lambda other, self: engine("mul", engine("reciprocal", self), other)}
+for _sign, _ours in _OPERATORS.items():
+    _call = TORCH[_ours]
+    give(f"__{_sign}__", _operator(f"__{_sign}__", False, _call))
+    if _sign not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        _swapped = _REFLECTED.get(_sign) or partial(_forward, _ours)
+        give(f"__r{_sign}__", _operator(f"__r{_sign}__", True, _swapped))
+        give(f"__i{_sign}__", in_place(_ours, _call))
+
+
+give("__neg__", TORCH["neg"])
+give("__abs__", TORCH["abs"])
+give("__pos__", lambda self: self)
+give("__hash__", object.__hash__)

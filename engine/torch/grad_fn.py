@@ -39,7 +39,7 @@ def name_of(node: Node) -> str:
     if title == "Index":
         title = _index_name(attrs.get("index"))
     elif title == "Matmul":
-        axes = tuple(len(shape_of(x) if not isinstance(x, Node) else x.shape) for x in node.inputs)
+        axes: Any = tuple(len(shape_of(x) if not isinstance(x, Node) else x.shape) for x in node.inputs)
         title = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4"}.get(axes, "UnsafeView")
         title = "Bmm" if axes == (3, 3) else title
     elif (title in _OF_AXES and attrs.get("axis") is not None) or (

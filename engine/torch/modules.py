@@ -10,14 +10,13 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from agrad.engine import nn as layers
-from agrad.engine.autodiff.gradcheck import gradcheck
 from agrad.engine.core import tensor as core
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
-from agrad.torch.types import Size, as_dtype, bool_, dtype_of, float64, int64
+from agrad.torch.types import float64, int64
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -506,6 +505,3 @@ def install(torch: Any) -> None:
         finfo=lambda kind=None: np.finfo(np.float64), iinfo=lambda kind=None: np.iinfo(np.int64),
         return_types=SimpleNamespace(), use_deterministic_algorithms=lambda *_: None, set_num_threads=lambda n: None,
     )  # fmt: skip
-
-
-_ = gradcheck, Size, as_dtype, bool_, dtype_of

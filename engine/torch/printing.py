@@ -50,7 +50,8 @@ class _Formatter:
 
     def __init__(self, array: Any, is_float: bool) -> None:
         digits = OPTIONS["precision"]
-        self.is_float, self.is_whole, self.scientific, self.width = is_float, True, False, 1
+        self.is_float, self.is_whole, self.width = is_float, True, 1
+        self.scientific: Any = False
         entries = array.ravel().tolist()
         if not is_float:
             self.width = max([1, *(len(str(entry)) for entry in entries)])
@@ -90,7 +91,7 @@ def _ends(array: Any) -> Any:
     return array
 
 
-def _array_text(array: Any, indent: int, is_short: bool, form: _Formatter) -> str:
+def _array_text(array: Any, indent: int, is_short: bool, form: Any) -> Any:
     edge = OPTIONS["edgeitems"]
     if array.ndim == 0:
         return form(array.item())

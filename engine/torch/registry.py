@@ -11,8 +11,8 @@ from typing import Any
 from agrad.engine.core import tensor as core
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.errors import AgradError
-from agrad.engine.values import np
-from agrad.torch.tensor import Tensor, check_writable, part_of, typed, write_over
+from agrad.engine.values import coerce, np
+from agrad.torch.tensor import Tensor, check_writable, give, part_of, typed, write_over
 from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -38,10 +38,10 @@ def public(
         for name in listed:
             TORCH[name] = call
             if method:
-                setattr(Tensor, name, call)
+                give(name, call)
             if place:
                 TORCH[f"{name}_"] = in_place(name, call)
-                setattr(Tensor, f"{name}_", TORCH[f"{name}_"])
+                give(f"{name}_", TORCH[f"{name}_"])
         return call
 
     return register
@@ -97,7 +97,7 @@ def tensor_of(x: Any) -> Tensor:
     if isinstance(x, core.Tensor):
         return x if isinstance(x, Tensor) else typed(x, dtype_of(None))
     kind = dtype_of(x)
-    value = core.coerce(x)
+    value = coerce(x)
     return Tensor.of(value if isinstance(value, float) else np.array(value, order="C", subok=True), kind)
 
 
@@ -158,7 +158,8 @@ def named(name: str, *fields: str) -> Any:
     """The type of several results with names, `torch.return_types.max(values=…, indices=…)`."""
     from collections import namedtuple  # here: a class of Python's for each
 
-    made: Any = namedtuple(name, fields)
+    make: Any = namedtuple
+    made = make(name, fields)
 
     def text(self: Any) -> str:
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{x}={getattr(self, x)!r}" for x in fields) + ")"

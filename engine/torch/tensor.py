@@ -15,15 +15,14 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, next_stamp, scope
-from agrad.engine.core.dispatch import OPS
-from agrad.engine.core.graph import Node, collect, leaf, new_node
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.op import Op
-from agrad.engine.core.tensor import Gradient, inherit
+from agrad.engine.core.op import OPS, Op
+from agrad.engine.core.tensor import inherit
 from agrad.engine.core.versions import mark_written
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.values import as_mask, mask_type, np, size_of
+from agrad.engine.values import as_mask, coerce, np, size_of
 from agrad.torch import grad_fn
 from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dtype_of, float64, int64
 
@@ -55,7 +54,8 @@ def _variant(op: Op) -> Op:
         if divisor is not None:
             made.rules = (lambda g, out, x: g / divisor(x),)
         elif op.name in _RULES:
-            made.reads, made.rules = tuple(zip(_RULES[op.name], strict=True))
+            read, rule = _RULES[op.name]
+            made.reads, made.rules = (read,), (rule,)
         else:
             made.rules = (_share,)
         made.__post_init__()
@@ -130,7 +130,7 @@ class Shared:
     @cached_property
     def overlaps(self) -> bool:
         """Whether two entries of the view are the same of the whole."""
-        return len(np.unique(self.places)) < self.places.size
+        return bool(len(np.unique(self.places)) < self.places.size)
 
     def add(self, part: Tensor) -> None:
         """Note a view."""
@@ -156,7 +156,7 @@ class Tensor(core.Tensor):
         """A tensor of entries, or of a shape."""
         if isinstance(data, int) or sizes:
             return Tensor.of(np.zeros((data, *sizes)) if data is not None else 0.0)
-        return Tensor.of(0.0 if data is None else core.coerce(data)) if data is not None else object.__new__(cls)
+        return Tensor.of(0.0 if data is None else coerce(data)) if data is not None else object.__new__(cls)
 
     @classmethod
     def of(cls, value: Any, kind: dtype = float64) -> Tensor:
@@ -259,7 +259,7 @@ class Tensor(core.Tensor):
 
     @data.setter
     def data(self, value: Any) -> None:
-        new = value.value if isinstance(value, core.Tensor) else core.coerce(value)
+        new = value.value if isinstance(value, core.Tensor) else coerce(value)
         new = new if isinstance(new, float) else np.array(new, order="C", subok=True)
         self.node.shape = () if isinstance(new, float) else new.shape
         _hold(self, new)
@@ -349,7 +349,7 @@ class Tensor(core.Tensor):
             )
         make, args = self.__reduce__()
         memo[id(self)] = copied = make(*args)
-        return copied
+        return copied  # type: ignore[no-any-return]
 
     __hash__ = core.Tensor.__hash__
 
@@ -389,6 +389,11 @@ class Tensor(core.Tensor):
         """New data for a leaf."""
         self.write(lambda array: np.copyto(array, value), value if not self.node.shape else None, "set")
         return self
+
+
+def give(name: str, what: Any) -> None:
+    """Let tensors have a method, or another attribute, that is made elsewhere."""
+    setattr(Tensor, name, what)
 
 
 _SILENT: weakref.WeakSet[Node] = weakref.WeakSet()  # leaves whose data were written in a way that is not counted
@@ -622,14 +627,14 @@ def no_attribute(of: str, name: str, names: Any) -> AttributeError:
 
 
 def _restored(array: Any, requires_grad: bool, state: tuple[bool, Any]) -> Tensor:
-    value = float(array) if not array.shape else core.coerce(array)
+    value = float(array) if not array.shape else coerce(array)
     made = Tensor.of(value, dtype_of(array))
     is_parameter, gradient = state
     if requires_grad:
         made.requires_grad_()
     made.node.is_parameter = is_parameter
     if gradient is not None:
-        made.node.grad = Gradient(Tensor.of(core.coerce(gradient)))
+        made.node.grad = Gradient(Tensor.of(coerce(gradient)))
     return made
 
 
@@ -644,6 +649,3 @@ def kinded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__, call.__doc__ = getattr(function, "__name__", "call"), function.__doc__
     return call
-
-
-_ = mask_type
