@@ -128,9 +128,18 @@ class Shared:
         return "Invalid" if self.made else "AsStridedBackward0"
 
     @cached_property
-    def overlaps(self) -> bool:
-        """Whether two entries of the view are the same of the whole."""
+    def repeats(self) -> bool:
+        """Whether two entries of the view are the same of what it is a view of."""
         return bool(len(np.unique(self.places)) < self.places.size)
+
+    @cached_property
+    def overlaps(self) -> bool:
+        """Whether two of its entries are the same of the data."""
+        places, up = self.places, self.whole.view_of if self.whole is not None else None
+        while up is not None and up.whole is not None:
+            places = places if up.again is None else up.places[places]
+            up = up.whole.view_of
+        return bool(len(np.unique(places)) < places.size)
 
     def add(self, part: Tensor) -> None:
         """Note a view."""
@@ -380,7 +389,7 @@ class Tensor(core.Tensor):
         up: Any = root
         while (shared := up.view_of) is not None and shared.whole is not None:  # through what has no graph
             up = _write_up(up, shared, what)
-        _refresh(up, what, what, None)
+        _refresh(up, what, what, root)
         if root is not self and before.storage is not None:  # the operation itself has read what was there before
             before.storage = before.storage._replace(successor=other.node.seq)
         return self
@@ -501,7 +510,7 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
 
     def put(array: Any) -> None:
         entries = np.asarray(value).reshape(-1)
-        new = entries != array.flat[places] if shared.overlaps else slice(None)
+        new = entries != array.flat[places] if shared.repeats else slice(None)
         array.flat[places[new]] = entries[new]
 
     _write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
