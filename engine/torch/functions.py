@@ -36,7 +36,7 @@ from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, in
 _UNARY = (
     "abs absolute=abs acos arccos=acos acosh arccosh=acosh asin arcsin=asin asinh arcsinh=asinh atan arctan=atan atanh "
     "arctanh=atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor lgamma log log10 log1p log2 neg "
-    "negative=neg rad2deg reciprocal relu round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc fix=trunc "
+    "negative=neg rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
     "logit i0"
 )
 _BINARY = (
@@ -1143,6 +1143,22 @@ def cummax(input: Any, dim: int) -> Any:
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
+@public("sign", "sgn", place=True)
+def sign(input: Any) -> Any:
+    """-1, 0 or 1; 0 of nan."""
+    need_tensor("sign", input)
+    return entitle(engine("where", engine("isnan", input), 0, engine("sign", input)), "SignBackward0")
+
+
+@public(place=True)
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """input + weight*(end - input), computed from the nearer end."""
+    if isinstance(weight, core.Tensor):
+        return entitle(input + weight * (end - input), "LerpBackward1")
+    found = input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
+    return entitle(found, "LerpBackward0")
+
+
 def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> Any:
     """The product, or the quotient, of two tensors, times a number."""
     return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
@@ -1153,13 +1169,6 @@ _ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("rsub", "place", lambda input, other: engine("sub", other, input)),
     ("clamp_min", "place", lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0")),
     ("clamp_max", "place", lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0")),
-    (
-        "lerp",
-        "place",
-        lambda input, end, weight: entitle(
-            input + weight * (end - input), "LerpBackward0" if not isinstance(weight, core.Tensor) else "LerpBackward1"
-        ),
-    ),
     (
         "addcmul",
         "place",

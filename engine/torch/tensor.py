@@ -386,10 +386,13 @@ class Tensor(core.Tensor):
         else:
             before = self.node
             _adopt_up(chain, other, what)
-        up: Any = root
+        up, way = root, what
         while (shared := up.view_of) is not None and shared.whole is not None:  # through what has no graph
-            up = _write_up(up, shared, what)
-        _refresh(up, what, what, root)
+            way = "" if shared.kind == "data" else way
+            up = _write_up(up, shared, way)
+        _refresh(root, what, what, None)
+        if up is not root:
+            _refresh(up, way, None, None, root)
         if root is not self and before.storage is not None:  # the operation itself has read what was there before
             before.storage = before.storage._replace(successor=other.node.seq)
         return self
@@ -538,8 +541,8 @@ def entitle(x: Any, name: str) -> Any:
     return x
 
 
-def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
-    """Take all views of what was written again: their data, or with `history` their graph."""
+def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any = None) -> None:
+    """Take all views of what was written again: their data, or with `history` their graph; but for one that is done."""
     if whole.view_of is None:
         return
     for reference, known, known_again in whole.view_of.parts:
@@ -552,7 +555,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
                     node.value = known_again(whole).value
             continue
         shared: Any = part.view_of
-        if shared is None or shared.whole is not whole:
+        if shared is None or shared.whole is not whole or part is done:
             continue
         if shared.again is None:
             _hold(part, whole.value)
@@ -572,7 +575,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any) -> None:
             )
         if history is None and shared.again is not None:
             entitle(part, shared.renewed)
-        _refresh(part, what, history if shared.again is not None else None, written)
+        _refresh(part, what, history if shared.again is not None else None, written, done)
     for known in whole.view_of.deeper if what else ():
         node = known()
         if node is not None:
