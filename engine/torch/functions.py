@@ -1164,103 +1164,68 @@ def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> 
     return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
 
 
-# What is one expression: PyTorch's names, whether it also writes in place, is a view, or no method, and the function.
-_ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-    ("rsub", "place", lambda input, other: engine("sub", other, input)),
-    ("clamp_min", "place", lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0")),
-    ("clamp_max", "place", lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0")),
-    (
-        "addcmul",
-        "place",
-        lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b), "AddcmulBackward0"),
+# What is one expression, by PyTorch's names; PLACE: it also writes in place, VIEW: it is a view, FUNCTION: no method.
+_ROWS: dict[str, Callable[..., Any]] = {
+    "rsub PLACE": lambda input, other: engine("sub", other, input),
+    "clamp_min PLACE": lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0"),
+    "clamp_max PLACE": lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0"),
+    "addcmul PLACE": lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b), "AddcmulBackward0"),
+    "addcdiv PLACE": lambda input, a, b, *, value=1: entitle(
+        input + _scaled_first(value, a, b, "div"), "AddcdivBackward0"
     ),
-    (
-        "addcdiv",
-        "place",
-        lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b, "div"), "AddcdivBackward0"),
+    "argmax": lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim),
+    "argmin": lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim),
+    "var_mean std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
+        TORCH["var"](input, dim, unbiased, keepdim),
+        engine("mean", input, axis=dim, keepdims=keepdim),
     ),
-    ("argmax", "", lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim)),
-    ("argmin", "", lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim)),
-    (
-        "var_mean std_mean",
-        "function",
-        lambda input, dim=None, unbiased=True, keepdim=False: (
-            TORCH["var"](input, dim, unbiased, keepdim),
-            engine("mean", input, axis=dim, keepdims=keepdim),
-        ),
+    "std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
+        TORCH["std"](input, dim, unbiased, keepdim),
+        engine("mean", input, axis=dim, keepdims=keepdim),
     ),
-    (
-        "std_mean",
-        "function",
-        lambda input, dim=None, unbiased=True, keepdim=False: (
-            TORCH["std"](input, dim, unbiased, keepdim),
-            engine("mean", input, axis=dim, keepdims=keepdim),
-        ),
+    "logsumexp": lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim),
+    "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
+    "count_nonzero": lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim),
+    "quantile": lambda input, q, dim=None, keepdim=False: engine("quantile", input, q, axis=dim, keepdims=keepdim),
+    "dist": lambda input, other, p=2: norm(input - other, p),
+    "cdist FUNCTION": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
+    "logical_not PLACE": lambda input: engine("equal", input, 0.0),
+    "isinf": lambda input: engine("equal", engine("abs", input), math.inf),
+    "allclose": lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
+        isclose(input, other, rtol, atol, equal_nan).all()
     ),
-    ("logsumexp", "", lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim)),
-    ("softmin", "", lambda input, dim: engine("softmax", engine("neg", input), axis=dim)),
-    ("count_nonzero", "", lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim)),
-    (
-        "quantile",
-        "",
-        lambda input, q, dim=None, keepdim=False: engine("quantile", input, q, axis=dim, keepdims=keepdim),
+    "equal": lambda input, other: (
+        input.shape == other.shape and bool(np.all(np.asarray(input.value) == np.asarray(other.value)))
     ),
-    ("dist", "", lambda input, other, p=2: norm(input - other, p)),
-    ("cdist", "function", lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)),
-    ("logical_not", "place", lambda input: engine("equal", input, 0.0)),
-    ("isinf", "", lambda input: engine("equal", engine("abs", input), math.inf)),
-    (
-        "allclose",
-        "",
-        lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
-            isclose(input, other, rtol, atol, equal_nan).all()
-        ),
+    "contiguous": lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input),
+    "ravel": lambda input: reshape(input, -1),
+    "view_as reshape_as": lambda input, other: reshape(input, *other.shape),
+    "broadcast_to": lambda input, size: expand(input, *size),
+    "expand_as": lambda input, other: expand(input, *other.shape),
+    "fliplr": lambda input: flip(input, 1),
+    "flipud": lambda input: flip(input, 0),
+    "hstack column_stack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
+    "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
+    "select VIEW": lambda input, dim, index: entitle(
+        engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0"
     ),
-    (
-        "equal",
-        "",
-        lambda input, other: (
-            input.shape == other.shape and bool(np.all(np.asarray(input.value) == np.asarray(other.value)))
-        ),
+    "diag": lambda input, diagonal=0: entitle(
+        engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0"
     ),
-    ("contiguous", "", lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input)),
-    ("ravel", "", lambda input: reshape(input, -1)),
-    ("view_as reshape_as", "", lambda input, other: reshape(input, *other.shape)),
-    ("broadcast_to", "", lambda input, size: expand(input, *size)),
-    ("expand_as", "", lambda input, other: expand(input, *other.shape)),
-    ("fliplr", "", lambda input: flip(input, 1)),
-    ("flipud", "", lambda input: flip(input, 0)),
-    ("hstack column_stack", "function", lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1)),
-    ("vstack row_stack", "function", lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0)),
-    ("chunk", "", lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim)),
-    (
-        "select",
-        "view",
-        lambda input, dim, index: entitle(
-            engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0"
-        ),
+    "tril PLACE": lambda input, diagonal=0: entitle(engine("tril", input, k=diagonal), "TrilBackward0"),
+    "triu PLACE": lambda input, diagonal=0: entitle(engine("triu", input, k=diagonal), "TriuBackward0"),
+    "cartesian_prod FUNCTION": lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1),
+    "cross": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
+    "take_along_dim": lambda input, indices, dim: gather(input, dim, indices),
+    "index_fill PLACE": lambda input, dim, index, value: entitle(
+        index_copy(input, dim, index, value), "IndexFillBackward0"
     ),
-    (
-        "diag",
-        "",
-        lambda input, diagonal=0: entitle(
-            engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0"
-        ),
-    ),
-    ("tril", "place", lambda input, diagonal=0: entitle(engine("tril", input, k=diagonal), "TrilBackward0")),
-    ("triu", "place", lambda input, diagonal=0: entitle(engine("triu", input, k=diagonal), "TriuBackward0")),
-    ("cartesian_prod", "function", lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1)),
-    ("cross", "", lambda input, other, dim=-1: engine("cross", input, other, axis=dim)),
-    ("take_along_dim", "", lambda input, indices, dim: gather(input, dim, indices)),
-    (
-        "index_fill",
-        "place",
-        lambda input, dim, index, value: entitle(index_copy(input, dim, index, value), "IndexFillBackward0"),
-    ),
-    ("numel nelement", "", lambda input: int(math.prod(input.node.shape))),
-)
-for _row in _ROWS:
-    public(*_row[0].split(), method=_row[1] != "function", place=_row[1] == "place", view=_row[1] == "view")(_row[2])
+    "numel nelement": lambda input: int(math.prod(input.node.shape)),
+}
+for _key, _function in _ROWS.items():
+    *_names, _way = _key.split() if _key.split()[-1].isupper() else (*_key.split(), "")
+    public(*_names, method=_way != "FUNCTION", place=_way == "PLACE", view=_way == "VIEW")(_function)
 
 
 # In place, without another function
