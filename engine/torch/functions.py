@@ -10,6 +10,7 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import np
@@ -29,7 +30,7 @@ from agrad.torch.registry import (
     tensor_of,
     viewing,
 )
-from agrad.torch.tensor import Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.tensor import PACKING, Tensor, check_writable, entitle, give, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -1224,8 +1225,9 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
 for _key, _function in _ROWS.items():
-    *_names, _way = _key.split() if _key.split()[-1].isupper() else (*_key.split(), "")
-    public(*_names, method=_way != "FUNCTION", place=_way == "PLACE", view=_way == "VIEW")(_function)
+    _words = [word for word in _key.split() if not word.isupper() or len(word) == 1]
+    _way = _key.split()[-1]
+    public(*_words, method=_way != "FUNCTION", place=_way == "PLACE", view=_way == "VIEW")(_function)
 
 
 # In place, without another function
@@ -1353,7 +1355,15 @@ TORCH["is_grad_enabled"] = lambda: current().recording
 
 
 def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callable[..., Any]:
+    plain_call, kind = _PLAIN.get(name, (None, float64))
+
     def method(self: Any, other: Any) -> Any:
+        if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
+            y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
+            if (y is not other and other.node.extra is None) or type(other) in (float, int):
+                made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
+                made.__class__, made.dtype = Tensor, kind
+                return made
         if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
             return NotImplemented
         try:
@@ -1373,6 +1383,11 @@ def _forward(ours: str, other: Any, self: Any) -> Any:
     return engine(ours, other, self)
 
 
+_PLAIN = {f"__{sign}__": (OPS[sign].call, float64) for sign in ("add", "sub", "mul")} | {
+    "__truediv__": (OPS["div"].call, float64),
+    "__lt__": (OPS["less"].call, bool_),
+    "__gt__": (OPS["greater"].call, bool_),
+}  # operators of float64 alone
 _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow", "matmul": "matmul", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",

@@ -16,7 +16,7 @@ from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
-from agrad.torch.types import float64, int64
+from agrad.torch.types import dtype_of, float64, int64
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -78,7 +78,42 @@ def _layer(name: str, found: Any) -> Any:
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
     if name == "Linear":
         body["forward"] = lambda self, input: linear(input, self.weight, self.bias)
+    elif name in _TITLES:
+        body["forward"] = lambda self, *args: entitle(found.forward(self, *args), f"{_TITLES[name]}Backward0")
     return type(name, (found,), body)
+
+
+# What PyTorch calls the last operation of a layer, where that is not what it is called here.
+_TITLES = {
+    "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
+    "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
+    "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
+    "GroupNorm": "NativeGroupNorm", "Conv1d": "Convolution", "Conv2d": "Convolution", "AvgPool2d": "AvgPool2D",
+    "MaxPool2d": "MaxPool2DWithIndices",
+}  # fmt: skip
+
+
+def _data(name: str, found: Any) -> Any:
+    """A loader that gives tensors of the types that the entries of the data have."""
+    if name != "DataLoader":
+        return found
+
+    def batches(self: Any) -> Any:
+        sample = self.dataset[0] if len(self.dataset) else None
+        return (_batch(one, sample) for one in found.__iter__(self))
+
+    return type(name, (found,), {"__iter__": batches, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__})
+
+
+def _batch(found: Any, sample: Any) -> Any:
+    """A batch with the types of a sample of it."""
+    if isinstance(found, dict) and isinstance(sample, dict):
+        return {key: _batch(value, sample.get(key)) for key, value in found.items()}
+    if isinstance(found, list | tuple) and isinstance(sample, list | tuple) and len(found) == len(sample):
+        return type(found)([_batch(*pair) for pair in zip(found, sample, strict=True)])
+    if type(found) is not Tensor and (isinstance(found, core.Tensor) or hasattr(found, "dtype")):
+        return creation.tensor(found, dtype=dtype_of(sample))
+    return found
 
 
 _PLAIN = (layers.Module, layers.Sequential, layers.ModuleList, layers.ModuleDict)
@@ -472,7 +507,7 @@ def install(torch: Any) -> None:
         ("optim", "Optimisers.", {}, (engine_optim,), None),
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
         ("utils", "Tools.", {}, (), None),
-        ("utils.data", "Batches of data.", {}, (engine_data,), None),
+        ("utils.data", "Batches of data.", {}, (engine_data,), _data),
         (
             "utils.checkpoint",
             "Graphs that are computed again.",
