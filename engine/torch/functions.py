@@ -13,6 +13,7 @@ from agrad.engine.core.context import current, scope
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.linalg.norms import of_vector
+from agrad.engine.ops.tensor_methods import overwrite
 from agrad.engine.values import np
 from agrad.torch.registry import (
     NUMBERS,
@@ -907,8 +908,12 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
     value = _cast(value, self)
     check_writable(self, self.requires_grad or getattr(value, "requires_grad", False))
     arrays = [part for part in parts if hasattr(part, "dtype")]
-    if not arrays and self.view_of is not None and self.view_of.again is not None and self.view_of.overlaps:
-        _copied(getitem(self, index), value)
+    if self.view_of is not None and self.view_of.overlaps:
+        view = part_of(self, _at(self, parts), lambda whole: _at(whole, parts))
+        if arrays:  # by which PyTorch writes the same entry twice
+            overwrite(view, expand(tensor_of(value).to(self.dtype), *view.shape).clone(), "x[…] =")
+        else:
+            _copied(view, value)
         return
     if arrays and len(arrays) < len(parts):
         with scope(recording=False):

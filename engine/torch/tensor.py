@@ -133,13 +133,18 @@ class Shared:
         return bool(len(np.unique(self.places)) < self.places.size)
 
     @cached_property
+    def in_data(self) -> tuple[Any, bool]:
+        """Where each of its entries is in the data, and whether two of them are the same there."""
+        places, up = self.places, self.whole.view_of if self.whole is not None else None
+        while up is not None and up.whole is not None and up.kind == "view":
+            places = up.places[places]
+            up = up.whole.view_of
+        return places, bool(len(np.unique(places)) < places.size)
+
+    @property
     def overlaps(self) -> bool:
         """Whether two of its entries are the same of the data."""
-        places, up = self.places, self.whole.view_of if self.whole is not None else None
-        while up is not None and up.whole is not None:
-            places = places if up.again is None else up.places[places]
-            up = up.whole.view_of
-        return bool(len(np.unique(places)) < places.size)
+        return self.again is not None and self.in_data[1]
 
     def add(self, part: Tensor) -> None:
         """Note a view."""
@@ -522,16 +527,10 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
 
 def _adopt_up(chain: list[Any], other: Any, what: str) -> None:
     """Give the whole, at the end of a chain of views, the history in which the first is another value."""
-    value = other
-    for part in chain[:-1]:
-        shared = part.view_of
-        whole = shared.whole
-        count = size_of(whole.node.shape)
-        flat = OPS["reshape"].call(whole, (count,))
-        put = OPS["index_put"].call(flat, OPS["reshape"].call(value, (-1,)), shared.places)
-        value = OPS["reshape"].call(put, whole.node.shape)
-    entitle(value, "CopySlices")
-    core.Tensor.adopt(chain[-1], value, what)
+    whole, (places, _) = chain[-1], chain[0].view_of.in_data
+    flat = OPS["reshape"].call(whole, (size_of(whole.node.shape),))
+    put = OPS["index_put"].call(flat, OPS["reshape"].call(other, (-1,)), places)
+    core.Tensor.adopt(whole, entitle(OPS["reshape"].call(put, whole.node.shape), "CopySlices"), what)
 
 
 def entitle(x: Any, name: str) -> Any:
@@ -613,7 +612,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
 
 def write_over(x: Any, value: Any, what: str) -> Any:
     """Let a computed value take the place of another in its data and views, as `x.mul_(y)` does; returns that."""
-    if x.view_of is not None and x.view_of.again is not None and x.view_of.overlaps:
+    if x.view_of is not None and x.view_of.overlaps:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location\n"
             "  fix: x.clone()"
