@@ -63,6 +63,7 @@ def test_a_script_for_completion_is_fresh(shell, name):
 @each("page, kinds, least, needed", [
     ("python.md", {"pycon"}, 20, ()),
     ("notebooks.md", {"pycon", "text"}, 4, ()),
+    ("torch.md", {"pycon", "sh", "text"}, 5, ()),
     ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
 ])  # fmt: skip
 def test_the_examples_of_a_page_about_python(page, kinds, least, needed):
@@ -88,6 +89,7 @@ RUN_BY = {
     "docs/json.md": "cli/output/test_json.py",
     "docs/notebooks.md": "test_docs.py",
     "docs/python.md": "test_docs.py",
+    "docs/torch.md": "test_docs.py",
 } | dict.fromkeys([f"docs/{page.name}" for page in (TOUR, *PAGES_OF_TOUR)], "test_tour.py")
 NOT_RUN = {
     "CONTRIBUTING.md": "running tests",

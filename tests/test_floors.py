@@ -14,7 +14,7 @@ from agrad.engine import errors
 
 ROOT = Path(__file__).parents[1]
 FLOORS = {
-    "engine": {"numpy", "wcwidth", "agrad.engine"},
+    "engine": {"numpy", "wcwidth", "agrad.engine", "agrad.torch"},  # its folder `torch`
     "grammar": {"lark", "agrad.engine", "agrad.grammar"},
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }

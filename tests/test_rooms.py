@@ -1,6 +1,7 @@
 """Inside a floor: folders of a size that one can find one's way in, arrows between them by a table, and no circles."""
 
 import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -38,6 +39,7 @@ ALLOWED = {
     "engine.nn": "autodiff core errors ops values",
     "engine.ops": "autodiff compile core data errors extras program text values",
     "engine.program": "autodiff compile core errors text values",
+    "engine.torch": "autodiff core errors inspect nn ops values",
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results run runtime session syntax values",
     "grammar.files": "diagnostics",
@@ -72,6 +74,11 @@ def dotted(node):
     return text if is_name and text.replace(".", "").isidentifier() and "__" not in text else ""
 
 
+def on_disk(module):
+    """A module by the folder that it is in."""
+    return re.sub(r"^agrad\.torch\b", "agrad.engine.torch", module)
+
+
 @cache
 def imported(path):
     """The modules of agrad that a file imports: (module, kind), where kind is `top`, `function` or `typing`."""
@@ -84,11 +91,12 @@ def imported(path):
             elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and kind == "top":
                 inner = "function"
             if isinstance(child, ast.Import):
-                yield from ((alias.name, inner) for alias in child.names)
+                yield from ((on_disk(alias.name), inner) for alias in child.names)
             elif isinstance(child, ast.ImportFrom):
+                module = on_disk(child.module or "")
                 for alias in child.names:
-                    whole = f"{child.module}.{alias.name}"
-                    yield (whole if whole in modules() else child.module or ""), inner
+                    whole = f"{module}.{alias.name}"
+                    yield (whole if whole in modules() else module), inner
             elif chain := dotted(child):  # loaded when it is used
                 yield (
                     max((name for name in modules() if f"{chain}.".startswith(f"{name}.")), key=len, default=""),

@@ -52,7 +52,7 @@ def reverse(
     for what only comparisons and the like lead to, which have no derivative.
     """
     found: dict[Node, Any] = {}
-    cotangents, step = flight.cotangents, None if flight.masked else flight.step
+    cotangents, step = flight.cotangents, None if flight.masked or create_graph else flight.step
     for node in order:
         op, is_usual = node.op, node.extra is None
         g = cotangents.pop(node, None) if is_usual else flight.pop(node, create_graph)
@@ -321,7 +321,7 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
         except IEEE:
             c = applied(rule, g, out, values, attrs)
         if mask is not None and pointwise:
-            c = OPS["where"].call(mask, c, 0.0) if flight.masked else np.where(mask, c, 0.0)
+            c = OPS["where"].call(mask, c, 0.0) if flight.masked or create_graph else np.where(mask, c, 0.0)
         elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be selected
             c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
         if watch is not None:

@@ -243,9 +243,13 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     values: list[Any] = []
     live: list[bool] = []  # whether each needs a gradient
     recorded = has_arrays = False
+    given = attrs
+    kind: type[Tensor] = Tensor  # of the result
     rules = op.rules * len(operands) if op.variadic else op.rules
     for x, rule in zip(operands, rules, strict=True):
-        if type(x) is Tensor:
+        if isinstance(x, Tensor):
+            if type(x) is not Tensor:
+                kind = type(x)
             node = x.node
             value = node.value
             inputs.append(node)
@@ -264,16 +268,15 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     recorded = recorded and context.recording
     if has_arrays:
         for place, x in enumerate(operands):
-            if type(x) is not Tensor:
+            if not isinstance(x, Tensor):
                 inputs[place] = values[place] = kept(x) if recorded else coerce(x, copy=False)
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)
     out: Any = (on_arrays if op.scalar is None else compute)(op, tuple(values), attrs)
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
-    if not recorded:
-        return plain(out, inputs)
-    return appended(op, tuple(inputs), values, attrs, out, tuple(live))
+    made = appended(op, tuple(inputs), values, attrs, out, tuple(live)) if recorded else plain(out, inputs)
+    return made if kind is Tensor else kind.made(op, operands, given, made)
 
 
 # The function that is called for each row.

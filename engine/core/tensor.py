@@ -56,13 +56,14 @@ class Tensor:
     rule reads it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
-    __slots__ = ("array", "bracketed", "is_truth", "node", "view_of", "__weakref__")
+    __slots__ = ("array", "bracketed", "is_truth", "kind", "node", "view_of", "__weakref__")
 
     node: Node
     array: Value | None
     bracketed: bool  # set by the language alone: where it was written as a list of numbers
+    kind: Any  # set by `agrad.torch` alone: PyTorch's type of the entries
     is_truth: bool  # set by the language alone: whether it is an entry of a mask
-    view_of: tuple[weakref.ref[Any], ...]  # set by the language alone: what PyTorch would share the data with
+    view_of: Any  # set by the language, and by `agrad.torch`: what PyTorch would share the data with
 
     if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
 
@@ -102,6 +103,11 @@ class Tensor:
         value = self.value
         take_out(self.node, value)
         return value
+
+    @classmethod
+    def made(cls, op: Any, operands: tuple[Any, ...], attrs: dict[str, Any], result: Tensor) -> Tensor:
+        """The result of an operation on a handle of a subclass, as the subclass has it."""
+        return result
 
     @property
     def data(self) -> Value:

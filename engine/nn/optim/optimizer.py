@@ -59,7 +59,8 @@ class Optimizer(Object):
         """Update more parameters, by rates of their own."""
         if not isinstance(param_group, Mapping) or "params" not in param_group:
             raise AgradError("type", f'{self._name}: a group of parameters is {{"params": …, "lr": …}}')
-        params = _listed(param_group["params"])
+        given = param_group["params"]
+        params = _listed([given] if isinstance(given, Tensor) else given)
         for value in params:
             self._check(value)
         known = {value for group in self.param_groups for value in group["params"]}

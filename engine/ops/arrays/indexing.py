@@ -192,7 +192,7 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
     In a fresh buffer there is nothing yet.
     """
     if not _advanced(index):
-        buffer[index] += g
+        buffer[index] = g if fresh else buffer[index] + g  # a sum of 0 and -0 would lose the sign
     elif fresh and (flat := _flat(buffer, g, index)) is not None:
         buffer += np.bincount(flat.ravel(), g.ravel(), buffer.size).reshape(shape)  # in half the time
     elif fresh:

@@ -24,6 +24,7 @@ NAMES = {
 }
 if find_spec("torch") is not None:
     NAMES["tensors"] = "programs of tensors here, and in PyTorch"
+    NAMES["torch_programs"] = "programs of torch with agrad.torch, and with PyTorch"
 
 
 def comparison(name: str) -> Comparison:

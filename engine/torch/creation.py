@@ -1,0 +1,346 @@
+"""New tensors: from data, of a shape, and of random numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.ops.creation import generator as engine_generator
+from agrad.engine.values import np
+from agrad.torch.registry import TORCH, checked, public, sizes
+from agrad.torch.tensor import Tensor, give, write_over
+from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64, int64
+
+
+def _finished(value: Any, dtype: Any, requires_grad: bool, default: Any = float64) -> Tensor:
+    """A new tensor of a value, which is not used elsewhere."""
+    kind = default if dtype is None else as_dtype(dtype)
+    array = np.asarray(value, dtype=np.float64)
+    if kind is int64:
+        array = np.trunc(array)
+    elif kind is bool_:
+        array = (array != 0.0).astype(np.float64)
+    made = Tensor.of(np.ascontiguousarray(array) if array.shape else float(array), kind)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: a function whose value becomes a tensor, with `dtype`, `device` and `requires_grad`."""
+
+    def call(*args: Any, **keywords: Any) -> Tensor:
+        dtype, requires_grad = keywords.pop("dtype", None), keywords.pop("requires_grad", False)
+        device(keywords.pop("device", None) or "cpu")
+        for name in ("out", "layout", "pin_memory", "memory_format"):
+            keywords.pop(name, None)
+        found = function(*args, **keywords)
+        value, default = found if isinstance(found, tuple) else (found, float64)
+        return _finished(value, dtype, requires_grad, default)
+
+    name = function.__name__.rstrip("_")
+    TORCH[name] = made = checked(name, call)
+    made.__doc__ = function.__doc__
+    return made
+
+
+def _entries(data: Any) -> Any:
+    """Nested lists, in which tensors may be, as an array."""
+    if isinstance(data, core.Tensor):
+        return np.asarray(data.read_only(), dtype=np.float64)
+    if isinstance(data, list | tuple):
+        parts = [_entries(x) for x in data]
+        if len({x.shape for x in parts}) > 1:
+            lengths = sorted({len(x) if x.shape else 0 for x in parts})
+            raise ValueError(f"expected sequences of one length, but some have lengths {lengths}")
+        return np.stack(parts) if parts else np.zeros(0)
+    try:
+        return np.array(data, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"new(): data must be numbers, not {type(data).__name__}") from None
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new tensor of numbers, nested lists or an array, which are copied."""
+    kind = dtype_of(data) if dtype is None else as_dtype(dtype)
+    if requires_grad and kind is not float64:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return _finished(_entries(data), kind, requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """The tensor itself, or a new one of other data."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(as_dtype(dtype))
+    return tensor(data, dtype=dtype)
+
+
+TORCH["tensor"], TORCH["as_tensor"], TORCH["asarray"] = tensor, as_tensor, as_tensor
+TORCH["from_numpy"] = as_tensor
+for _name, _kind in {"Float": float64, "Double": float64, "Long": int64, "Int": int64, "Bool": bool_}.items():
+    TORCH[f"{_name}Tensor"] = lambda data=(), _kind=_kind: tensor(data, dtype=_kind)
+
+
+@_maker
+def zeros(*size: Any, **given: Any) -> Any:
+    """Zeros."""
+    return np.zeros(sizes(size or (given.pop("size"),)))
+
+
+@_maker
+def ones(*size: Any, **given: Any) -> Any:
+    """Ones."""
+    return np.ones(sizes(size or (given.pop("size"),)))
+
+
+@_maker
+def empty(*size: Any) -> Any:
+    """Zeros: nothing is left as it was in memory."""
+    return np.zeros(sizes(size))
+
+
+@_maker
+def full(size: Any, fill_value: Any) -> Any:
+    """One number everywhere."""
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    return np.full(shape, float(fill_value)), dtype_of(fill_value)
+
+
+@_maker
+def eye(n: int, m: int | None = None) -> Any:
+    """Ones on the diagonal."""
+    return np.eye(n, n if m is None else m)
+
+
+@_maker
+def arange(start: Any, end: Any = None, step: Any = 1) -> Any:
+    """Numbers from start to below end."""
+    start, end = (0, start) if end is None else (start, end)
+    given = [x.item() if isinstance(x, core.Tensor) else x for x in (start, end, step)]
+    if not given[2]:
+        raise RuntimeError("step must be nonzero")
+    if (given[1] - given[0]) / given[2] < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(x, int) for x in given)
+    count = math.ceil((given[1] - given[0]) / given[2])
+    return given[0] + np.arange(count) * given[2], int64 if whole else float64
+
+
+@_maker
+def linspace(start: Any, end: Any, steps: int) -> Any:
+    """So many numbers from start to end, which is included."""
+    start, end = float(start), float(end)
+    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    places = np.arange(steps)
+    half = steps // 2
+    return (
+        np.where(places < half, start + step * places, end - step * (steps - 1 - places))
+        if steps > 1
+        else [start] * steps
+    )
+
+
+@_maker
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0) -> Any:
+    """Powers of a base."""
+    return base ** np.linspace(float(start), float(end), steps)
+
+
+@_maker
+def tril_indices(row: int, col: int, offset: int = 0) -> Any:
+    """The places of the lower triangle."""
+    return np.array(np.tril_indices(row, offset, col)), int64
+
+
+@_maker
+def triu_indices(row: int, col: int, offset: int = 0) -> Any:
+    """The places of the upper triangle."""
+    return np.array(np.triu_indices(row, offset, col)), int64
+
+
+def _likes() -> None:
+    for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint"):
+        public(f"{name}_like", method=False)(_like(name))
+        if name in ("zeros", "ones", "empty", "full"):
+            give(f"new_{name}", _new(name))
+    give("new_tensor", lambda self, data, **given: tensor(data, **{"dtype": self.dtype, **given}))
+
+
+def _like(name: str) -> Callable[..., Any]:
+    def call(input: Any, *args: Any, **given: Any) -> Any:
+        shape = tuple(input.shape)
+        if name == "randint":
+            return TORCH[name](*args, shape, **given)
+        return TORCH[name](shape, *args, **{"dtype": input.dtype, **given})
+
+    call.__doc__ = f"{name} in the shape and type of another tensor."
+    return call
+
+
+def _new(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **given: TORCH[name](*args, **{"dtype": self.dtype, **given})
+
+
+# Random numbers, which are not those of PyTorch: they come from NumPy's generator.
+
+
+class Generator:
+    """Random numbers of their own."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self._seed = 67280421310721
+        self._numbers: Any = np.random.default_rng(self._seed)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin anew."""
+        self._seed, self._numbers = seed, np.random.default_rng(seed)
+        return self
+
+    def seed(self) -> int:
+        """Begin anew with a seed of the system, which is returned."""
+        self.manual_seed(int(np.random.default_rng().integers(2**31)))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """Where it is."""
+        return self._numbers.bit_generator.state
+
+    def set_state(self, state: Any) -> Generator:
+        """Go back to where it was."""
+        self._numbers.bit_generator.state = state
+        return self
+
+
+class _Default(Generator):
+    """The generator of the engine's session."""
+
+    def __init__(self) -> None:
+        self._seed = 0
+
+    @property
+    def _numbers(self) -> Any:
+        return engine_generator()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin anew."""
+        FUNCTIONS["manual_seed"].call(int(seed) % 2**63)
+        self._seed = seed
+        return self
+
+
+default_generator = _Default()
+TORCH["manual_seed"] = default_generator.manual_seed
+TORCH["seed"] = default_generator.seed
+TORCH["initial_seed"] = default_generator.initial_seed
+TORCH["get_rng_state"], TORCH["set_rng_state"] = default_generator.get_state, default_generator.set_state
+
+
+def _draws(generator: Generator | None) -> Any:
+    return (generator or default_generator)._numbers
+
+
+@_maker
+def rand(*size: Any, generator: Any = None) -> Any:
+    """Random numbers from 0 to below 1."""
+    return _draws(generator).random(sizes(size))
+
+
+@_maker
+def randn(*size: Any, generator: Any = None) -> Any:
+    """Random numbers of the normal distribution."""
+    return _draws(generator).standard_normal(sizes(size))
+
+
+@_maker
+def randint(*ends: Any, size: Any = None, generator: Any = None, **given: Any) -> Any:
+    """Random whole numbers from low to below high."""
+    if size is None:
+        *ends, size = ends  # type: ignore[assignment]
+    low, high = (
+        (given.get("low", 0), given["high"]) if "high" in given and not ends else (0, *ends) if len(ends) == 1 else ends
+    )
+    return _draws(generator).integers(low, high, tuple(size)), int64
+
+
+@_maker
+def randperm(n: int, generator: Any = None) -> Any:
+    """The numbers from 0 to below n in random order."""
+    return _draws(generator).permutation(n), int64
+
+
+_likes()
+
+
+@public(method=False)
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
+    """Random numbers of normal distributions."""
+    shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), np.shape(_plain(std)))
+    return _finished(_plain(mean) + _plain(std) * _draws(generator).standard_normal(shape), None, False)
+
+
+def _plain(x: Any) -> Any:
+    return np.asarray(getattr(x, "value", x), dtype=np.float64)
+
+
+@public()
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
+    """1 with the probability that each entry gives, else 0."""
+    chance = _plain(input if p is None else p)
+    return _finished(_draws(generator).random(tuple(input.shape)) < chance, None, False)
+
+
+@public()
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+    """Places drawn with the weights that each row gives."""
+    rows = np.atleast_2d(_plain(input))
+    draws = _draws(generator)
+    found = [draws.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
+    return _finished(np.array(found if input.ndim > 1 else found[0]), int64, False)
+
+
+@public(method=False)
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Random counts of the rates that are given."""
+    return _finished(_draws(generator).poisson(_plain(input)), None, False)
+
+
+def _randomised(name: str, draw: Callable[..., Any]) -> None:
+    def method(self: Any, *args: Any, generator: Any = None, **given: Any) -> Any:
+        made = _finished(draw(_draws(generator), tuple(self.shape), *args, **given), self.dtype, False)
+        return write_over(self, made, name)
+
+    method.__name__, method.__doc__ = name, "Write random numbers over it."
+    give(name, checked(name, method))
+
+
+_DRAWN: dict[str, Any] = {
+    "normal_": lambda draws, shape, mean=0.0, std=1.0: draws.normal(mean, std, shape),
+    "uniform_": lambda draws, shape, a=0.0, b=1.0, **ends: draws.uniform(ends.get("from", a), ends.get("to", b), shape),
+    "random_": lambda draws, shape, *ends: draws.integers(*((0, *ends) if len(ends) == 1 else ends), shape),
+    "bernoulli_": lambda draws, shape, p=0.5: draws.random(shape) < _plain(p),
+    "exponential_": lambda draws, shape, lambd=1.0: draws.exponential(1 / lambd, shape),
+}
+for _name, _draw in _DRAWN.items():
+    _randomised(_name, _draw)
+
+
+@public("one_hot", method=False)
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """1 at the place that each entry gives, along a new last axis."""
+    if tensor.dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    places = _plain(tensor).astype(np.intp)
+    count = int(places.max()) + 1 if num_classes < 0 else num_classes
+    if places.size and not (places.min() >= 0 and places.max() < count):
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return _finished(np.eye(count)[places], int64, False)
+
+
+ONE_HOT = TORCH.pop("one_hot")

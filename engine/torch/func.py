@@ -1,0 +1,394 @@
+"""`torch.func` and `torch.autograd.functional`: derivatives of functions; and forward mode by dual numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.forward_mode import push_all
+from agrad.engine.core import tensor as core
+from agrad.engine.core.context import scope
+from agrad.engine.core.graph import leaf
+from agrad.engine.values import np
+from agrad.torch import autograd
+from agrad.torch.registry import engine
+from agrad.torch.tensor import Tensor, typed
+from agrad.torch.types import float64
+
+# Trees: tensors in tuples, lists and dicts.
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The tensors of a tree, in order."""
+    if isinstance(tree, dict):
+        return [x for one in tree.values() for x in leaves(one)]
+    if isinstance(tree, tuple | list):
+        return [x for one in tree for x in leaves(one)]
+    return [tree]
+
+
+def rebuilt(tree: Any, parts: Iterator[Any]) -> Any:
+    """The tree with other tensors."""
+    if isinstance(tree, dict):
+        return {name: rebuilt(one, parts) for name, one in tree.items()}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*[rebuilt(one, parts) for one in tree])
+    if isinstance(tree, tuple | list):
+        return type(tree)([rebuilt(one, parts) for one in tree])
+    return next(parts)
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The tree with what a function makes of each tensor."""
+    return rebuilt(tree, iter([function(x) for x in leaves(tree)]))
+
+
+def _tracked(x: Any) -> Any:
+    """A value to differentiate by: connected to what it was computed from, if that is differentiated, too."""
+    if not isinstance(x, core.Tensor):
+        raise RuntimeError(f"derivatives are taken by Tensors, not {type(x).__name__}")
+    with scope(recording=True):
+        return engine("clone", x) if x.requires_grad else x.clone().detach().requires_grad_()
+
+
+def _finished(tree: Any, *inputs: Any) -> Any:
+    """Results, without a graph unless an argument of the outermost call has one."""
+    if any(isinstance(x, core.Tensor) and x.requires_grad for tree_ in inputs for x in leaves(tree_)):
+        return tree
+    return mapped(lambda x: x.detach() if isinstance(x, core.Tensor) else x, tree)
+
+
+def _argued(args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[int]]:
+    places = [argnums] if isinstance(argnums, int) else list(argnums)
+    given = list(args)
+    for place in places:
+        given[place] = mapped(_tracked, given[place])
+    return given, [place % len(args) for place in places]
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that gives the gradient by some arguments, and the value."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        given, places = _argued(args, argnums)
+        with scope(recording=True):
+            found = func(*given, **keywords)
+            value, aux = found if has_aux else (found, None)
+            if not isinstance(value, core.Tensor) or value.numel() != 1 or value.ndim:
+                raise RuntimeError("grad_and_value expects a function that returns a scalar tensor")
+            wanted = [x for place in places for x in leaves(given[place])]
+            parts = _gradients([value], wanted, None)
+        grads = tuple(rebuilt(given[place], iter([parts.pop(0) for _ in leaves(given[place])])) for place in places)
+        one = grads[0] if isinstance(argnums, int) else grads
+        result = _finished((one, value), args)
+        return (result[0], (result[1], _finished(aux, args))) if has_aux else result
+
+    return call
+
+
+def _gradients(outputs: list[Any], wanted: list[Any], seeds: Any) -> list[Any]:
+    """Derivatives that can be differentiated again; zeros by what has no part in the outputs."""
+    pairs = [
+        (y, None if seeds is None else seed)
+        for y, seed in zip(outputs, seeds or outputs, strict=True)
+        if y.requires_grad
+    ]
+    if not pairs:
+        return [autograd.zeros_like(x) for x in wanted]
+    ys, given = zip(*pairs, strict=True)
+    found = autograd.grad(ys, wanted, None if seeds is None else list(given), True, True, True)
+    return [autograd.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
+
+
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The function that gives the gradient by some arguments."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        found, value = both(*args, **keywords)
+        return (found, value[1]) if has_aux else found
+
+    return call
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value, and the function that gives u times the Jacobian."""
+    given = mapped(_tracked, primals)
+    with scope(recording=True):
+        found = func(*given)
+    value, aux = found if has_aux else (found, None)
+
+    def pull(cotangents: Any) -> Any:
+        with scope(recording=True):
+            parts = _gradients(leaves(value), leaves(given), leaves(cotangents))
+        return _finished(rebuilt(given, iter(parts)), primals, cotangents)
+
+    result = (_finished(value, primals), pull)
+    return (*result, aux) if has_aux else result
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """The value, and the derivative along a direction."""
+    given = mapped(_tracked, tuple(primals))
+    with scope(recording=True):
+        found = func(*given)
+        value, aux = found if has_aux else (found, None)
+        pushed = _pushed(leaves(value), leaves(given), leaves(tuple(tangents)))
+    result = _finished((value, rebuilt(value, iter(pushed))), primals, tangents)
+    return (*result, aux) if has_aux else result
+
+
+def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[Any]:
+    directions = {x.node: autograd.plainly(v) for x, v in zip(primals, tangents, strict=True)}
+    found = push_all([autograd.plainly(y) for y in values], directions, True)
+    return [
+        autograd.zeros_like(y) if t is None else typed(t if isinstance(t, core.Tensor) else core.bare(leaf(t)), float64)
+        for y, t in zip(values, found, strict=True)
+    ]
+
+
+def jacrev(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **_: Any) -> Callable[..., Any]:
+    """The function that gives the Jacobian by some arguments."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        given, places = _argued(args, argnums)
+        with scope(recording=True):
+            found = func(*given, **keywords)
+            value, aux = found if has_aux else (found, None)
+            made = mapped(lambda y: _rows(y, [given[place] for place in places]), value)
+        result = mapped(lambda rows: rows, made)
+        if isinstance(argnums, int):
+            result = mapped_tuples(result, value)
+        finished = _finished(result, args)
+        return (finished, aux) if has_aux else finished
+
+    return call
+
+
+def mapped_tuples(tree: Any, like: Any) -> Any:
+    """The Jacobians by a single argument, out of their tuples."""
+    if isinstance(like, dict):
+        return {name: mapped_tuples(tree[name], one) for name, one in like.items()}
+    if isinstance(like, tuple | list):
+        return type(like)(mapped_tuples(x, one) for x, one in zip(tree, like, strict=True))
+    return tree[0]
+
+
+def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
+    """The Jacobians of one result: a backward for each entry."""
+    wanted = [x for tree in trees for x in leaves(tree)]
+    rows: list[list[Any]] = []
+    for place in range(y.numel()):
+        seed = np.zeros(y.numel())
+        seed[place] = 1.0
+        rows.append(_gradients([y], wanted, [Tensor.of(seed.reshape(y.shape) if y.ndim else 1.0)]))
+    made = [
+        engine("reshape", engine("stack", list(column)), (*y.shape, *x.shape))
+        for x, column in zip(wanted, zip(*rows, strict=True), strict=True)
+    ]
+    parts = iter(made)
+    return tuple(rebuilt(tree, parts) for tree in trees)
+
+
+jacfwd = jacrev
+
+
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+    """The function that gives the second derivatives."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunk_size: Any = None
+) -> Callable[..., Any]:
+    """The function called for each entry along an axis, its results joined along a new one."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        dims = _dims(in_dims, args)
+        sizes = {x.shape[dim] for x, dim in zip(leaves(args), dims, strict=True) if dim is not None}
+        if len(sizes) != 1:
+            raise ValueError(f"vmap: expected all mapped axes to have one length, got {sorted(sizes)}")
+        results = []
+        for place in range(sizes.pop()):
+            parts = [x if dim is None else x.select(dim, place) for x, dim in zip(leaves(args), dims, strict=True)]
+            results.append(func(*rebuilt(args, iter(parts)), **keywords))
+        columns = zip(*[leaves(one) for one in results], strict=True)
+        outs = _dims(out_dims, results[0])
+        joined = [engine("stack", list(column), axis=dim) for column, dim in zip(columns, outs, strict=True)]
+        return rebuilt(results[0], iter(joined))
+
+    return call
+
+
+def _dims(dims: Any, tree: Any) -> list[Any]:
+    """The axis of each tensor of a tree."""
+    if isinstance(dims, int) or dims is None:
+        return [dims] * len(leaves(tree))
+    parts = tree.values() if isinstance(tree, dict) else tree
+    dims = dims.values() if isinstance(dims, dict) else dims
+    return [x for dim, part in zip(dims, parts, strict=True) for x in _dims(dim, part)]
+
+
+def functional_call(module: Any, parameters: Any, args: Any = None, kwargs: Any = None) -> Any:
+    """A module called with other parameters."""
+    given = {
+        name: x
+        for one in (parameters if isinstance(parameters, tuple | list) else (parameters,))
+        for name, x in one.items()
+    }
+    places, before = [], []
+    for path in given:
+        owner = module
+        *inner, name = path.split(".")
+        for part in inner:
+            owner = owner._modules[part]
+        store = owner._parameters if name in owner._parameters else owner._buffers
+        places.append((store, name))
+        before.append(store[name])
+    try:
+        for (store, name), x in zip(places, given.values(), strict=True):
+            store[name] = x
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        for (store, name), x in zip(places, before, strict=True):
+            store[name] = x
+
+
+def stack_module_state(models: Any) -> Any:
+    """The parameters, and the buffers, of several modules, each stacked."""
+    states = [({**dict(one.named_parameters())}, {**dict(one.named_buffers())}) for one in models]
+    return tuple(
+        {
+            name: engine("stack", [state[kind][name].detach() for state in states]).requires_grad_(not kind)
+            for name in states[0][kind]
+        }
+        for kind in (0, 1)
+    )
+
+
+# torch.autograd.functional
+
+
+def _both(func: Callable[..., Any], inputs: Any, strict: bool) -> tuple[Any, Any, Any]:
+    given = mapped(_tracked, inputs if isinstance(inputs, tuple) else (inputs,))
+    with scope(recording=True):
+        return given, func(*given), isinstance(inputs, tuple)
+
+
+def _ended(tree: Any, create_graph: bool) -> Any:
+    return tree if create_graph else mapped(lambda x: x.detach() if isinstance(x, core.Tensor) else x, tree)
+
+
+class functional:  # noqa: N801 - a module
+    """`torch.autograd.functional`."""
+
+    @staticmethod
+    def jacobian(
+        func: Any,
+        inputs: Any,
+        create_graph: bool = False,
+        strict: bool = False,
+        vectorize: bool = False,
+        strategy: str = "",
+    ) -> Any:
+        """The derivatives of each result by each argument."""
+        given, value, several = _both(func, inputs, strict)
+        with scope(recording=True):
+            rows = [_rows(y, list(given)) for y in (value if isinstance(value, tuple) else (value,))]
+        made = tuple(row if several else row[0] for row in rows)
+        return _ended(made if isinstance(value, tuple) else made[0], create_graph)
+
+    @staticmethod
+    def hessian(
+        func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, **_: Any
+    ) -> Any:
+        """The second derivatives of one number."""
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
+
+        def first(*args: Any) -> Any:
+            value = func(*args)
+            if not isinstance(value, core.Tensor) or value.numel() != 1:
+                raise RuntimeError("The function given to hessian should return a single element Tensor")
+            return tuple(_gradients([engine("reshape", value, ())], list(args), None))
+
+        found = functional.jacobian(first, given, create_graph)
+        return found if isinstance(inputs, tuple) else found[0][0]
+
+    @staticmethod
+    def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+        """The value, and v times the Jacobian."""
+        given, value, several = _both(func, inputs, strict)
+        with scope(recording=True):
+            seeds = leaves(v) if v is not None else [Tensor.of(1.0) for _ in leaves(value)]
+            parts = _gradients(leaves(value), list(given), seeds)
+        return _ended((value, tuple(parts) if several else parts[0]), create_graph)
+
+    @staticmethod
+    def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+        """The value, and the Jacobian times v."""
+        given, value, _ = _both(func, inputs, strict)
+        with scope(recording=True):
+            pushed = _pushed(leaves(value), list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
+        return _ended((value, rebuilt(value, iter(pushed))), create_graph)
+
+    @staticmethod
+    def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+        """The value, and v times the Hessian."""
+        given, value, several = _both(func, inputs, strict)
+        with scope(recording=True):
+            first = _gradients([value], list(given), None)
+            parts = _gradients(first, list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
+        return _ended((value, tuple(parts) if several else parts[0]), create_graph)
+
+    hvp = vhp
+
+
+# torch.autograd.forward_ad
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value and its direction."""
+
+    primal: Any
+    tangent: Any
+
+
+_LEVELS: list[dict[Any, Any]] = []  # the directions of the values, by their nodes
+
+
+@contextmanager
+def dual_level() -> Iterator[None]:
+    """Inside, `make_dual` gives values a direction, which operations pass on."""
+    _LEVELS.append({})
+    try:
+        yield
+    finally:
+        _LEVELS.pop()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: Any = None) -> Any:
+    """A value with a direction."""
+    if not _LEVELS:
+        raise RuntimeError("a dual tensor needs a level\n  fix: with fwAD.dual_level():")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(f"Expected a tangent of shape {[*tensor.shape]}, got {[*tangent.shape]}")
+    made = _tracked(tensor)
+    made.node._more().dual = tensor
+    _LEVELS[-1][made.node] = tangent
+    return made
+
+
+def unpack_dual(tensor: Any, *, level: Any = None) -> UnpackedDualTensor:
+    """The value and its direction, None where it has none."""
+    if not _LEVELS or not _LEVELS[-1]:
+        return UnpackedDualTensor(tensor, None)
+    directions = {node: autograd.plainly(t) for node, t in _LEVELS[-1].items()}
+    with scope(recording=True):
+        (found,) = push_all([autograd.plainly(tensor)], directions, True)
+    tangent = (
+        None if found is None else typed(found if isinstance(found, core.Tensor) else core.bare(leaf(found)), float64)
+    )
+    if any(node._more().dual.requires_grad for node in _LEVELS[-1]):
+        return UnpackedDualTensor(tensor, tangent)
+    return UnpackedDualTensor(tensor.detach(), None if tangent is None else tangent.detach())

@@ -1,0 +1,127 @@
+"""`x.grad_fn`: the nodes of the engine's graph, with the names that PyTorch prints."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakValueDictionary
+
+from agrad.engine.core.graph import Node
+from agrad.engine.core.tensor import bare
+from agrad.engine.inspect.nodes import saved
+from agrad.engine.values import shape_of
+
+# The engine's title of an operation, and PyTorch's where that is another. The number tells forms of it apart.
+_NAMES = dict(
+    pair.split("=")
+    for pair in (
+        "Reshape=View Square=Pow Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
+        "Norm=LinalgVectorNorm Solve=LinalgSolveEx Cholesky=LinalgCholeskyEx Logsigmoid=LogSigmoid Transpose=T "
+        "TakeAlong=Gather Elu=Elu Selu=Elu Ndtr=SpecialNdtr Entr=SpecialEntr "
+        "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet EighValues=LinalgEigh SvdValues=LinalgSvd Gradient=Clone "
+        "Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
+    ).split()
+)
+_OF_AXES = ("Sum", "Mean", "Prod")  # with an axis it is another form
+
+
+def name_of(node: Node) -> str:
+    """PyTorch's name of an operation, MulBackward0; AccumulateGrad of a leaf."""
+    if node.op is None:
+        return "AccumulateGrad"
+    told: str = getattr(node.extra, "title", "")
+    if told:
+        return told
+    title, attrs = node.op.title, node.attrs or {}
+    if title == "FloorDivide":
+        return "NotImplemented"
+    if node.op.role == "opaque":
+        return f"{node.title}Backward"
+    if title == "Index":
+        title = _index_name(attrs.get("index"))
+    elif title == "Matmul":
+        axes: Any = tuple(len(shape_of(x) if not isinstance(x, Node) else x.shape) for x in node.inputs)
+        title = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4"}.get(axes, "UnsafeView")
+        title = "Bmm" if axes == (3, 3) else title
+    elif (title in _OF_AXES and attrs.get("axis") is not None) or (
+        title in ("Fmod", "Remainder") and isinstance(node.inputs[1], Node)
+    ):
+        title += "1"
+    elif title == "Sub" and not isinstance(node.inputs[0], Node):
+        title = "Rsub1"
+    elif title == "Pow" and len(node.inputs) == 2 and isinstance(node.inputs[1], Node):
+        title = "Pow1"
+    elif title == "Clip" and any(isinstance(x, Node) for x in node.inputs[1:]):
+        title = "Clamp0"
+    title = _NAMES.get(title, title)
+    return f"{title[:-1]}Backward{title[-1]}" if title[-1].isdigit() and title not in _DIGITS else f"{title}Backward0"
+
+
+_DIGITS = frozenset("Exp2 Log2 Log10 Expm1 Log1p Atan2 I0 I1 J0 J1".split())
+
+
+def _index_name(index: Any) -> str:
+    """That of the last of the views that PyTorch takes one after the other, or of the copy."""
+    if not isinstance(index, tuple) or any(hasattr(part, "dtype") for part in index):
+        return "Index"
+    last = next((part for part in reversed(index) if part is not Ellipsis and part != slice(None)), None)
+    if index and last is None and None in index:
+        return "Unsqueeze"
+    return "Slice" if isinstance(last, slice) else "Alias" if last is None else "Select"
+
+
+class GradFn:
+    """The operation that made a value, or the place where the gradient of a leaf is added up."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def name(self) -> str:
+        """MulBackward0."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The operations that the operands came from, None for that of a constant."""
+        nodes = [x if isinstance(x, Node) else None for x in self._node.inputs]
+        return tuple((of(x) if x is not None and x.requires_grad else None, 0) for x in nodes)
+
+    @property
+    def variable(self) -> Any:
+        """The leaf, of an AccumulateGrad."""
+        if self._node.op is not None:
+            raise AttributeError(f"{self.name()} has no variable: it belongs to a computed value")
+        made = self._node.variable
+        return made if made.node is not None else bare(self._node)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What an operation of the user has saved."""
+        return tuple((self._node.attrs or {})["applied"].context.saved_tensors)
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call a function with the gradients of the operands and of the result; None is given for the former."""
+        from agrad.engine.autodiff.reverse import register_hook  # here: few do
+
+        return register_hook(bare(self._node), lambda g: hook((None,) * len(self._node.inputs), (g,)) and None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return saved(self._node, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+_MADE: WeakValueDictionary[Node, GradFn] = WeakValueDictionary()
+_CLASSES: dict[str, type[GradFn]] = {}
+
+
+def of(node: Node) -> GradFn:
+    """The same object for the same node, as long as somebody has it."""
+    found = _MADE.get(node)
+    if found is None:
+        name = name_of(node)
+        kind = _CLASSES.setdefault(name, type(name, (GradFn,), {"__module__": "torch.autograd"}))
+        found = _MADE[node] = kind(node)
+    return found

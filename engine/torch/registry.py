@@ -1,0 +1,174 @@
+"""The table of PyTorch's functions: what is in `torch`, what is also a method, and what writes in place.
+
+A function of PyTorch is a function of the engine where only names differ; see `functions` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.errors import AgradError
+from agrad.engine.values import coerce, np
+from agrad.torch.tensor import Tensor, check_writable, give, part_of, typed, write_over
+from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
+
+TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
+NUMBERS = (int, float, bool)
+_INPUT = ("input", "self")
+_SECOND = ("other", "exponent", "mat2", "vec", "vec2", "tensor", "tensor2", "weight", "target")
+
+
+def engine(name: str, *args: Any, **keywords: Any) -> Any:
+    """Call an operation of the engine, or a function made of several."""
+    entry = OPS[name] if name in OPS else FUNCTIONS[name]
+    return entry.call(*args, **keywords)
+
+
+def public(
+    *names: str, method: bool = True, place: bool = False, view: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        listed = names or (function.__name__.rstrip("_"),)
+        call = checked(listed[0], viewing(function) if view else function)
+        for name in listed:
+            TORCH[name] = call
+            if method:
+                give(name, call)
+            if place:
+                TORCH[f"{name}_"] = in_place(name, call)
+                give(f"{name}_", TORCH[f"{name}_"])
+        return call
+
+    return register
+
+
+def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if keywords:
+            args, keywords = _ordered(name, args, keywords)
+        try:
+            return function(*args, **keywords)
+        except AgradError as error:
+            raise as_pytorch(error) from None
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _ordered(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The operands in front, wherever they were named, and NumPy's names of arguments as PyTorch's."""
+    for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+        if theirs in keywords:
+            keywords[ours] = keywords.pop(theirs)
+    if keywords.pop("out", None) is not None:
+        raise RuntimeError(f"{name}: agrad has no out=\n  fix: out.copy_(torch.{name}(…))")
+    if not args:
+        for one in _INPUT:
+            if one in keywords:
+                args = (keywords.pop(one),)
+    return args, keywords
+
+
+def second(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The second operand in its place, where it was named."""
+    if len(args) == 1:
+        for one in _SECOND:
+            if one in keywords:
+                args = (*args, keywords.pop(one))
+    return args, keywords
+
+
+def need_tensor(name: str, x: Any, what: str = "input") -> None:
+    """Refuse a number where PyTorch needs a tensor."""
+    if not isinstance(x, core.Tensor):
+        raise TypeError(f"{name}(): argument '{what}' must be Tensor, not {type(x).__name__}")
+
+
+def tensor_of(x: Any) -> Tensor:
+    """A tensor as it is, or a new one of a number or an array."""
+    if isinstance(x, core.Tensor):
+        return x if isinstance(x, Tensor) else typed(x, dtype_of(None))
+    kind = dtype_of(x)
+    value = coerce(x)
+    return Tensor.of(value if isinstance(value, float) else np.array(value, order="C", subok=True), kind)
+
+
+def plain(name: str, ours: str, binary: bool) -> Callable[..., Any]:
+    """A function of the engine that has the same arguments."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        kind = keywords.pop("dtype", None)
+        args, keywords = second(args, keywords) if binary and keywords else (args, keywords)
+        if not args or not (
+            isinstance(args[0], core.Tensor) or (binary and any(isinstance(x, core.Tensor) for x in args))
+        ):
+            need_tensor(name, args[0] if args else None)
+        if kind is not None:
+            args = (args[0].to(as_dtype(kind)), *args[1:])
+        return engine(ours, *args, **keywords)
+
+    call.__name__ = name
+    call.__doc__ = FUNCTIONS[ours].doc if ours in FUNCTIONS else OPS[ours].doc
+    return call
+
+
+def viewing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result shares the data of its first argument."""
+
+    def call(x: Any, *args: Any, **keywords: Any) -> Any:
+        made = function(x, *args, **keywords)
+        if made is x or not isinstance(x, Tensor):
+            return made
+        return part_of(x, made, lambda whole: function(whole, *args, **keywords))
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+def several(x: Any, takes: list[Callable[[Any], Any]]) -> tuple[Any, ...]:
+    """Several views of one tensor, as `split` gives them."""
+    return tuple(part_of(x, take(x), take, made="several") for take in takes)
+
+
+def in_place(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """`x.mul_(y)`, which writes what `x.mul(y)` gives."""
+
+    def method(x: Any, *args: Any, **keywords: Any) -> Any:
+        needs = x.requires_grad or any(getattr(one, "requires_grad", False) for one in (*args, *keywords.values()))
+        try:
+            check_writable(x, needs)
+            return write_over(x, call(x, *args, **keywords), f"{name}_")
+        except AgradError as error:
+            raise as_pytorch(error) from None
+
+    method.__name__ = f"{name}_"
+    method.__doc__ = f"{name}, written in place."
+    return method
+
+
+def named(name: str, *fields: str) -> Any:
+    """The type of several results with names, `torch.return_types.max(values=…, indices=…)`."""
+    from collections import namedtuple  # here: a class of Python's for each
+
+    make: Any = namedtuple
+    made = make(name, fields)
+
+    def text(self: Any) -> str:
+        return f"torch.return_types.{name}(\n" + ",\n".join(f"{x}={getattr(self, x)!r}" for x in fields) + ")"
+
+    made.__repr__ = text
+    return made
+
+
+def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape that is given as one argument, or as several."""
+    one = given[0] if len(given) == 1 and isinstance(given[0], tuple | list | Size) else given
+    return tuple(int(x) for x in one)

@@ -1,0 +1,662 @@
+"""`Tensor`: the engine's handle with PyTorch's types, views, versions and rules for writing in place.
+
+The engine gives each value its own data. What shares them in PyTorch is known here: a view knows what it is a view of,
+and how to take it again. A write to one of them goes up to the whole, and from there down to all other views: as data
+where nothing is recorded, else as a new history of each, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.context import current, next_stamp, scope
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
+from agrad.engine.core.graph_errors import leaf_error
+from agrad.engine.core.op import OPS, Op
+from agrad.engine.core.tensor import inherit
+from agrad.engine.core.versions import mark_written
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.tensor_methods import overwrite
+from agrad.engine.values import as_mask, coerce, np, size_of
+from agrad.torch import grad_fn
+from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dtype_of, float64, int64
+
+_WHOLE = 2.0**53  # up to here each whole number is a float
+_PLACES = frozenset({"argmax", "argmin", "argsort", "topk_places"})
+_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod"})
+_OF_FLOATS = frozenset({"mean", "var", "std", "norm", "euclidean", "softmax", "log_softmax"})
+_ALIKE = _SUMS | frozenset(
+    "abs add amax amin ceil clip clone concat cumprod equal_nan expand flip floor floor_divide fmod gcd getitem "
+    "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll round "
+    "scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul einsum".split()
+)
+
+
+# Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
+_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
+_RULES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
+}
+_VARIANTS: dict[str, Op] = {}
+
+
+def _variant(op: Op) -> Op:
+    """The operation with PyTorch's rule: also outside of its domain, and with 0 times what was not selected."""
+    made = _VARIANTS.get(op.name)
+    if made is None:
+        made = _VARIANTS[op.name] = copy(op)
+        divisor = op.fails.beyond
+        if divisor is not None:
+            made.rules = (lambda g, out, x: g / divisor(x),)
+        elif op.name in _RULES:
+            read, rule = _RULES[op.name]
+            made.reads, made.rules = (read,), (rule,)
+        else:
+            made.rules = (_share,)
+        made.__post_init__()
+    return made
+
+
+def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> Any:
+    """The share of each entry that is equal to the extreme one."""
+    out, g = (OPS["reshape"].call(each, wide) for each in (out, g))
+    among = OPS["maximum"].call(OPS["equal"].call(x, out), OPS["not_equal"].call(x, x))  # nan is the extreme one
+    return g * (among / OPS["sum"].call(among, axis=axis, keepdims=True))
+
+
+# What operations save, while functions pack it: see `autograd.saved_tensors_hooks`.
+PACKING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+PACKED: weakref.WeakSet[Node] = weakref.WeakSet()  # the nodes whose values are packed
+
+
+def _pack(made: Any, operands: tuple[Any, ...]) -> None:
+    """Let copies of what the rules of a node read stand between it and its operands, and pack their values."""
+    node = made.node
+    reads, reads_out = node.reads()
+    inputs = list(node.inputs)
+    for place, x in enumerate(inputs):
+        if reads[place] and isinstance(x, Node):
+            copied = new_node(OPS["clone"] if x.requires_grad else None, (x,), None, None, x.shape, x.requires_grad)
+            inputs[place] = copied
+            _keep_packed(copied, operands[place])
+    node.inputs, node.seq = tuple(inputs), next_stamp()  # it is younger than the copies
+    node.stamp = node.seq
+    if reads_out and node.value is not None:
+        _keep_packed(node, made)
+        node.value = None if node.shape else node.value
+
+
+def _keep_packed(node: Node, saved: Any) -> None:
+    pack, unpack = PACKING[-1]
+    with scope(recording=False):
+        node._more().packed = pack(saved), unpack  # type: ignore[attr-defined]
+    PACKED.add(node)
+
+
+class Shared:
+    """What a tensor shares its data with: the whole that it is a part of, and its own parts.
+
+    `again` takes the view of the whole; without it the data are the same, without the graph. `kind` is "view",
+    "detach", or "data", whose writes are not counted as versions of the whole. `made`: "several" for one of many views
+    that one operation gave, "no_grad" for one that was made while nothing was recorded.
+    """
+
+    def __init__(self, whole: Tensor | None, again: Callable[[Any], Any] | None, kind: str, made: str) -> None:
+        self.whole, self.again, self.kind, self.made = whole, again, kind, made
+        self.parts: list[tuple[weakref.ref[Tensor], weakref.ref[Node], Any]] = []  # each with its `again`
+        self.deeper: list[weakref.ref[Node]] = []  # those of the views of its views
+        self.pruned = 64
+
+    @cached_property
+    def places(self) -> Any:
+        """Where each entry of the view is among those of the whole."""
+        assert self.whole is not None
+        assert self.again is not None
+        shape = self.whole.node.shape
+        with scope(recording=False):
+            found = self.again(Tensor.of(np.arange(float(size_of(shape))).reshape(shape) if shape else 0.0)).value
+        return np.asarray(found).astype(np.intp).reshape(-1)
+
+    @property
+    def renewed(self) -> str:
+        """PyTorch's name of the operation by which the view is taken again after a write."""
+        return "Invalid" if self.made else "AsStridedBackward0"
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether two entries of the view are the same of what it is a view of."""
+        return bool(len(np.unique(self.places)) < self.places.size)
+
+    @cached_property
+    def in_data(self) -> tuple[Any, bool]:
+        """Where each of its entries is in the data, and whether two of them are the same there."""
+        places, up = self.places, self.whole.view_of if self.whole is not None else None
+        while up is not None and up.whole is not None and up.kind == "view":
+            places = up.places[places]
+            up = up.whole.view_of
+        return places, bool(len(np.unique(places)) < places.size)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether two of its entries are the same of the data."""
+        return self.again is not None and self.in_data[1]
+
+    def add(self, part: Tensor) -> None:
+        """Note a view."""
+        if len(self.parts) > self.pruned:
+            self.parts = [one for one in self.parts if one[1]() is not None]
+            self.deeper = [one for one in self.deeper if one() is not None]
+            self.pruned = 2 * len(self.parts) + 64
+        self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
+
+
+class Tensor(core.Tensor):
+    """A tensor as PyTorch has it, of float64, int64 or bool."""
+
+    __slots__ = ()
+    __module__ = "torch"
+
+    dtype: Any = core.Tensor.__dict__["kind"]  # the slot by PyTorch's name
+    device, layout, is_cuda, is_sparse, output_nr, tangent = device(), "torch.strided", False, False, 0, None
+    requires_grad: Any
+    grad: Any
+
+    def __new__(cls, data: Any = None, *sizes: Any) -> Tensor:
+        """A tensor of entries, or of a shape."""
+        if isinstance(data, int) or sizes:
+            return Tensor.of(np.zeros((data, *sizes)) if data is not None else 0.0)
+        return Tensor.of(0.0 if data is None else coerce(data)) if data is not None else object.__new__(cls)
+
+    @classmethod
+    def of(cls, value: Any, kind: dtype = float64) -> Tensor:
+        """A new leaf with a value, which is not copied."""
+        return typed(core.bare(leaf(value if isinstance(value, float) else _settled(value))), kind)
+
+    @classmethod
+    def made(cls, op: Op, operands: tuple[Any, ...], attrs: dict[str, Any], result: core.Tensor) -> Tensor:
+        """The result of an operation, with the type that PyTorch gives it."""
+        result.__class__ = Tensor
+        made: Any = result
+        if op.name in _OTHERWISE and result.node.op is op:
+            result.node.op = _variant(op)
+            if op.name in _RULES:
+                result.node.value = result.value  # which these rules read
+        for x in operands if current().recording else ():
+            if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
+                raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
+        kind = float64
+        for x in operands:
+            if getattr(x, "dtype", None) is not float64 and type(x) is not float:
+                kind = _result_type(op, operands, attrs)
+                break
+        else:
+            if op.role == "truths" or op.name in ("any", "all"):
+                kind = bool_
+            elif op.name in _PLACES:
+                kind = int64
+        typed(made, kind)
+        if PACKING and made.node.requires_grad:
+            _pack(made, operands)
+        return made  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dtype":
+            self.dtype = float64
+            return float64
+        if name == "view_of":
+            return None
+        raise no_attribute("Tensor", name, dir(Tensor))
+
+    # What it is
+
+    @property
+    def shape(self) -> Size:
+        """The lengths along its axes."""
+        return Size(self.node.shape)
+
+    @property
+    def size(self) -> Any:
+        """`x.size()` is the shape."""
+        made = Count(size_of(self.node.shape))
+        made.shape = Size(self.node.shape)
+        return made
+
+    @property
+    def grad_fn(self) -> Any:
+        """The operation that made this value, as PyTorch names it."""
+        node = self.node
+        return None if node.op is None or not node.requires_grad else grad_fn.of(node)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a backward leaves a gradient here, though this is no leaf."""
+        return self.node.op is not None and self.node.keeps_grad
+
+    @property
+    def _base(self) -> Tensor | None:
+        found: Any = self
+        while found.view_of is not None and found.view_of.whole is not None and found.view_of.kind == "view":
+            found = found.view_of.whole
+        return None if found is self else found
+
+    @property
+    def _version(self) -> int:
+        found: Any = self
+        while found.view_of is not None and found.view_of.whole is not None and found.view_of.kind != "data":
+            found = found.view_of.whole
+        return found.node.storage.version if found.node.storage is not None else 0
+
+    def __repr__(self) -> str:
+        from agrad.torch.printing import text_of
+
+        text = text_of(self)
+        return f"Parameter containing:\n{text}" if self.node.is_parameter else text
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form) if self.node.shape else format(self.item(), form)
+
+    # Without its graph
+
+    def detach(self) -> Tensor:
+        """The same data without the graph."""
+        return self._alias("detach")
+
+    @property
+    def data(self) -> Any:
+        """The same data without the graph; its versions are counted apart."""
+        return self._alias("data")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        new = value.value if isinstance(value, core.Tensor) else coerce(value)
+        new = new if isinstance(new, float) else np.array(new, order="C", subok=True)
+        self.node.shape = () if isinstance(new, float) else new.shape
+        _hold(self, new)
+        _SILENT.add(self.node)
+
+    def _alias(self, kind: str) -> Tensor:
+        node = leaf(self.value)
+        node.stamp, node.name = self.node.stamp, self.node.name
+        inherit(node, (self.node,))
+        return part_of(self, typed(core.bare(node), self.dtype), None, kind)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Let a leaf require a gradient, or not; returns itself."""
+        if requires_grad and self.dtype is not float64:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        core.Tensor.requires_grad_(self, requires_grad)
+        return self
+
+    def forward(self) -> None:
+        """Compute the value again, from the data that its leaves have now: agrad's own."""
+        for node in collect([self.node]):
+            if node in _SILENT:
+                mark_written([node], None, way="data")
+                _SILENT.discard(node)
+        core.Tensor.forward(self)
+
+    # Plain numbers
+
+    def item(self) -> Any:
+        """The one entry as a number of Python."""
+        if size_of(self.node.shape) != 1:
+            raise RuntimeError(f"a Tensor with {size_of(self.node.shape)} elements cannot be converted to Scalar")
+        return self.dtype.python(core.Tensor.item(self))
+
+    def tolist(self) -> Any:
+        """The entries in nested lists."""
+        return as_array(self).tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The entries as an array, whose writes do not come back."""
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return as_array(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.numpy(), dtype)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype is float64 or size_of(self.node.shape) != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if size_of(self.node.shape) != 1:
+            many = "more than one value" if size_of(self.node.shape) else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous\n  fix: use any() or all()")
+        return bool(core.Tensor.item(self))
+
+    def __len__(self) -> int:
+        if not self.node.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.node.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.node.shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, other: Any) -> bool:
+        return bool((self == other).any())
+
+    def __reduce__(self) -> Any:
+        kept = self.grad is not None and self.is_leaf and as_array(self.grad)
+        state = (self.node.is_parameter, None if kept is False else kept)
+        return _restored, (as_array(self), bool(self.requires_grad), state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
+            )
+        make, args = self.__reduce__()
+        memo[id(self)] = copied = make(*args)
+        return copied  # type: ignore[no-any-return]
+
+    __hash__ = core.Tensor.__hash__
+
+    # Writing in place
+
+    def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
+        """Change the data, and those of all views."""
+        way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
+        _write(self, change, scalar, way, source)
+        whole: Any = self
+        while (shared := whole.view_of) is not None and shared.whole is not None:
+            way = "" if shared.kind == "data" else way
+            whole = _write_up(whole, shared, way)
+        _refresh(whole, way, None, self)
+
+    def adopt(self, other: core.Tensor, what: str = "copy_") -> Tensor:
+        """Become another value with its graph, and so do all views."""
+        check_writable(self, True)
+        chain: list[Any] = [self]
+        while (shared := chain[-1].view_of) is not None and shared.whole is not None and shared.kind == "view":
+            chain.append(shared.whole)
+        root = chain[-1]
+        if root is self:
+            core.Tensor.adopt(self, other, what)
+        else:
+            before = self.node
+            _adopt_up(chain, other, what)
+        up, way = root, what
+        while (shared := up.view_of) is not None and shared.whole is not None:  # through what has no graph
+            way = "" if shared.kind == "data" else way
+            up = _write_up(up, shared, way)
+        _refresh(root, what, what, None)
+        if up is not root:
+            _refresh(up, way, None, None, root)
+        if root is not self and before.storage is not None:  # the operation itself has read what was there before
+            before.storage = before.storage._replace(successor=other.node.seq)
+        return self
+
+    def set_(self, value: Any) -> Tensor:
+        """New data for a leaf."""
+        self.write(lambda array: np.copyto(array, value), value if not self.node.shape else None, "set")
+        return self
+
+
+def give(name: str, what: Any) -> None:
+    """Let tensors have a method, or another attribute, that is made elsewhere."""
+    setattr(Tensor, name, what)
+
+
+_SILENT: weakref.WeakSet[Node] = weakref.WeakSet()  # leaves whose data were written in a way that is not counted
+
+
+def typed(x: Any, kind: dtype) -> Tensor:
+    """A handle as a tensor of a type, whose entries have the form that the engine wants for it."""
+    x.__class__ = Tensor
+    x.dtype = kind
+    value = x.array if x.node.value is None else x.node.value
+    is_mask = type(value).__name__ == "Mask"
+    if kind is bool_ and not isinstance(value, float) and not (is_mask and not value.mixed):
+        _hold(x, as_mask(np.asarray(value) != 0.0))
+    elif kind is not bool_ and is_mask:
+        _hold(x, value.view(np.ndarray))
+    elif kind is int64 and not _is_exact(value):
+        raise AgradError("domain", "whole numbers beyond 2**53 are not exact in agrad, which computes with float64")
+    return x  # type: ignore[no-any-return]
+
+
+def _is_exact(value: Any) -> bool:
+    return bool(np.all(np.abs(value) <= _WHOLE))
+
+
+def _settled(value: Any) -> Any:
+    return value if value.shape else float(value)
+
+
+def _hold(x: Any, value: Any) -> None:
+    """Give a handle, and its node, another array."""
+    node = x.node
+    if x.array is not None:
+        x.array = value
+    if node.value is not None:
+        node.value = value
+
+
+def as_array(x: Any) -> Any:
+    """The entries as a new array of the type."""
+    return np.array(x.read_only(), dtype=(np.bool_, np.int64, np.float64)[x.dtype.rank])
+
+
+def _result_type(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> dtype:
+    """The type of a result, some of whose operands are whole numbers or truths."""
+    name = op.name
+    if op.role == "truths" or name in ("any", "all"):
+        return bool_
+    if name in _PLACES:
+        return int64
+    if name in ("take_along", "put_along"):
+        return dtype_of(operands[0])
+    if name == "where":
+        operands = operands[1:]
+    kinds = [dtype_of(x) for x in operands]
+    kind = max(kinds, key=lambda one: one.rank)
+    if kind is not float64 and name in _OF_FLOATS:
+        raise RuntimeError(f"{name}(): could not infer output dtype. Input dtype must be a floating point: Got {kind}")
+    if name == "matmul" and len({*kinds}) > 1:
+        raise RuntimeError(f"expected both to have the same dtype, but got: {kinds[0]} and {kinds[1]}")
+    if name in _SUMS and kind is bool_:
+        return int64
+    return kind if name in _ALIKE else float64
+
+
+# Views
+
+
+def part_of(
+    whole: Tensor, part: Tensor, again: Callable[[Any], Any] | None, kind: str = "view", made: str = ""
+) -> Tensor:
+    """Let a tensor share the data of another; returns it."""
+    if whole.view_of is None:
+        whole.view_of = Shared(None, None, "", "")
+    inherited = whole.view_of.made if kind == "view" else ""
+    part.view_of = Shared(whole, again, kind, made or inherited or ("" if current().recording else "no_grad"))
+    whole.view_of.add(part)
+    up = whole.view_of.whole
+    while up is not None:
+        up.view_of.deeper.append(weakref.ref(part.node))
+        up = up.view_of.whole
+    return part
+
+
+def _write(x: Any, change: Any, scalar: Any, what: str, source: Any = None) -> None:
+    """Change data; a write that has no name is not counted."""
+    if what:
+        core.Tensor.write(x, change, scalar, what, source)
+    elif x.node.shape:
+        change(x.value)
+    else:
+        _hold(x, scalar)
+
+
+def _write_up(part: Any, shared: Shared, what: str) -> Any:
+    """Write the data of a view into the whole, and return that."""
+    whole: Any = shared.whole
+    value = part.value
+    if not what:
+        _SILENT.add(whole.node)
+    if shared.again is None:
+        if isinstance(value, float) or whole.value is not value or what:
+            _write(whole, lambda array: np.copyto(array, value), value if not whole.node.shape else None, what)
+        return whole
+    places = shared.places
+
+    def put(array: Any) -> None:
+        entries = np.asarray(value).reshape(-1)
+        new = entries != array.flat[places] if shared.repeats else slice(None)
+        array.flat[places[new]] = entries[new]
+
+    _write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
+    return whole
+
+
+def _adopt_up(chain: list[Any], other: Any, what: str) -> None:
+    """Give the whole, at the end of a chain of views, the history in which the first is another value."""
+    whole, (places, _) = chain[-1], chain[0].view_of.in_data
+    flat = OPS["reshape"].call(whole, (size_of(whole.node.shape),))
+    put = OPS["index_put"].call(flat, OPS["reshape"].call(other, (-1,)), places)
+    core.Tensor.adopt(whole, entitle(OPS["reshape"].call(put, whole.node.shape), "CopySlices"), what)
+
+
+def entitle(x: Any, name: str) -> Any:
+    """Let the operation that made a value be called by PyTorch's name; returns the value."""
+    if x.node.op is not None and x.node.requires_grad:
+        x.node._more().title = name
+    return x
+
+
+def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any = None) -> None:
+    """Take all views of what was written again: their data, or with `history` their graph; but for one that is done."""
+    if whole.view_of is None:
+        return
+    for reference, known, known_again in whole.view_of.parts:
+        part, node = reference(), known()
+        if part is None:
+            if node is not None and what:
+                _outdate(node, what)
+            elif node is not None and node.value is not None and known_again is not None:
+                with scope(recording=False):
+                    node.value = known_again(whole).value
+            continue
+        shared: Any = part.view_of
+        if shared is None or shared.whole is not whole or part is done:
+            continue
+        if shared.again is None:
+            _hold(part, whole.value)
+            if part is not written and shared.kind == "detach" and what:
+                mark_written([part.node], current().statement, way=what)
+        elif history is not None:
+            if node is not None and node is not part.node:
+                _outdate(node, what)
+            core.Tensor.adopt(
+                part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history
+            )
+        elif part is not written:
+            with scope(recording=False):
+                value = shared.again(whole).value
+            _write(
+                part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what
+            )
+        if history is None and shared.again is not None:
+            entitle(part, shared.renewed)
+        _refresh(part, what, history if shared.again is not None else None, written, done)
+    for known in whole.view_of.deeper if what else ():
+        node = known()
+        if node is not None:
+            _outdate(node, what)
+
+
+def _outdate(node: Node, what: str) -> None:
+    """Count a write for a view that nobody has any more, but operations may have saved."""
+    if node.storage is None or not node.storage.successor:
+        mark_written([node], "a write to what it is a view of", way=what)
+
+
+def check_writable(x: Any, needs_grad: bool) -> None:
+    """PyTorch's rules for a write that is recorded."""
+    if not (needs_grad and current().recording):
+        return
+    shared, root = x.view_of, x
+    if shared is not None and shared.whole is not None and shared.kind == "view":
+        while root.view_of is not None and root.view_of.whole is not None and root.view_of.kind == "view":
+            root = root.view_of.whole
+        if shared.made:
+            how = "by an operation that returns several" if shared.made == "several" else "while nothing was recorded"
+            raise AgradError(
+                "leaf",
+                f"{x.node.spell()} is a view that was made {how}: it cannot be written in place",
+                fixes=[Hint("x.clone()")],
+            )
+        if root.node.op is None and root.node.requires_grad:
+            error = leaf_error(root.node)
+            error.message = f"a view of a leaf that requires grad is written in place: {error.message}"
+            raise error
+    if x.node.op is None and x.node.requires_grad:
+        raise leaf_error(x.node)
+
+
+def write_over(x: Any, value: Any, what: str) -> Any:
+    """Let a computed value take the place of another in its data and views, as `x.mul_(y)` does; returns that."""
+    if x.view_of is not None and x.view_of.overlaps:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location\n"
+            "  fix: x.clone()"
+        )
+    if value.node.shape != x.node.shape:
+        have, given = Size(x.node.shape), Size(value.node.shape)
+        raise RuntimeError(f"output with shape {[*have]} doesn't match the broadcast shape {[*given]}")
+    if value.dtype.rank > x.dtype.rank:
+        raise RuntimeError(f"result type {value.dtype} can't be cast to the desired output type {x.dtype}")
+    if value.dtype is not x.dtype:
+        value = typed(core.bare(value.node, value.array), x.dtype)
+    check_writable(x, x.requires_grad or value.requires_grad)
+    return overwrite(x, value, what)
+
+
+def no_attribute(of: str, name: str, names: Any) -> AttributeError:
+    """The error for a name that is not there, with the nearest ones."""
+    from difflib import get_close_matches  # here, since few programs ask for what is not there
+
+    near = get_close_matches(name, [one for one in names if not one.startswith("_")], 3)
+    told = f"\n  fix: {' or '.join(near)}" if near else ""
+    return AttributeError(f"{of} has no {name} in agrad{told}")
+
+
+def _restored(array: Any, requires_grad: bool, state: tuple[bool, Any]) -> Tensor:
+    value = float(array) if not array.shape else coerce(array)
+    made = Tensor.of(value, dtype_of(array))
+    is_parameter, gradient = state
+    if requires_grad:
+        made.requires_grad_()
+    made.node.is_parameter = is_parameter
+    if gradient is not None:
+        made.node.grad = Gradient(Tensor.of(coerce(gradient)))
+    return made
+
+
+def kinded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: errors of the engine are of the classes that PyTorch raises."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except AgradError as error:
+            raise as_pytorch(error) from None
+
+    call.__name__, call.__doc__ = getattr(function, "__name__", "call"), function.__doc__
+    return call

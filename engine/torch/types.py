@@ -1,0 +1,149 @@
+"""PyTorch's types of entries, devices, sizes, and errors.
+
+The engine computes with float64 alone. Whole numbers and truths are held as such floats, and a tensor knows which type
+PyTorch gives it. Narrower types are other names of these three: float32 is float64, int32 is int64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.errors import AgradError
+from agrad.engine.values import np, size_of
+
+
+class dtype:  # noqa: N801 - PyTorch's name
+    """The type of the entries of a tensor; `rank` orders them, for the type of a result."""
+
+    __slots__ = ("is_complex", "is_floating_point", "itemsize", "name", "rank")
+
+    def __init__(self, name: str, rank: int) -> None:
+        self.name, self.rank = name, rank
+        self.is_floating_point, self.is_complex = rank == 2, False
+        self.itemsize = 8 if rank else 1
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def python(self, number: float) -> float | int | bool:
+        """A number as Python has it."""
+        return (bool, int, float)[self.rank](number)
+
+
+bool_, int64, float64 = (dtype(name, rank) for rank, name in enumerate(("bool", "int64", "float64")))
+DTYPES = {
+    **dict.fromkeys("float64 double float32 float float16 half bfloat16".split(), float64),
+    **dict.fromkeys("int64 long int32 int int16 short int8 uint8".split(), int64),
+    "bool": bool_,
+}
+_PYTHON = {bool: bool_, int: int64, float: float64}
+
+
+def as_dtype(given: Any) -> dtype:
+    """A type as users give it: one of these, Python's, or NumPy's."""
+    if isinstance(given, dtype):
+        return given
+    found = _PYTHON.get(given) if isinstance(given, type) else None
+    if found is None:
+        try:
+            found = DTYPES.get(np.dtype(given).name)
+        except TypeError:
+            found = None
+    if found is None:
+        raise TypeError(f"a type of torch is needed, not {given!r}")
+    return found
+
+
+def dtype_of(x: Any) -> dtype:
+    """That of a tensor, a number, an array, or nested lists of these."""
+    found = getattr(x, "dtype", None)
+    if isinstance(found, dtype):
+        return found
+    if found is not None:
+        return (bool_, int64, float64)["biuf".find(found.kind) + 1 >> 1] if found.kind in "biuf" else float64
+    if isinstance(x, list | tuple):
+        return max([dtype_of(entry) for entry in x], key=lambda one: one.rank, default=float64)
+    return _PYTHON.get(type(x), float64)
+
+
+class Size(tuple[int, ...]):
+    """A shape."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def numel(self) -> int:
+        """How many entries it has."""
+        return size_of(self)
+
+
+class Count(int):
+    """`x.size`: the number of entries to the engine, and to PyTorch's users a method."""
+
+    shape: Size
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The shape, or the length along one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor is: there is the processor alone."""
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        name = getattr(type, "type", type)
+        if not isinstance(name, str) or name.partition(":")[0] != "cpu":
+            raise RuntimeError(f"agrad computes on the processor alone: there is no device {name!r}\n  fix: 'cpu'")
+        self.type, self.index = "cpu", index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device)
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+
+class _TypeError(TypeError, AgradError):
+    """A TypeError of Python's with agrad's message."""
+
+    __init__ = AgradError.__init__
+
+
+class _IndexError(IndexError, AgradError):
+    """An IndexError of Python's with agrad's message."""
+
+    __init__ = AgradError.__init__
+
+
+class _ValueError(ValueError, AgradError):
+    """A ValueError of Python's with agrad's message."""
+
+    __init__ = AgradError.__init__
+
+
+_KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": _ValueError}
+_OF_PLACES = ("there is no axis", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
+
+
+def as_pytorch(error: AgradError) -> AgradError:
+    """The same error, which is of the class that PyTorch raises."""
+    if type(error) is AgradError:
+        kind = _KINDS.get(error.kind, AgradError)
+        if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
+            kind = _IndexError
+        if kind is not AgradError:
+            made = kind(error.kind, error.message)
+            made.__dict__.update(error.__dict__)
+            return made.with_traceback(error.__traceback__)
+    return error

@@ -1,0 +1,84 @@
+"""agrad.torch: programs print what PyTorch prints, names that are not there are named, scripts run in its place."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agrad.torch as torch
+
+HERE = Path(__file__).parent
+RUNNER = HERE.parent / "support" / "torch_runner.py"
+PARTS = re.split(r"^=== (.*)\n", (HERE / "torch_programs.txt").read_text("utf-8"), flags=re.M)[1:]
+PROGRAMS = {name: text.split("--- prints\n") for name, text in zip(PARTS[::2], PARTS[1::2], strict=True)}
+
+
+def wrong(module):
+    """The programs that print something else with a module than what is written there."""
+    texts = json.dumps([text for text, _ in PROGRAMS.values()])
+    done = subprocess.run(
+        [sys.executable, str(RUNNER), module], input=texts, capture_output=True, text=True, check=True
+    )
+    return {
+        name: found
+        for (name, (_, meant)), found in zip(PROGRAMS.items(), json.loads(done.stdout), strict=True)
+        if found.rstrip() != meant.rstrip()
+    }
+
+
+def test_programs_in_the_style_of_tutorials_print_what_pytorch_prints():
+    assert len(PROGRAMS) >= 50
+    assert wrong("agrad") == {}
+
+
+def test_what_is_written_there_is_what_pytorch_prints():
+    pytest.importorskip("torch")
+    assert wrong("torch") == {}
+
+
+@pytest.mark.parametrize(("code", "kind", "near"), [
+    ("torch.expp", AttributeError, "exp"),
+    ("torch.nn.Liner", AttributeError, "Linear"),
+    ("torch.nn.functional.reluu", AttributeError, "relu"),
+    ("torch.ones(2).summ", AttributeError, "sum"),
+    ("from agrad.torch import sinn", ImportError, "sin"),
+    ("from agrad.torch.nn import Liner", ImportError, "Linear"),
+    ("from agrad.torch.optim import SDG", ImportError, "SGD"),
+    ("import agrad.torch.nothing", ImportError, "agrad.torch"),
+])  # fmt: skip
+def test_a_name_that_is_not_there_is_an_error_that_names_the_nearest(code, kind, near):
+    with pytest.raises(kind, match=near):
+        exec(code, {"torch": torch})
+
+
+def test_a_script_runs_with_agrad_in_the_place_of_torch(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys\nimport torch\nx = torch.ones(2, requires_grad=True)\ny = (x * x).sum()\ny.backward()\nprint(x.grad, sys.argv[1:])\ny.backward()\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "agrad.torch", str(script), "a"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "tensor([2., 2.]) ['a']\n")
+    told = done.stderr
+    assert "line 7" in told and "freed by line 5 of train.py" in told and "retain_graph=True" in told
+    assert "agrad/" not in told and "engine/torch" not in told
+
+
+def test_what_float64_does_not_hold_is_refused():
+    with pytest.raises(RuntimeError, match=r"2\*\*53"):
+        torch.tensor(2**53) * 2 + 2
+    with pytest.raises(RuntimeError, match="device"):
+        torch.zeros(2, device="cuda")
+
+
+def test_replaying_a_graph_is_there_too():
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (a * a).sum()
+    for _ in range(2):
+        a.data = a.data * 2
+        y.forward()
+        y.backward(retain_graph=True)
+    assert y.item() == 80.0
+    assert a.grad.tolist() == [12.0, 24.0]
