@@ -1169,6 +1169,7 @@ _PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
     **dict.fromkeys(_FUNCTIONS, lambda node, inside: [one.default for one in node.parameters]),
     ast.Command: lambda node, inside: operands_of(node),
     ast.Delete: lambda node, inside: [one for one in node.targets if not isinstance(one, ast.Name)],
+    ast.Python: lambda node, inside: [ast.Name(name, span=node.span) for name in sorted(node.reads)],
 }
 
 
@@ -1198,6 +1199,8 @@ def binds(node: Any) -> set[str]:
         found = {node.name}
     elif isinstance(node, ast.Delete):
         found = {target.id for target in node.targets if isinstance(target, ast.Name)}
+    elif isinstance(node, ast.Python):
+        found = {*node.binds}
     elif isinstance(node, ast.Import):
         found = {here for module, name, here in node.names if pytorch.names.is_imported(module, name)}
     elif isinstance(node, ast.Command) and node.word in _BINDING:
@@ -1227,7 +1230,9 @@ def given(tree: Any) -> tuple[set[str], set[str]]:
     for one in statements(tree):
         if not isinstance(one, ast.Delete):
             names |= binds(one)
-        if isinstance(one, ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
+        if isinstance(one, ast.Python):
+            written |= one.written
+        if isinstance(one, ast.Python | ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
             continue
         own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
         if any(_writes(part) for part in own):

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
@@ -34,6 +34,7 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
+from agrad.grammar.run import python
 from agrad.grammar.run.machine import Machine, note_second_order, restore_names
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
@@ -123,6 +124,12 @@ class Session:
         known: Mapping[str, Command] = agrad.grammar.commands.COMMANDS
         return known
 
+    @cached_property
+    def python(self) -> Machine:
+        """The machine of Python's reading."""
+        made: Machine = agrad.grammar.run.guards.Python(self)
+        return made
+
     @property
     def answer(self) -> Any:
         """The last answer; None where there is none."""
@@ -165,7 +172,7 @@ class Session:
         """Run the statements of a text, as `run` does."""
         heard = agrad.grammar.session.transcript.Listener(self.record.transcript, read, emit, self.settings)
         try:
-            statements = self._read(parse, read)
+            statements = self._read(python.parse, read)
         except AgradError as problem:
             heard.failed(problem)
             raise
@@ -374,7 +381,7 @@ class Session:
         guard = context.guard
         self.loading.append(source.name)
         try:
-            for statement in parse(source):
+            for statement in python.parse(source):
                 self._do(statement, guard)
         except Quit:
             pass
@@ -385,12 +392,13 @@ class Session:
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed()
-        code = self.machine.statement(statement)
+        machine = self.python if isinstance(statement, ast.Python) else self.machine
+        code = machine.statement(statement)
         running = current()
         running.guard = (
             joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
         )
-        self.machine.run(code)
+        machine.run(code)
         if self.chosen or running.guard is not None:
             self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)
 

@@ -429,6 +429,22 @@ class Command(Statement):
     options: tuple[tuple[str, Expr | None], ...]
 
 
+class Python(Statement):
+    """A statement of Python's reading: a tree of CPython's, which is used up when its code is made.
+
+    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its `parts`, and
+    the names that it reads, binds, and writes into.
+    """
+
+    tree: Any
+    places: Any
+    commands: dict[int, tuple[Statement, ...]]
+    parts: tuple[Node, ...]
+    reads: set[str]
+    binds: set[str]
+    written: set[str]
+
+
 Body: TypeAlias = tuple[Statement, ...]
 
 
