@@ -10,6 +10,7 @@ gives more than a million values without running code of Python, which can be st
 
 from __future__ import annotations
 
+import _string  # what the formats of texts are made of
 import builtins as real
 import operator
 import re
@@ -123,6 +124,7 @@ _KINDS: dict[type, Any] = {
     RecursionError: "limit",
     LookupError: "shape",
 }
+_NUMBERED = "manual field specification", "automatic field numbering"
 _OPERATORS = "add sub mult matmult div mod pow lshift rshift bitor bitxor bitand floordiv".split()
 _REAL = dict(zip(_OPERATORS, "add sub mul matmul truediv mod pow lshift rshift or_ xor and_ floordiv".split(), strict=True))
 
@@ -686,7 +688,34 @@ class Python(Machine):
         return format(value, self.on_spec(spec))
 
     def _str_format(self, text: str, /, *args: Any, **options: Any) -> str:
-        return _formatter(self)(text, args, options)
+        return self._fill(text, args, options, [], 2)
+
+    def _fill(self, text: str, args: Any, options: Any, used: list[str], depth: int) -> str:
+        """A text with its fields, which reach what code could reach; `used`: in which way they are numbered."""
+        if depth < 0:
+            raise ValueError("Max string recursion exceeded")
+        pieces = []
+        for literal, field, spec, conversion in _string.formatter_parser(text):
+            pieces.append(literal)
+            if field is None:
+                continue
+            first, rest = _string.formatter_field_name_split(field)
+            if type(first) is int or first == "":
+                way = _NUMBERED[first == ""]
+                if used and used[0] != way:
+                    raise ValueError(f"cannot switch from {used[0]} to {way}")
+                used.append(way)
+                first = first if first != "" else len(used) - 1
+                if first >= len(args):
+                    raise IndexError(f"Replacement index {first} out of range for positional args tuple")
+                value = args[first]
+            else:
+                value = options[first]
+            for is_attribute, part in rest:
+                value = self.getattr(value, part) if is_attribute else value[part]
+            value = {"r": repr, "s": str, "a": ascii}[conversion](value) if conversion else value
+            pieces.append(self.format(value, self._fill(spec, args, options, used, depth - 1) if spec else ""))
+        return "".join(pieces)
 
     def _str_join(self, text: str, parts: Iterable[Any], /) -> str:
         parts = parts if type(parts) in (list, tuple) else list(parts)
@@ -1022,34 +1051,3 @@ def _text(error: BaseException) -> str:
 
 def _unheard(_: object) -> None:
     """What is raised while an object goes, where no one hears it."""
-
-
-def _formatter(guards: Python) -> Callable[..., str]:
-    """`str.format`, whose fields reach what the script could reach."""
-    string: Any = __import__("string")
-    split: Any = __import__("_string").formatter_field_name_split
-
-    class Formatter(string.Formatter):  # type: ignore[misc, name-defined]
-        """Looks fields up as code does."""
-
-        def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-            first, rest = split(field_name)
-            found = self.get_value(first, args, kwargs)
-            for is_attribute, part in rest:
-                found = guards.getattr(found, part) if is_attribute else found[part]
-            return found, first
-
-        def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
-            if isinstance(key, int):
-                if key >= len(args):
-                    raise IndexError(f"Replacement index {key} out of range for positional args tuple")
-                return args[key]
-            return kwargs[key]
-
-        def format_field(self, value: Any, format_spec: str) -> str:
-            return guards.format(value, format_spec)
-
-        def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
-            """Some may be left over."""
-
-    return Formatter().vformat  # type: ignore[no-any-return]
