@@ -442,7 +442,8 @@ class Python(Machine):
                 method = getattr(x, name)
                 return lambda *args, **options: (self.logged(x), method(*args, **options))[1]
             if flag is SIZED:
-                return partial(getattr(self, f"_{kind.__name__}_{name}"), x)
+                checked = getattr(self, f"_{kind.__name__}_{name}")
+                return lambda *args, **options: checked(x, *args, **options)
         return self._special(x, name) if is_special(name) else self._other(x, kind, name)
 
     def on_method(self, x: Any, name: str) -> Any:
