@@ -65,9 +65,14 @@ _TOKEN = pattern(
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
 
 
+# Whether torch and numpy are packages of agrad's: until then, scripts that import them are the calculator's.
+PACKAGED = False
+_LIBRARIES = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:torch|numpy|matplotlib)\b")
+
+
 def reads(source: Source) -> bool:
     """Whether a text is read as Python: a file with such a name is."""
-    return source.is_file and source.name.endswith(".py")
+    return source.is_file and source.name.endswith(".py") and (PACKAGED or not _LIBRARIES.search(source.text))
 
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:
