@@ -1232,7 +1232,9 @@ def given(tree: Any) -> tuple[set[str], set[str]]:
             names |= binds(one)
         if isinstance(one, ast.Python):
             written |= one.written
-        if isinstance(one, ast.Python | ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
+        if isinstance(
+            one, ast.Python | ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time
+        ):
             continue
         own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
         if any(_writes(part) for part in own):

@@ -37,6 +37,8 @@ from agrad.grammar.syntax import ast
 
 READ, WRITE, SIZED = "read", "write", "sized"
 _BITS = 4_000_000  # of a whole number: arithmetic on larger ones takes seconds, and nothing can stop it
+_SWEPT = 10_000  # entries of the log, among which those are looked for that nothing else refers to
+_LEFT = 2  # references to such an object: of its entry, and of the one who counts
 _MANY = 1_000_000  # values of an iterator that runs no code of Python; also characters that a format fills up to
 _DEEPEST = 3000  # calls in each other: from Python to C and back they take some kB of the stack each
 _SETS = "difference intersection isdisjoint issubset issuperset symmetric_difference union copy"
@@ -126,7 +128,9 @@ _KINDS: dict[type, Any] = {
 }
 _NUMBERED = "manual field specification", "automatic field numbering"
 _OPERATORS = "add sub mult matmult div mod pow lshift rshift bitor bitxor bitand floordiv".split()
-_REAL = dict(zip(_OPERATORS, "add sub mul matmul truediv mod pow lshift rshift or_ xor and_ floordiv".split(), strict=True))
+_REAL = dict(
+    zip(_OPERATORS, "add sub mul matmul truediv mod pow lshift rshift or_ xor and_ floordiv".split(), strict=True)
+)
 
 
 class Large(AgradError, MemoryError):
@@ -179,7 +183,9 @@ class Range(Sequence[int], metaclass=type("_", (_RangeType, type(Sequence)), {})
         made.range = numbers
         return made
 
-    start, stop, step = (property(lambda self, name=name: getattr(self.range, name)) for name in ("start", "stop", "step"))
+    start, stop, step = (
+        property(lambda self, name=name: getattr(self.range, name)) for name in ("start", "stop", "step")
+    )
 
     def __len__(self) -> int:
         return len(self.range)
@@ -238,7 +244,14 @@ def _afford(entries: float, what: str) -> None:
 
 # The log
 
-_COPY: dict[Any, Callable[[Any], Any]] = {list: list, dict: dict, set: set, deque: list, Counter: dict, OrderedDict: dict}
+_COPY: dict[Any, Callable[[Any], Any]] = {
+    list: list,
+    dict: dict,
+    set: set,
+    deque: list,
+    Counter: dict,
+    OrderedDict: dict,
+}
 
 
 def _restored(x: Any, before: Any) -> None:
@@ -295,6 +308,7 @@ class Python(Machine):
         self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
         self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
         self.table: dict[Any, dict[str, str]] = {}
+        self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
         self.large = large
@@ -364,13 +378,16 @@ class Python(Machine):
         kind = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
         if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
             kind = "arity"
-        made = AgradError(kind, f"{name}: {message}" if message else name, labels=[Label(place)])
-        made.fixes, made.notes = self._fixes(error, frame), self._notes(error)
+        made = AgradError(kind, f"{name}: {message}" if message else name)
+        made.fixes, made.notes = self._fixes(error, frame, place), self._notes(error)
         return made
 
-    def _fixes(self, error: Exception, frame: FrameType) -> list[str]:
+    def _fixes(self, error: Exception, frame: FrameType, place: Span) -> list[str]:
         """What to type instead."""
         name = getattr(error, "name", None)
+        if isinstance(error, AttributeError) and isinstance(name, str):
+            before, dot, behind = place.text.rpartition(f".{name}")
+            return [f"{before}.{one}{behind}" for one in suggest(name, self._names_of(error.obj)) if dot]
         if isinstance(error, ModuleNotFoundError):
             known = [*modules.names(), *modules.PACKAGES]
             return [f"import {one}" for one in suggest(str(error).split("'")[1], known)]
@@ -381,11 +398,21 @@ class Python(Machine):
             return [*close, *(f"from {module} import {name}" for module in found)]
         return []
 
+    def _names_of(self, x: Any) -> set[str]:
+        """The attributes of a value that a script may know."""
+        kind = x if isinstance(x, type) else type(x)
+        if isinstance(x, modules.Module):
+            return {*modules.names_in(vars(x)[".name"])}
+        found = {*self.table.get(kind, ()), *(getattr(x, "__dict__", ()) if kind in self.open else ())}
+        for one in kind.__mro__:
+            found.update(vars(one) if one in self.classes or self.is_ours(one) else ())
+        return {one for one in found if one[0] != "_"}
+
     def _notes(self, error: Exception) -> list[str]:
         """What else is known of an exception."""
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
-            return [f"a script can import {', '.join(modules.names())}, torch and numpy"]
+            return [f"a script can import {', '.join(modules.names())}"]
         if isinstance(error, NameError) and getattr(error, "name", None) in _ABSENT:
             return [_ABSENT[error.name]]  # type: ignore[index]
         return [f"caused by {type(cause).__name__}: {_text(cause)}"] if isinstance(cause, Exception) else []
@@ -402,10 +429,17 @@ class Python(Machine):
             self._log(log, x, copy(x))
         return x
 
-    @staticmethod
-    def _log(log: Any, x: Any, before: Any) -> None:
+    def _log(self, log: Any, x: Any, before: Any) -> None:
+        """Log what something was; what only the log keeps was made, and left, by the statement: it is forgotten."""
         log.undos[id(x)] = partial(_restored, x, before)
-        log.held.append(before)
+        self.until_sweep -= 1
+        if self.until_sweep < 0:
+            of_objects = [(key, undo) for key, undo in log.undos.items() if type(key) is int]
+            while of_objects:
+                key, undo = of_objects.pop()
+                if sys.getrefcount(undo.args[0]) <= _LEFT:
+                    del log.undos[key]
+            self.until_sweep = max(_SWEPT, len(log.undos))
 
     def log_state(self, key: str, get: Callable[[], Any], restore: Callable[[Any], None]) -> None:
         """Log the state of something of the session."""
@@ -446,13 +480,35 @@ class Python(Machine):
                 return lambda *args, **options: checked(x, *args, **options)
         return self._special(x, name) if is_special(name) else self._other(x, kind, name)
 
-    def on_method(self, x: Any, name: str) -> Any:
-        """`x.name` that is called at once: what it changes is logged now."""
-        known = self.table.get(type(x))
-        if known is not None and known.get(name) is WRITE:
-            self.logged(x)
-            return getattr(x, name)
-        return self.on_attr(x, name)
+    def _method(self) -> Callable[[Any, str], Any]:
+        """What gives `x.name` that is called at once: what it changes is logged now."""
+        find, attr, logged = self.table.get, self.on_attr, self.logged
+
+        def method(x: Any, name: str) -> Any:
+            known = find(type(x))
+            flag = None if known is None else known.get(name)
+            if flag is WRITE:
+                log = current().undo_log
+                if log is not None and id(x) not in log.undos:
+                    logged(x)
+                return getattr(x, name)
+            return getattr(x, name) if flag is READ else attr(x, name)
+
+        return method
+
+    def _mine(self) -> Callable[[Any, str], Any]:
+        """What gives something that gets an attribute, or loses it."""
+        opened, other, log_object = self.open, self.on_mine, self.log_object
+
+        def mine(x: Any, name: str) -> Any:
+            if type(x) not in opened:
+                return other(x, name)
+            log = current().undo_log
+            if log is not None and id(x) not in log.undos:
+                log_object(x)
+            return x
+
+        return mine
 
     def _special(self, x: Any, name: str) -> Any:
         """An attribute with a meaning of Python's own."""
@@ -460,7 +516,11 @@ class Python(Machine):
         if word == "class":
             return self.type_of(x)
         if word in ("name", "qualname", "module", "doc"):
-            if isinstance(x, type) or kind in (FunctionType, MethodType, type(len)) or (word == "doc" and self.own(kind)):
+            if (
+                isinstance(x, type)
+                or kind in (FunctionType, MethodType, type(len))
+                or (word == "doc" and self.own(kind))
+            ):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
             raise self.missing(x, name)
@@ -493,7 +553,8 @@ class Python(Machine):
                 try:
                     return getattr(x, name)
                 except AttributeError:
-                    raise AttributeError(f"module {vars(x)['.name']!r} has no attribute {name!r}") from None
+                    told = f"module {vars(x)['.name']!r} has no attribute {name!r}"
+                    raise AttributeError(told, name=name, obj=x) from None
         elif isinstance(x, BaseException) and name in ("args", "value"):
             return getattr(x, name)
         elif kind is FunctionType or kind is MethodType:
@@ -502,7 +563,9 @@ class Python(Machine):
                 return vars(function)[name]
             if name == "from_iterable":
                 return getattr(function, name)
-        elif kind in self.named and (name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index")):
+        elif kind in self.named and (
+            name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index")
+        ):
             return getattr(x, name)
         elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
@@ -581,11 +644,11 @@ class Python(Machine):
             return found.item() if not getattr(found, "ndim", 1) else tensor(found)
         return found
 
-    def missing(self, x: Any, name: str) -> AttributeError:
+    @staticmethod
+    def missing(x: Any, name: str) -> AttributeError:
         """The error for an attribute that is not there, or cannot be reached."""
-        if isinstance(x, type):
-            return AttributeError(f"type object {x.__name__!r} has no attribute {name!r}")
-        return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
+        what = f"type object {x.__name__!r}" if isinstance(x, type) else f"{type(x).__name__!r} object"
+        return AttributeError(f"{what} has no attribute {name!r}", name=name, obj=x)
 
     def on_mine(self, x: Any, name: str) -> Any:
         """Something that gets an attribute, or loses it."""
@@ -899,8 +962,18 @@ class Python(Machine):
         """`print`."""
         if file is not None:
             raise TypeError("print writes into no file here")
-        text = (" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end)
-        self.session.machine.write(text)
+        between, after = " " if sep is None else sep, "\n" if end is None else end
+        if not (isinstance(between, str) and isinstance(after, str)):
+            wrong = ("sep", sep) if not isinstance(between, str) else ("end", end)
+            raise TypeError(f"{wrong[0]} must be None or a string, not {type(wrong[1]).__name__}")
+        pieces: list[str] = []
+        try:
+            for value in values:
+                pieces += [str(value), between]
+            pieces[-1:] = [after] if pieces else []
+            pieces = pieces or [after]
+        finally:  # a part may have failed: those before it are shown
+            self.session.machine.write("".join(pieces))
 
     def sorted(self, iterable: Iterable[Any], /, *, key: Any = None, reverse: Any = False) -> list[Any]:
         """`sorted`, whose key is called from Python: a sort of C's takes much of its stack."""
@@ -979,10 +1052,11 @@ class Python(Machine):
             found[name] = _named(partial(self._extreme, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
         found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
-        words = "attr method mine loaded entry augmented cells poll polled native caught manager command base pattern spec"
+        found |= {".method": self._method(), ".mine": self._mine()}
+        words = "attr loaded entry augmented cells poll polled native caught manager command base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
-        found |= {".type": type, ".float": float, ".numbers": frozenset({int, float, complex}), ".Exception": Exception}
+        found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
         return found
 

@@ -1453,7 +1453,7 @@ def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
                 value = frame.f_locals.get(name, frame.f_globals.get(name))
                 if isinstance(value, Tensor) and not value.shape:
                     value = value.node.value
-                if type(value) is float:
+                if type(value) is float or type(value) is int:
                     told[name] = f"{name} = {format_number(value)}"
     return ", ".join(told.values())
 

@@ -70,8 +70,8 @@ class Module:
 
 
 def names() -> list[str]:
-    """The modules that a script can import, those of agrad apart."""
-    return [name for name in _NAMES if name[0] != "_"]
+    """The modules that a script can import."""
+    return [*(name for name in _NAMES if name[0] != "_"), *(name for name in PACKAGES if "." not in name)]
 
 
 def names_in(name: str) -> list[str]:

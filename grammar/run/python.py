@@ -39,6 +39,11 @@ SPECIAL = frozenset(
     " xor".split()
 )
 TOLD = frozenset({"name", "qualname", "doc", "module", "class", "dict"})  # what else may be read as an attribute
+# Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
+NATIVE = frozenset(
+    "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title capitalize"
+    " isdigit isalpha isalnum isspace isupper islower partition rpartition get keys values items".split()
+)
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
 _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
@@ -52,6 +57,7 @@ _KNOWN = frozenset(
     " NotEq Lt LtE Gt GtE Is IsNot In NotIn".split()
 )
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
+_SMALL = 2**62
 _SIMPLE = (py.Name, py.Constant)
 _WIDE = re.compile(r"\d{7}")
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
@@ -388,26 +394,35 @@ class _Guards:
     # Operators and calls
 
     def _binop(self, node: Any) -> Any:
-        node, sides = self.whole(node), (node.left, node.right)
-        if not isinstance(node.op, _LARGE) or any(_is_float(side) for side in sides[isinstance(node.op, py.Mod) :]):
-            if not (isinstance(node.op, py.Mod) and not isinstance(node.left, py.Constant)):
-                return node
-        helped = self.call(type(node.op).__name__.lower(), node, *sides)
-        names = [side for side in sides if isinstance(side, py.Name)]
-        if not names or not all(isinstance(side, _SIMPLE) for side in sides):
+        """An operator: what may be large is a helper's, where no test of types shows that it is not."""
+        node, (left, right) = self.whole(node), (node.left, node.right)
+        if not isinstance(node.op, _LARGE):
+            return node
+        is_product = isinstance(node.op, py.Mult)
+        if any(_is_number(one, float) for one in ((left, right) if is_product else (left,))):
+            return node
+        helped = self.call(type(node.op).__name__.lower(), node, left, right)
+        if not (is_product or isinstance(node.op, py.Mod)) or not isinstance(left, _SIMPLE):
             return helped
-        if isinstance(node.op, py.Mod):  # what is no text on the left has no format
-            names = names[:1] if isinstance(node.left, py.Name) else []
-            if not names:
+        tests = [self.is_real(left)] if isinstance(left, py.Name) else []
+        if is_product:
+            if not isinstance(right, _SIMPLE):
                 return helped
-        tests = [self.is_float(one) for one in names]
-        test = tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.Or(), tests), node)
+            tests += [self.is_real(right)] if isinstance(right, py.Name) else []
+            if len(tests) == 2:  # a small number makes the product little longer than the other is
+                signs, ends = [py.Lt(), py.Lt()], [self.constant(end, node) for end in (-_SMALL, _SMALL)]
+                tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
+                is_float = self.at(py.Compare(tests[0].left, [py.Is()], [self.name(".float", node)]), node)
+                tests = [self.at(py.BoolOp(py.Or(), [is_float, self.at(py.BoolOp(py.And(), tests), node)]), node)]
+        if not tests or not all(isinstance(one, py.Name) or _is_number(one) for one in (left, right)[: 1 + is_product]):
+            return helped
+        test = tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), node)
         return self.at(py.IfExp(test, node, helped), node)
 
-    def is_float(self, name: Any) -> Any:
-        """Whether a name has a float."""
+    def is_real(self, name: Any) -> Any:
+        """Whether a name has a real number."""
         kind = self.call("type", name, name)
-        return self.at(py.Compare(kind, [py.Is()], [self.name(".float", name)]), name)
+        return self.at(py.Compare(kind, [py.In()], [self.name(".reals", name)]), name)
 
     def _augassign(self, node: Any) -> Any:
         target, op = node.target, type(node.op).__name__.lower()
@@ -422,8 +437,7 @@ class _Guards:
             now = self.name(target.id, target)
             found = self.call(f"i{op}", node, now, value)
             if isinstance(node.op, py.Add | py.Sub):
-                kind = self.call("type", node, now)
-                test = self.at(py.Compare(kind, [py.In()], [self.name(".numbers", node)]), node)
+                test = self.is_real(now)
                 found = self.at(py.IfExp(test, self.at(py.BinOp(now, node.op, value), node), found), node)
             return self.at(py.Assign([store], found), node)
         if isinstance(target, py.Attribute):
@@ -460,7 +474,12 @@ class _Guards:
         if function.attr[-1:] == "_" and isinstance(function.value, py.Name):
             self.statement.written.add(function.value.id)
         node.func = py.Name(".", LOAD)
-        called = self._attribute(function, "method")
+        if function.attr in NATIVE:
+            function.value = self.visit(function.value)
+            self.place(function)
+            called = function
+        else:
+            called = self._attribute(function, "method")
         self.whole(node, "func")
         node.func = called
         return node
@@ -521,7 +540,9 @@ class _Guards:
         self.whole(node, "iter", "target")
         like = node.iter
         polled = self.call("polled", like)
-        first = self.at(py.BoolOp(py.Or(), [self.at(py.UnaryOp(py.Not(), self.name(".stop", like)), like), polled]), like)
+        first = self.at(
+            py.BoolOp(py.Or(), [self.at(py.UnaryOp(py.Not(), self.name(".stop", like)), like), polled]), like
+        )
         node.ifs.insert(0, first)
         return node
 
@@ -666,7 +687,9 @@ class _Guards:
             if isinstance(one, py.MatchClass):
                 attributes = self.constant(tuple([self.word(name, one) for name in one.kwd_attrs]), node)
                 places = self.constant(len(one.patterns), node)
-                one.cls = self.kept(kept, self.call("pattern", node, self.visit(one.cls), attributes, places), given, node)
+                one.cls = self.kept(
+                    kept, self.call("pattern", node, self.visit(one.cls), attributes, places), given, node
+                )
             elif isinstance(one, py.MatchValue) and isinstance(one.value, py.Attribute):
                 one.value = self.kept(kept, self.visit(one.value), given, node)
             elif isinstance(one, py.MatchMapping):
@@ -705,12 +728,9 @@ def is_special(name: str) -> bool:
     return name[:2] == "__" and name[-2:] == "__" and len(name) > 4
 
 
-def _is_float(node: Any) -> bool:
-    return isinstance(node, py.Constant) and type(node.value) is float
-
-
-def _is_number(node: Any) -> bool:
-    return isinstance(node, py.Constant) and type(node.value) in (int, float)
+def _is_number(node: Any, *kinds: type) -> bool:
+    """Whether a node is a number that is written, and not a long one."""
+    return isinstance(node, py.Constant) and type(node.value) in (kinds or (int, float)) and abs(node.value) < _SMALL
 
 
 def _is_docstring(body: list[Any]) -> int:
@@ -728,4 +748,6 @@ def _own_nodes(body: list[Any]) -> Iterator[Any]:
             continue
         yield one
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(one, name, None) or [] if isinstance(one, py.stmt | py.ExceptHandler | py.match_case) else []
+            waiting += (
+                getattr(one, name, None) or [] if isinstance(one, py.stmt | py.ExceptHandler | py.match_case) else []
+            )

@@ -26,7 +26,9 @@ TEXT = (Path(__file__).parent / "escapes.txt").read_text("utf-8")
 AUDITED = {"open", "os.system", "os.exec", "subprocess.Popen", "socket.connect", "os.listdir", "os.remove"}
 # Where Python has its modules, and a text that it does not compile.
 ROOT = Path(__file__).parents[3]
-INSTALLED = tuple(f"{ask} {place}" for ask in ("open", "os.listdir") for place in (ROOT, sys.prefix, sys.base_prefix, "<agrad"))
+INSTALLED = tuple(
+    f"{ask} {place}" for ask in ("open", "os.listdir") for place in (ROOT, sys.prefix, sys.base_prefix, "<agrad")
+)
 ASKED = []
 sys.addaudithook(lambda name, given: ASKED.append(f"{name} {given[0]}") if name in AUDITED else None)
 OUTSIDE = (CodeType, FrameType, ModuleType, TracebackType)
@@ -92,7 +94,23 @@ found += [dataclasses.fields(I)[0], typing.List, property(f), staticmethod(f), t
 found += [KeyError("x"), StopIteration(1), enumerate([]), reversed([1]), iter({}), type, w.backward, w.sum, torch.sin]
 """
 # What a script must not get, wherever it looks.
-NEVER = {eval, exec, open, compile, __import__, type, globals, locals, vars, dir, input, getattr, setattr, delattr, super.__new__}
+NEVER = {
+    eval,
+    exec,
+    open,
+    compile,
+    __import__,
+    type,
+    globals,
+    locals,
+    vars,
+    dir,
+    input,
+    getattr,
+    setattr,
+    delattr,
+    super.__new__,
+}
 
 
 def names_of(value):

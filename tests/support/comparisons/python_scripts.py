@@ -92,10 +92,26 @@ def numbers(k):
             if got: print("got", got)
     finally:
         print("closed")
+def counter(k=0, *, kept=[]):
+    def step(by=1):
+        nonlocal k
+        k += by
+        kept.append(k)
+        return k, len(kept)
+    return step
+count = counter()
 def fib(k): return k if k < 2 else fib(k - 1) + fib(k - 2)
 """
 ADDRESS = re.compile("0x[0-9a-f]{6,}")
-ERRORS = ("ValueError", "TypeError", "ZeroDivisionError", "(KeyError, IndexError)", "LookupError", "Wrong", "AttributeError")
+ERRORS = (
+    "ValueError",
+    "TypeError",
+    "ZeroDivisionError",
+    "(KeyError, IndexError)",
+    "LookupError",
+    "Wrong",
+    "AttributeError",
+)
 
 
 class Script:
@@ -126,10 +142,14 @@ class Script:
             lambda: f"len({self.any(c)})",
             lambda: f"xs[{self.pick('0', '-1', '1', 'a', '5')}]",
             lambda: self.pick("t[0]", "d['k']", "d.get('z', 4)", "p.v", "o.v", "item.price", "item.cost()", "p.double"),
-            lambda: self.pick("total", "fib(6)", "Base.made", "s.count('o')", "w.find('c')", "xs.index(1)", "divmod(7, 2)[1]"),
+            lambda: self.pick(
+                "total", "fib(6)", "Base.made", "s.count('o')", "w.find('c')", "xs.index(1)", "divmod(7, 2)[1]"
+            ),
             lambda: f"functools.reduce(lambda q, r: q + r, {self.numbers(c)}, 0)",
             lambda: f"(lambda q, r=2: q * r)({n(c)})",
-            lambda: f"math.{self.pick('gcd(12, 8)', 'hypot(3, 4)', 'factorial(5)', 'comb(5, 2)', 'pi', 'prod([2, 3])')}",
+            lambda: (
+                f"math.{self.pick('gcd(12, 8)', 'hypot(3, 4)', 'factorial(5)', 'comb(5, 2)', 'pi', 'prod([2, 3])')}"
+            ),
             lambda: f"~{self.whole(c)}",
             lambda: f"pow({self.whole(c)}, {self.pick('2', '3')}, 7)",
             lambda: f"(q{self.name()} := {n(c)})",
@@ -250,6 +270,7 @@ class Script:
             lambda: "gen = numbers(3); print(next(gen), gen.send(5)); gen.close()",
             lambda: "print([*map(lambda q: q ** 2, xs)], {**d, **e})",
             lambda: "(q := a); print(q)",
+            lambda: self.pick("print(count(), count(2))", "count = counter(a)", "count.calls = count()", "fib.known = 1"),
             lambda: "xs[0], o.v = o.v, 1",
             lambda: "[first, *rest] = xs; print(first, rest)",
             lambda: "for o.v in range(2): pass",
@@ -303,9 +324,21 @@ class Script:
             "    def __format__(self, spec): return f'<{spec}>'",
         ]
         body = "\n".join(self.dice.sample(parts, self.dice.randint(1, 4)))
-        uses = [f"print({name}({self.pick('', '1', '1, 2', 's')}))", f"c = {name}(); print(c.k, c.m())", f"print({name}.cm(), {name}().prop)"]
-        uses += [f"print(f'{{{name}():>4}}', str({name}()))", f"print({name}(2).get())", f"print(isinstance({name}(), Base), {name}.__name__)"]
-        uses += [f"print({name}().look(), {name}.Inner.z)", f"raise {name}('q')", f"{name}.k = 5; print({name}.k, {name}().k)"]
+        uses = [
+            f"print({name}({self.pick('', '1', '1, 2', 's')}))",
+            f"c = {name}(); print(c.k, c.m())",
+            f"print({name}.cm(), {name}().prop)",
+        ]
+        uses += [
+            f"print(f'{{{name}():>4}}', str({name}()))",
+            f"print({name}(2).get())",
+            f"print(isinstance({name}(), Base), {name}.__name__)",
+        ]
+        uses += [
+            f"print({name}().look(), {name}.Inner.z)",
+            f"raise {name}('q')",
+            f"{name}.k = 5; print({name}.k, {name}().k)",
+        ]
         use = self.dice.choice(uses)
         return f"class {name}{base}:\n{body}\ntry:\n    {use}\nexcept Exception as err:\n    print(type(err).__name__, err)"
 
@@ -317,7 +350,9 @@ class Script:
             "Point(x=1, y=q)", "Point(q, r)", "Base(v=q)", "Item(name=q, tags=[])", "int(q)", "float() as q", "None", "str()",
             "[1, [q, r]]", "(q, r) if q == r", "q if isinstance(q, int) and q > 2", "-2", "math.pi", "[Base(), *_]", "Item('i', q)",
         ]  # fmt: skip
-        cases = "\n".join(f"    case {one}:\n        print({i}, {one!r})" for i, one in enumerate(self.dice.sample(patterns, 4)))
+        cases = "\n".join(
+            f"    case {one}:\n        print({i}, {one!r})" for i, one in enumerate(self.dice.sample(patterns, 4))
+        )
         return f"match {subject}:\n{cases}\n    case _:\n        print('none')"
 
     def statement(self, depth: int = 2) -> str:
@@ -328,14 +363,22 @@ class Script:
         self.loops += 1
         i = f"i{self.loops}"
         forms = (
-            lambda: f"if {self.truth(2)}:\n{self.block(depth)}\nelif {self.truth()}:\n{self.block(depth)}\nelse:\n{self.block(depth)}",
-            lambda: f"for {i} in {self.pick('range(3)', 'xs[:3]', 'sorted(u)[:3]', 'numbers(2)', 'ys[:2]')}:\n{self.block(depth)}\n    if {self.truth()}: {self.pick('break', 'continue')}\nelse:\n    print('else')",
+            lambda: (
+                f"if {self.truth(2)}:\n{self.block(depth)}\nelif {self.truth()}:\n{self.block(depth)}\nelse:\n{self.block(depth)}"
+            ),
+            lambda: (
+                f"for {i} in {self.pick('range(3)', 'xs[:3]', 'sorted(u)[:3]', 'numbers(2)', 'ys[:2]')}:\n{self.block(depth)}\n    if {self.truth()}: {self.pick('break', 'continue')}\nelse:\n    print('else')"
+            ),
             lambda: f"for {i}, (j, z) in enumerate(zip(xs[:2], ys)):\n{self.block(depth)}\n    print({i}, j, z)",
             lambda: f"{i} = 0\nwhile {i} < 3:\n    {i} += 1\n{self.block(depth)}",
-            lambda: f"try:\n{self.block(depth)}\nexcept {self.pick(*ERRORS)} as err:\n    print(type(err).__name__, err, err.args)\nelse:\n    print('fine')\nfinally:\n    print('end')",
+            lambda: (
+                f"try:\n{self.block(depth)}\nexcept {self.pick(*ERRORS)} as err:\n    print(type(err).__name__, err, err.args)\nelse:\n    print('fine')\nfinally:\n    print('end')"
+            ),
             lambda: f"try:\n{self.block(depth)}\nexcept Exception as err:\n    print(repr(err))",
             lambda: f"try:\n{self.block(depth)}\nexcept:\n    print('any')",
-            lambda: f"try:\n    try:\n{self.block(depth, '        ')}\n        raise KeyError('k')\n    except KeyError as err:\n        raise Wrong('w') from err\nexcept Wrong as err:\n    print(err.code, err)",
+            lambda: (
+                f"try:\n    try:\n{self.block(depth, '        ')}\n        raise KeyError('k')\n    except KeyError as err:\n        raise Wrong('w') from err\nexcept Wrong as err:\n    print(err.code, err)"
+            ),
             lambda: f"with {self.pick('o', 'p', 'Base(1)', 'Base(2) as m, Base(1)', 'xs')}:\n{self.block(depth)}",
             lambda: self.function(depth),
             lambda: self.function(depth),
@@ -348,7 +391,9 @@ class Script:
         """A whole script."""
         lines = [self.statement(3) for _ in range(self.dice.randint(2, 8))]
         wrapped = [
-            line if self.dice.random() < 0.5 else f"try:\n    {line.replace(chr(10), chr(10) + '    ')}\nexcept Exception as err:\n    print(type(err).__name__, err)"
+            line
+            if self.dice.random() < 0.5
+            else f"try:\n    {line.replace(chr(10), chr(10) + '    ')}\nexcept Exception as err:\n    print(type(err).__name__, err)"
             for line in lines
         ]
         return "\n".join([START, *wrapped, "print(a, b, n, x, y, s, w, xs, ys, d, e, u, t, o, p, item, total)", ""])
@@ -362,7 +407,7 @@ def of_python(text: str) -> tuple[str, str]:
             exec(compile(text, "script.py", "exec"), {"__name__": "__main__"})
     except Exception as error:
         ends = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return ADDRESS.sub("0x", printed.getvalue()), ends
+    return ADDRESS.sub("0x", printed.getvalue()).removesuffix("\n"), ends
 
 
 def of_agrad(text: str) -> tuple[str, str]:
@@ -378,7 +423,7 @@ def of_agrad(text: str) -> tuple[str, str]:
         )
     except AgradError as problem:
         ends = problem.message
-    return ADDRESS.sub("0x", "".join(here)), ends
+    return ADDRESS.sub("0x", "".join(here)).removesuffix("\n"), ends
 
 
 def cases(dice: random.Random) -> Iterator[None]:

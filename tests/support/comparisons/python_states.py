@@ -47,8 +47,16 @@ def picture(names: dict[str, Any]) -> list[Any]:
         if kind is MethodType:
             return of(value.__self__), value.__name__
         if isinstance(value, type):
-            own = {k: v for k, v in vars(value).items() if not (k[:2] == "__" and k[-2:] == "__") and type(v) not in CLASSES}
-            return (value.__name__, [(k, of(v)) for k, v in own.items()]) if value.__module__ == "__main__" else value.__name__
+            own = {
+                k: v
+                for k, v in vars(value).items()
+                if not (k[:2] == "__" and k[-2:] == "__") and type(v) not in CLASSES
+            }
+            return (
+                (value.__name__, [(k, of(v)) for k, v in own.items()])
+                if value.__module__ == "__main__"
+                else value.__name__
+            )
         if type(value).__module__ == "__main__" and hasattr(value, "__dict__"):
             return of(kind), of(vars(value))
         return kind.__name__
