@@ -10,28 +10,26 @@ gives more than a million values without running code of Python, which can be st
 
 from __future__ import annotations
 
-import _string  # what the formats of texts are made of
 import builtins as real
 import operator
 import re
 import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial, partialmethod, reduce
-from math import inf
+from functools import partial, partialmethod
+from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
-from agrad.grammar import runtime
+from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Quit
 from agrad.grammar.run import modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to, put_back, restore_names
-from agrad.grammar.run.places import File, frames, place_of
+from agrad.grammar.run.places import File
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.syntax import ast
 
@@ -48,9 +46,9 @@ _READ: dict[Any, str] = {
     set: _SETS,
     frozenset: _SETS,
     tuple: "index count",
-    str: "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index rindex count title"
-    " capitalize casefold swapcase isdigit isalpha isalnum isspace isupper islower isidentifier isnumeric isdecimal"
-    " isascii isprintable istitle partition rpartition removeprefix removesuffix",
+    str: "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index rindex count"
+    " title capitalize casefold swapcase isdigit isalpha isalnum isspace isupper islower isidentifier isnumeric"
+    " isdecimal isascii isprintable istitle partition rpartition removeprefix removesuffix",
     bytes: "hex",
     int: "bit_length bit_count conjugate real imag numerator denominator as_integer_ratio",
     bool: "bit_length conjugate real imag numerator denominator",
@@ -98,11 +96,11 @@ _DENIED = frozenset(
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
 _EXCEPTIONS = (
-    "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError IndexError"
-    " KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError OverflowError"
-    " RecursionError ReferenceError RuntimeError StopIteration SyntaxError TimeoutError TypeError UnboundLocalError"
-    " UnicodeError ValueError ZeroDivisionError FileNotFoundError PermissionError Warning DeprecationWarning"
-    " RuntimeWarning UserWarning"
+    "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
+    " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
+    " OverflowError RecursionError ReferenceError RuntimeError StopIteration SyntaxError TimeoutError TypeError"
+    " UnboundLocalError UnicodeError ValueError ZeroDivisionError FileNotFoundError PermissionError Warning"
+    " DeprecationWarning RuntimeWarning UserWarning"
 )
 _BUILTINS = (
     "abs all any ascii bin bool callable chr complex dict divmod enumerate filter float frozenset hash hex id int"
@@ -126,6 +124,8 @@ _KINDS: dict[type, Any] = {
     RecursionError: "limit",
     LookupError: "shape",
 }
+_string: Any = import_module("_string")  # what the formats of texts are made of
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 _NUMBERED = "manual field specification", "automatic field numbering"
 _OPERATORS = "add sub mult matmult div mod pow lshift rshift bitor bitxor bitand floordiv".split()
 _REAL = dict(
@@ -164,11 +164,11 @@ class _RangeType(type):
         return "<class 'range'>"
 
 
-class Range(Sequence[int], metaclass=type("_", (_RangeType, type(Sequence)), {})):  # type: ignore[misc]
+class Range(metaclass=_RangeType):
     """A range: Python's own where it is short; one that is long runs code of Python for each number."""
 
-    __slots__ = ("range",)
-    range: range
+    __slots__ = ("numbers",)
+    numbers: Any  # the range of Python
 
     def __new__(cls, *args: Any) -> Any:
         """A range of Python, or one of these."""
@@ -180,50 +180,45 @@ class Range(Sequence[int], metaclass=type("_", (_RangeType, type(Sequence)), {})
         if _length(numbers) <= _MANY:
             return numbers
         made = object.__new__(cls)
-        made.range = numbers
+        made.numbers = numbers
         return made
 
-    start, stop, step = (
-        property(lambda self, name=name: getattr(self.range, name)) for name in ("start", "stop", "step")
-    )
+    def __getattr__(self, name: str) -> Any:
+        """`start`, `stop`, `step`, `index`, `count`."""
+        return getattr(self.numbers, name)
 
     def __len__(self) -> int:
-        return len(self.range)
+        return len(self.numbers)
 
     def __bool__(self) -> bool:
         return True
 
     def __getitem__(self, index: Any) -> Any:
-        found = self.range[index]
+        found = self.numbers[index]
         return self.of(found) if type(found) is range else found
 
     def __iter__(self) -> Iterator[int]:
-        for number in self.range:  # noqa: UP028 - each number runs code that can be stopped
+        for number in self.numbers:  # noqa: UP028 - each number runs code that can be stopped
             yield number
 
     def __reversed__(self) -> Iterator[int]:
-        for number in reversed(self.range):  # noqa: UP028
+        for number in reversed(self.numbers):  # noqa: UP028
             yield number
 
     def __contains__(self, value: object) -> bool:
-        return type(value) is int and value in self.range
+        return type(value) is int and value in self.numbers
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Range and other.range == self.range
+        return type(other) is Range and other.numbers == self.numbers
 
     def __hash__(self) -> int:
-        return hash(self.range)
+        return hash(self.numbers)
 
     def __repr__(self) -> str:
-        return repr(self.range)
+        return repr(self.numbers)
 
-    def index(self, value: Any, *args: Any) -> int:
-        """As of a range."""
-        return self.range.index(value)
 
-    def count(self, value: Any) -> int:
-        """As of a range."""
-        return int(value in self)
+Sequence.register(Range)
 
 
 def _length(numbers: range) -> float:
@@ -375,7 +370,7 @@ class Python(Machine):
             name, message = "MemoryError", error.message
         elif isinstance(error, RecursionError):
             message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
-        kind = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
+        kind: Any = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
         if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
             kind = "arity"
         made = AgradError(kind, f"{name}: {message}" if message else name)
@@ -563,16 +558,14 @@ class Python(Machine):
                 return vars(function)[name]
             if name == "from_iterable":
                 return getattr(function, name)
-        elif kind in self.named and (
-            name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index")
-        ):
+        elif (
+            kind in self.named
+            and (name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index"))
+        ) or (kind.__module__ == "dataclasses" and name in ("name", "type", "default")):
             return getattr(x, name)
-        elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
-            return getattr(x, name)
-        elif self.is_ours(kind) and name[0] != "_" and name not in _DENIED:
-            if kind.__name__ != "Node" or name in _NODE:
-                found = self.taken(getattr(x, name))
-                return (lambda: self.taken(found())) if name == "numpy" else found
+        elif self.is_ours(kind) and self._is_shown(kind, name):
+            found = self.taken(getattr(x, name))
+            return (lambda: self.taken(found())) if name == "numpy" else found
         raise self.missing(x, name)
 
     def _of_class(self, x: Any, name: str) -> Any:
@@ -607,6 +600,11 @@ class Python(Machine):
             if name[0] != "_" and not isinstance(x, type) and any(map(self.is_ours, mro)):
                 return self.taken(getattr(x, name))
         raise self.missing(x, name)
+
+    @staticmethod
+    def _is_shown(kind: Any, name: str) -> bool:
+        """Whether an object of the engine may be asked for an attribute."""
+        return name[0] != "_" and name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
 
     def own(self, kind: Any) -> bool:
         """Whether a class is one of the script."""
@@ -668,7 +666,7 @@ class Python(Machine):
             return x
         if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
             return x
-        if isinstance(x, modules.Module) or isinstance(x, type) or kind in self.table:
+        if isinstance(x, modules.Module | type) or kind in self.table:
             what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
             raise (TypeError if isinstance(x, type) else AttributeError)(f"cannot set {name!r} attribute of {what}")
         raise self.missing(x, name)
@@ -777,7 +775,7 @@ class Python(Machine):
                 value = options[first]
             for is_attribute, part in rest:
                 value = self.getattr(value, part) if is_attribute else value[part]
-            value = {"r": repr, "s": str, "a": ascii}[conversion](value) if conversion else value
+            value = _CONVERSIONS[conversion](value) if conversion else value
             pieces.append(self.format(value, self._fill(spec, args, options, used, depth - 1) if spec else ""))
         return "".join(pieces)
 
@@ -849,7 +847,7 @@ class Python(Machine):
             return x
         return _Manager(x, type(x).__name__) if self.own(type(x)) else _no_manager(x)
 
-    def on_command(self, start: int, number: int) -> Any:
+    def on_command_inside(self, start: int, number: int) -> Any:
         """A command inside of a block; the value of a new leaf."""
         frame = sys._getframe(1)
         node = frame.f_code.co_filename.tree.commands[start][number]  # type: ignore[attr-defined]
@@ -874,7 +872,7 @@ class Python(Machine):
         """What `class` calls."""
         made: Any = real.__build_class__(body, name, *bases)
         self.classes.add(made)
-        if all(one is object or one in self.classes and one in self.open for one in bases):
+        if all(one is object or (one in self.classes and one in self.open) for one in bases):
             self.open.add(made)
         return made
 
@@ -895,9 +893,9 @@ class Python(Machine):
             return cls
         if cls in self.classes or cls in self.named:
             matched = getattr(cls, "__match_args__", ())
-            if all(type(one) is str and not is_special(one) for one in matched) and type(matched) is tuple:
-                if cls in self.open or cls in self.named:
-                    return cls
+            is_plain = type(matched) is tuple and all(type(one) is str and not is_special(one) for one in matched)
+            if is_plain and (cls in self.open or cls in self.named):
+                return cls
         if attributes or (places and cls not in self.table) or places > 1:
             raise TypeError(f"a pattern cannot look into {cls.__name__} here")
         return cls
@@ -952,7 +950,7 @@ class Python(Machine):
             raise AttributeError(f".{name} cannot be reached")
         return name
 
-    def vars(self, x: Any) -> dict[str, Any]:
+    def vars(self, x: Any) -> Any:
         """`vars(x)`."""
         if type(x) not in self.open:
             raise TypeError("vars() argument must be an object of a class of the script")
@@ -985,7 +983,7 @@ class Python(Machine):
         order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
         return [values[place] for place in order]
 
-    def _extreme(self, name: str, function: Any, beats: Any, *args: Any, **options: Any) -> Any:
+    def _best(self, name: str, function: Any, beats: Any, *args: Any, **options: Any) -> Any:
         key = options.pop("key", None)
         if key is None:
             return function(*args, **options)
@@ -1003,7 +1001,7 @@ class Python(Machine):
         """`sum`: of what is longer after each step, in steps."""
         if isinstance(start, str | list | tuple):
             if isinstance(start, str):
-                return sum(iterable, start)  # type: ignore[call-overload]
+                return sum(iterable, start)
             for one in iterable:
                 start = start + one
                 _afford(len(start), "this sum")
@@ -1049,11 +1047,11 @@ class Python(Machine):
             found[name] = _named(getattr(self, name), name)
         found |= {"type": self.type, "range": Range, "pow": _named(self.power, "pow"), "quit": found["exit"]}
         for name, beats in (("max", operator.gt), ("min", operator.lt)):
-            found[name] = _named(partial(self._extreme, name, getattr(real, name), beats), name)
+            found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
         found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
-        found |= {".method": self._method(), ".mine": self._mine()}
-        words = "attr loaded entry augmented cells poll polled native caught manager command base pattern spec"
+        found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
+        words = "attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
         found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}

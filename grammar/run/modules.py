@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -105,7 +104,7 @@ class Package(Module):
     def __getattr__(self, name: str) -> Any:
         full = f"{vars(self)['.name']}.{name}"
         if full in PACKAGES:
-            found = Package(full, {})
+            found: Any = Package(full, {})
         else:
             package = import_module(PACKAGES[vars(self)[".name"]])
             found = getattr(package, name, None) if _is_public(package, name) else None
@@ -127,7 +126,8 @@ class Modules:
     ) -> Any:
         """What `import` calls. Raises ImportError."""
         first, *inner = name.split(".")
-        root = found = self.root(first)
+        root = self.root(first)
+        found: Any = root
         for place, part in enumerate(inner, 2):
             found = getattr(found, part, None) if part[0] != "_" else None
             if not isinstance(found, Module):
@@ -336,7 +336,11 @@ def _typing(guards: Any) -> dict[str, Any]:
 
     made: dict[str, Any] = {name: Type(name) for name in _NAMES["typing"].split()}
     guards.generic.update((made["Generic"], made["Protocol"]))
-    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": lambda kind, value: value}
+
+    def cast(kind: Any, value: Any) -> Any:
+        return value
+
+    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": cast}
 
 
 def _re(guards: Any) -> dict[str, Any]:

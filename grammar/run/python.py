@@ -13,8 +13,7 @@ from __future__ import annotations
 import _ast as py
 import re
 import warnings
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from types import CodeType
@@ -32,17 +31,17 @@ from agrad.lazy import pattern
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
 # The special methods that a class may define, and that may be called by their names.
 SPECIAL = frozenset(
-    "abs add and bool call ceil complex contains delitem divmod enter eq exit float floor floordiv format ge getitem gt"
-    " hash iadd iand ifloordiv ilshift imatmul imod imul index init int invert ior ipow irshift isub iter itruediv ixor"
-    " le len lshift lt matmul missing mod mul ne neg next or pos post_init pow radd rand rdivmod repr reversed rfloordiv"
-    " rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv trunc"
-    " xor".split()
+    "abs add and bool call ceil complex contains delitem divmod enter eq exit float floor floordiv format ge getitem"
+    " gt hash iadd iand ifloordiv ilshift imatmul imod imul index init int invert ior ipow irshift isub iter itruediv"
+    " ixor le len lshift lt matmul missing mod mul ne neg next or pos post_init pow radd rand rdivmod repr reversed"
+    " rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv"
+    " trunc xor".split()
 )
 TOLD = frozenset({"name", "qualname", "doc", "module", "class", "dict"})  # what else may be read as an attribute
 # Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
 NATIVE = frozenset(
-    "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title capitalize"
-    " isdigit isalpha isalnum isspace isupper islower partition rpartition get keys values items".split()
+    "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title"
+    " capitalize isdigit isalpha isalnum isspace isupper islower partition rpartition get keys values items".split()
 )
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
 _IN_CLASS = SPECIAL | {"match_args", "doc"}
@@ -245,7 +244,8 @@ class _Guards:
         statement = self.statement
         with _deeply():
             body = self.many([statement.tree])
-        statement.tree, statement.parts = None, tuple(self.parts)
+        for name, value in (("tree", None), ("parts", tuple(self.parts))):
+            setattr(statement, name, value)
         try:
             code = compile(py.Module(body, []), File(statement, self.source), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):
@@ -410,7 +410,8 @@ class _Guards:
                 return helped
             tests += [self.is_real(right)] if isinstance(right, py.Name) else []
             if len(tests) == 2:  # a small number makes the product little longer than the other is
-                signs, ends = [py.Lt(), py.Lt()], [self.constant(end, node) for end in (-_SMALL, _SMALL)]
+                signs: list[Any] = [py.Lt(), py.Lt()]
+                ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
                 tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
                 is_float = self.at(py.Compare(tests[0].left, [py.Is()], [self.name(".float", node)]), node)
                 tests = [self.at(py.BoolOp(py.Or(), [is_float, self.at(py.BoolOp(py.And(), tests), node)]), node)]
@@ -489,7 +490,7 @@ class _Guards:
         node, spec = self.whole(node), node.format_spec
         if spec is None:
             return node
-        texts = [one.value for one in spec.values if isinstance(one, py.Constant)]
+        texts: list[Any] = [one.value for one in spec.values if isinstance(one, py.Constant)]
         if len(texts) < len(spec.values) or any(map(_WIDE.search, texts)):
             checked = self.call("spec", node, spec)
             node.format_spec = self.at(py.JoinedStr([self.at(py.FormattedValue(checked, -1, None), node)]), node)
@@ -730,7 +731,8 @@ def is_special(name: str) -> bool:
 
 def _is_number(node: Any, *kinds: type) -> bool:
     """Whether a node is a number that is written, and not a long one."""
-    return isinstance(node, py.Constant) and type(node.value) in (kinds or (int, float)) and abs(node.value) < _SMALL
+    value: Any = getattr(node, "value", None)
+    return isinstance(node, py.Constant) and type(value) in (kinds or (int, float)) and abs(value) < _SMALL
 
 
 def _is_docstring(body: list[Any]) -> int:

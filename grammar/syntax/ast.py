@@ -432,8 +432,8 @@ class Command(Statement):
 class Python(Statement):
     """A statement of Python's reading: a tree of CPython's, which is used up when its code is made.
 
-    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its `parts`, and
-    the names that it reads, binds, and writes into.
+    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its `parts`,
+    and the names that it reads, binds, and writes into.
     """
 
     tree: Any

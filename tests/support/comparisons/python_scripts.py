@@ -294,7 +294,7 @@ class Script:
             f"    xs, a, b, n, s, w, u, t, d, e, x, y, ys = [q, 1], 1, 2, 3, 'l', 'm n', {{1}}, (1, 'z'), {{'k': 1}}, {{}}, 1.0, 2.0, ['v']\n"
             f"{self.block(depth)}\n    return q, r",
             f"    global total\n    total += 1\n    return [q, {self.number()}]",
-            f"    k = 0\n    def inner(step=1):\n        nonlocal k\n        k += step\n        return k, q\n    inner()\n    return inner(2)",
+            "    k = 0\n    def inner(step=1):\n        nonlocal k\n        k += step\n        return k, q\n    inner()\n    return inner(2)",
             f"    if {self.truth()}:\n        return {self.any()}\n    return {self.any()}",
             f"    for i in range(3):\n        yield i, q\n    return {self.number()}",
             "    return (yield q), (yield from range(2))",
@@ -314,7 +314,7 @@ class Script:
         base = self.pick("", "(Base)", "(Derived)", "(Mixin, Base)", "(Wrong)", "(Exception)", "(Point)", "(Item)")
         parts = [
             f"    k = {self.number(0)}",
-            f"    ls = [q + 1 for q in range(2)]\n    def m(self): return self.k, self.ls",
+            "    ls = [q + 1 for q in range(2)]\n    def m(self): return self.k, self.ls",
             "    def __init__(self, *q):\n        super().__init__(*q)\n        self.extra = q",
             f"    def __str__(self): return 'str' + {self.text(0)}",
             "    def get(self): return [super().get()] if hasattr(super(), 'get') else None",
