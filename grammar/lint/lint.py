@@ -31,6 +31,7 @@ from agrad.grammar.lint.files import (
     pieces,
 )
 from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.run import python
 from agrad.grammar.run.code import module_name
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, defined, entry_of
@@ -52,6 +53,8 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
     Without `reads_files`, no other script is read: to load one is an error.
     """
     files, allowed = Files(), current().files
+    if python.reads(source):
+        return ordered(files, python.problems(source, {*names, *Session().python.builtins}))
     before, allowed.on = allowed.on, reads_files
     try:
         body = files.read(source)

@@ -622,7 +622,7 @@ def of_body(body: ast.Body, in_function: bool) -> CodeType:
 
 
 @contextmanager
-def _deeply() -> Iterator[None]:
+def deeply() -> Iterator[None]:
     """Python's functions may call each other more deeply: it takes no stack of C."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(_MOST_CALLS)
@@ -647,7 +647,7 @@ class _Generator(_Expressions):
         """The body of a function that runs statements."""
         self.file.binds, self.once = sorted(bound(self.tree)), True
         names = self.file.binds
-        with _deeply():
+        with deeply():
             body = self.body(self.tree)
         if names:
             body = [self.at(py.Global(names), self.span), *body]
@@ -657,7 +657,7 @@ class _Generator(_Expressions):
         """The body of a function that returns a value."""
         if parameters:
             self.top, self.bound = False, set(parameters)
-        with _deeply():
+        with deeply():
             found = self.at(py.Return(self.expr(self.tree)), self.span)
         return self.compiled([*self.before, found], parameters)
 

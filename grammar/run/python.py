@@ -13,7 +13,7 @@ from __future__ import annotations
 import _ast as py
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import count
 from types import CodeType
@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run import modules
-from agrad.grammar.run.code import _deeply
+from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
 from agrad.grammar.syntax.keywords import SHAPES
@@ -59,6 +59,7 @@ _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be m
 _SMALL = 2**62
 _SIMPLE = (py.Name, py.Constant)
 _WIDE = re.compile(r"\d{7}")
+_UNKNOWN = "NameError: name {!r} is not defined"
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
 
 # Where the lines of a text begin a statement: outside of brackets and texts, and behind no backslash.
@@ -88,6 +89,43 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
 def code_of(statement: ast.Python) -> CodeType:
     """The code of a statement, whose tree is used up."""
     return _Guards(statement).code()
+
+
+def problems(source: Source, known: Collection[str]) -> list[AgradError]:
+    """What is certainly wrong with a script that does not run; `known`: the names that it has from the start."""
+    try:
+        statements = parse(source)
+    except AgradError as problem:
+        return [problem]
+    bound, read, found = {*known}, list[tuple[str, Span]](), list[AgradError]()
+    for statement in statements:
+        inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
+        bound.update(name for body in inner for one in body for name in binds(one))
+        if not isinstance(statement, ast.Python):
+            continue
+        for node in nodes(statement.tree):
+            if isinstance(node, py.Name) and isinstance(node.ctx, py.Load):
+                read.append((node.id, Span(source, *statement.places.of(node))))
+            else:
+                bound.update(_bound(node))
+        try:
+            code_of(statement)
+        except AgradError as problem:
+            found.append(problem)
+    wrong = [
+        AgradError("name", _UNKNOWN.format(name), labels=[Label(span)]) for name, span in read if name not in bound
+    ]
+    return [*found, *wrong]
+
+
+def _bound(node: Any) -> list[str]:
+    """The names that a node of Python binds, as all of its fields but those of names that are read say."""
+    if isinstance(node, py.ImportFrom) and node.names[0].name == "*":
+        return modules.names_in(node.module or "")
+    if isinstance(node, py.alias):
+        return [(node.asname or node.name).split(".")[0]]
+    fields = ("id", "arg", "name", "rest") if not isinstance(node, py.keyword) else ()
+    return [name for name in (getattr(node, field, None) for field in fields) if isinstance(name, str)]
 
 
 def _words() -> frozenset[str]:
@@ -242,7 +280,7 @@ class _Guards:
     def code(self) -> CodeType:
         """The code object."""
         statement = self.statement
-        with _deeply():
+        with deeply():
             body = self.many([statement.tree])
         for name, value in (("tree", None), ("parts", tuple(self.parts))):
             setattr(statement, name, value)

@@ -31,7 +31,7 @@ def test_processes_end_properly_whatever_is_in_their_files():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["python", "tensors"])
+@pytest.mark.parametrize("name", ["python", "python_scripts", "python_states", "tensors"])
 def test_many_programs_leave_what_they_leave_elsewhere(name):
     if name == "tensors":
         pytest.importorskip("torch")
