@@ -15,7 +15,7 @@ import operator
 import re
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial, partialmethod
 from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
@@ -28,7 +28,7 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Quit
 from agrad.grammar.run import modules, python
 from agrad.grammar.run.code import operands_of
-from agrad.grammar.run.machine import MISSING, Machine, given_to, put_back, restore_names
+from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
 from agrad.grammar.run.places import File
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.syntax import ast
@@ -303,6 +303,8 @@ class Python(Machine):
         self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
         self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
         self.table: dict[Any, dict[str, str]] = {}
+        self.global_names: set[str] = set()  # that functions may bind
+        self.deleting = False  # whether the statement may delete names
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
@@ -318,11 +320,13 @@ class Python(Machine):
 
     def statement(self, tree: Any) -> Any:
         """What runs a statement."""
-        return python.code_of(tree)
+        code = python.code_of(tree)
+        self.global_names |= tree.globals
+        return code
 
     def run(self, code: CodeType) -> Any:
         """Run the code of a statement."""
-        hook = sys.unraisablehook
+        hook, self.deleting = sys.unraisablehook, code.co_filename.tree.deletes  # type: ignore[attr-defined]
         sys.unraisablehook = _unheard
         try:
             return super().run(code)
@@ -331,31 +335,23 @@ class Python(Machine):
         finally:
             sys.unraisablehook = hook
 
-    def _remembered(self, binds: Any) -> dict[str, Any]:
-        """All names: a function may bind any of them."""
+    def _remembered(self, binds: Collection[str]) -> dict[str, Any]:
+        """The values of names that a statement may bind, or a function that it calls."""
         names, log = self.session.names, current().undo_log
-        before = dict(names)
-        if log is not None:
-            log.remember(("names before", id(before)), partial(restore_names, names, before))
-        return before
+        if log is not None and self.deleting:
+            log.remember_first((id(names), "order"), in_order(names))
+        return super()._remembered({*binds, *self.global_names})
 
     def _changed(self, before: dict[str, Any]) -> None:
-        """Keep of the names only those that have changed."""
-        names, log = self.session.names, current().undo_log
-        for name in [name for name in names if name[0] == "."]:
-            del names[name]
-        if log is None:
-            return
-        gone = [name for name in before if name not in names]
-        for name in {**before, **names}:
-            was = before.get(name, MISSING)
-            now = names.get(name, MISSING)
-            if now is not was:
-                if type(now) is Tensor:
-                    self.on_named(name, now)
-                log.remember((id(names), name), partial(put_back, names, name, was), None if was is MISSING else was)
-        if not gone:
-            log.undos.pop(("names before", id(before)), None)
+        """Forget the values of the names that a statement has not bound; tensors get the names."""
+        names = self.session.names
+        for name in [name for name in before if name[0] == "."]:
+            names.pop(name, None)
+        super()._changed(before)
+        for name, was in before.items():
+            now = names.get(name)
+            if type(now) is Tensor and now is not was:
+                self.on_named(name, now)
 
     # Errors
 

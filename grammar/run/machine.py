@@ -1126,7 +1126,7 @@ class Machine:
             remember_entry(names, name)
             log = current().undo_log
             if log is not None:
-                log.remember_first((id(names), "order"), _in_order(names))
+                log.remember_first((id(names), "order"), in_order(names))
             del names[name]
 
     # What is shown
@@ -1410,7 +1410,7 @@ def _loses_leaf(name: str, old: Any, new: Any) -> bool:
     return not (isinstance(new, Tensor) and new.requires_grad and new.is_leaf)
 
 
-def _in_order(names: dict[str, Any]) -> Callable[[], None]:
+def in_order(names: dict[str, Any]) -> Callable[[], None]:
     """A function that restores the present order of names, some of which may be deleted in the meantime."""
     order = list(names)
     kept: dict[str, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then

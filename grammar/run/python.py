@@ -160,7 +160,7 @@ class Reader:
                 found += inner[span.start]
             else:
                 known = {start: made for start, made in inner.items() if span.start <= start < span.end}
-                found.append(ast.Python(one, self.places, known, (), set(), set(), set(), span=span))
+                found.append(ast.Python(one, self.places, known, (), set(), set(), set(), set(), False, span=span))
         return tuple(found)
 
     def tree(self, text: str) -> Any:
@@ -273,6 +273,7 @@ class _Guards:
         self.source = statement.span.source
         self.parts: list[ast.Node] = []  # the statements in it, and the loops
         self.fresh = count()
+        self.deletes = False  # whether a name may be deleted, as is that of an exception behind its handler
         self.functions = self.loops_left = self.calls_left = 0
         self.owner: str | None = None  # the class whose body this is
         self.private = ""  # the class that names with two underscores belong to
@@ -282,13 +283,19 @@ class _Guards:
         statement = self.statement
         with deeply():
             body = self.many([statement.tree])
-        for name, value in (("tree", None), ("parts", tuple(self.parts))):
+        for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            code = compile(py.Module(body, []), File(statement, self.source), "exec", dont_inherit=True, optimize=0)
+            code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
+
+    def file(self) -> File:
+        """The name of the file of the code, which has its tree and the names that it binds."""
+        made = File(self.statement, self.source)
+        made.binds = sorted(self.statement.binds)
+        return made
 
     # Nodes
 
@@ -385,11 +392,21 @@ class _Guards:
     def _name(self, node: Any) -> Any:
         self.word(node.id, node)
         self.place(node)
-        if not isinstance(node.ctx, py.Load) and not (self.functions or self.owner is not None):
-            self.statement.binds.add(node.id)
+        self.deletes |= isinstance(node.ctx, py.Del)
+        if not isinstance(node.ctx, py.Load):
+            self.binds(node.id)
         elif isinstance(node.ctx, py.Load):
             self.statement.reads.add(node.id)
         return node
+
+    def binds(self, *names: str | None) -> None:
+        """A statement binds names, of the session unless it is inside of a function or a class."""
+        if not self.functions and self.owner is None:
+            self.statement.binds.update(name for name in names if name)
+
+    def _global(self, node: Any) -> Any:
+        self.statement.globals.update(node.names)
+        return self.whole(node)
 
     def _attribute(self, node: Any, helper: str = "attr") -> Any:
         """`x.name`: read as it is where x is an object of a class of the script."""
@@ -603,6 +620,8 @@ class _Guards:
 
     def _excepthandler(self, node: Any) -> Any:
         node = self.whole(node)
+        self.binds(node.name)
+        self.deletes |= node.name is not None
         if node.type is None:
             node.type = self.name(".Exception", node)
         else:
@@ -621,6 +640,7 @@ class _Guards:
         self.place(node)
         made: list[Any] = []
         for number, one in enumerate(self.statement.commands[start]):
+            self.binds(*binds(one))
             done = self.call("command", node, self.constant(start, node), self.constant(number, node))
             if isinstance(one, ast.Variable):
                 made.append(self.at(py.Assign([self.name(one.name.id, node, STORE)], done), node))
@@ -643,8 +663,7 @@ class _Guards:
     def bound(self, node: Any) -> None:
         """A definition binds a name."""
         self.word(node.name, node)
-        if not self.functions and self.owner is None:
-            self.statement.binds.add(node.name)
+        self.binds(node.name)
 
     def _functiondef(self, node: Any) -> Any:
         self.bound(node)
@@ -701,7 +720,7 @@ class _Guards:
 
     def _import(self, node: Any) -> Any:
         node = self.whole(node)
-        self.statement.binds.update((one.asname or one.name).split(".")[0] for one in node.names)
+        self.binds(*((one.asname or one.name).split(".")[0] for one in node.names))
         return node
 
     def _importfrom(self, node: Any) -> Any:
@@ -737,8 +756,12 @@ class _Guards:
                     for key in one.keys
                 ]
         node.subject, node.cases = self.visit(node.subject), [self.visit(one) for one in node.cases]
+        for one in nodes(node.cases):
+            if isinstance(one, py.MatchAs | py.MatchStar | py.MatchMapping):
+                self.binds(getattr(one, "name", None), getattr(one, "rest", None))
         if not given:
             return node
+        self.binds(kept)
         stored = self.at(py.Assign([self.name(kept, node, STORE)], self.call("values", node, *given)), node)
         return [stored, node]
 

@@ -432,8 +432,8 @@ class Command(Statement):
 class Python(Statement):
     """A statement of Python's reading: a tree of CPython's, which is used up when its code is made.
 
-    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its `parts`,
-    and the names that it reads, binds, and writes into.
+    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its
+    `parts`, the names that it reads, binds, and writes into, those that its functions bind, and whether it deletes any.
     """
 
     tree: Any
@@ -443,6 +443,8 @@ class Python(Statement):
     reads: set[str]
     binds: set[str]
     written: set[str]
+    globals: set[str]
+    deletes: bool
 
 
 Body: TypeAlias = tuple[Statement, ...]
