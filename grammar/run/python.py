@@ -76,14 +76,29 @@ PACKAGED = False
 _LIBRARIES = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:torch|numpy|matplotlib)\b")
 
 
+# Whether a session, and a script of the calculator's, reads Python from its first import on.
+SESSIONS = False
+_IMPORT = pattern(r"(?m)^(?:import|from)[ \t]+[^\W\d]")
+
+
 def reads(source: Source) -> bool:
     """Whether a text is read as Python: a file with such a name is."""
-    return source.is_file and source.name.endswith(".py") and (PACKAGED or not _LIBRARIES.search(source.text))
+    if source.is_python or not (source.is_file and source.name.endswith(".py")):
+        return source.is_python
+    return PACKAGED or not _LIBRARIES.search(source.text)
 
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text, as its reading has them. Raises AgradError of kind `syntax`."""
-    return Reader(source).statements() if reads(source) else parser.parse(source)
+    if reads(source):
+        return Reader(source).statements()
+    found = _IMPORT.search(source.text) if SESSIONS else None
+    if found is None:
+        return parser.parse(source)
+    name, text, start = source.name, source.text, found.start()
+    place = source.first_line, source.is_file, source.is_entry
+    rest = Source(name, re.sub(r"[^\n]", " ", text[:start]) + text[start:], *place, True)
+    return *parser.parse(Source(name, text[:start], *place)), *Reader(rest).statements()
 
 
 def code_of(statement: ast.Python) -> CodeType:

@@ -299,7 +299,7 @@ def again(session: Session, first: int, last: int, span: Span) -> None:
         for text in texts:
             ran.append(text)
             try:
-                session.run_inside(Source(source.name, text, number, is_entry=True))
+                session.run_inside(Source(source.name, text, number, is_entry=True, is_python=source.is_python))
             finally:
                 known = session.record.typed.get(number)
                 if known is not None and known != asked:  # the text is an `again` that failed when it was typed

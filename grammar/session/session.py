@@ -41,7 +41,7 @@ from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan
 from agrad.grammar.session.log import BLOCKS, DEPTH, OutputBuffer, SessionLog, Step, Steps, asks, short, together
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.parser import parse, parse_expression
+from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List, parts_of, settled
 from agrad.lazy import pattern
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command
 
 _T = TypeVar("_T")
+_BACK = "calculator"  # the word with which a session that reads Python goes back
 _FEW = 10_000  # entries, which are looked at in some microseconds
 
 
@@ -107,6 +108,7 @@ class Session:
         self.emit: Callable[[Result], None] = unheard
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
+        self.reads_python = False  # whether what is typed is read as Python, as it is from an import on
         self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
@@ -157,7 +159,11 @@ class Session:
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
         those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
-        read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file)
+        if self.reads_python and not is_file and text.strip() == _BACK:
+            self.reads_python = False
+            return
+        by_python = self.reads_python and not is_file
+        read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file, by_python)
         self._pass(read)
         self.steps.running = read.first_line if read.is_entry else 0
         self.record.enter(read)
@@ -316,7 +322,7 @@ class Session:
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
-        for statement in self._read(parse, source):
+        for statement in self._read(python.parse, source):
             self._run_statement(statement, self.emit)
 
     def forget(self) -> None:
@@ -398,6 +404,11 @@ class Session:
         running.guard = (
             joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
         )
+        source = statement.span.source
+        if source.is_python and not (source.is_file or self.reads_python):
+            remember_entry(vars(self), "reads_python")
+            self.reads_python = True
+            self.emit(Noted(Note("from here on this session reads Python", fixes=[f"{_BACK}   goes back"])))
         machine.run(code)
         if self.chosen or running.guard is not None:
             self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)

@@ -13,6 +13,7 @@ from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.lint.lint import problems
 from agrad.grammar.results import Quit
 from agrad.grammar.run import python
+from agrad.grammar.session.log import restore
 from agrad.grammar.session.session import Session
 
 
@@ -349,3 +350,43 @@ def test_a_script_of_python_can_be_loaded(tmp_path, monkeypatch):
     session = Session()
     session.run('load "lib.py"')
     assert session.names["xs"] == [3, 3]
+
+
+def typed(session, *lines):
+    """What a session shows for lines that are typed."""
+    shown = []
+    for line in lines:
+        session.run(line + "\n", lambda result: shown.append(result.text(session.settings)))
+    return shown
+
+
+def test_a_session_reads_python_from_its_first_import_on(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session = Session()
+    session.record.on, session.steps.depth = True, 100
+    assert typed(session, "[4]*3", "import math\nprint([4]*3)", "print(7//2, math.pi > 3)") == [
+        "[12]",
+        "note: from here on this session reads Python",
+        "[4, 4, 4]",
+        "3 True",
+    ]
+    assert typed(session, "xs = [1]", "xs.append(2)", "undo", "print(xs)") == ["took back: xs.append(2)", "[1]"]
+    assert typed(session, "redo", "print(xs)", "again 8")[-1] == "[1, 2]"
+    assert typed(session, "calculator", "[4]*3") == ["[12]"]
+
+
+def test_a_statement_of_a_session_that_failed_is_no_import(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session = Session()
+    with pytest.raises(AgradError):
+        session.run("import maths\n")
+    assert typed(session, "[4]*3") == ["[12]"]
+
+
+def test_a_session_that_read_python_is_restored(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session, other = Session(), Session()
+    session.record.on = other.record.on = True
+    typed(session, "k = 2", "import math", "xs = [k]*3\ndef f(n):\n    return n + 1", "xs.append(f(1))")
+    restore(other, session.record.entries)
+    assert typed(other, "print(xs)") == ["[2.0, 2.0, 2.0, 2]"] == typed(session, "print(xs)")
