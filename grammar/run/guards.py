@@ -946,7 +946,7 @@ class Python(Machine):
             raise AttributeError(f".{name} cannot be reached")
         return name
 
-    def vars(self, x: Any) -> Any:
+    def vars(self, x: Any = None) -> Any:
         """`vars(x)`."""
         if type(x) not in self.open:
             raise TypeError("vars() argument must be an object of a class of the script")
@@ -1051,6 +1051,7 @@ class Python(Machine):
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
         found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}
+        found[".AssertionError"] = AssertionError
         found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
         return found
 

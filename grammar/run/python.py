@@ -648,6 +648,13 @@ class _Guards:
         node.context_expr = self.call("manager", node.context_expr, node.context_expr)
         return node
 
+    def _assert(self, node: Any) -> Any:
+        """A test, and an exception that has its place on each Python."""
+        node = self.whole(node)
+        made = self.call("AssertionError", node.test, *([] if node.msg is None else [node.msg]))
+        fails = self.at(py.UnaryOp(py.Not(), node.test), node.test)
+        return self.at(py.If(fails, [self.at(py.Raise(made, None), node.test)], []), node)
+
     def _expr(self, node: Any) -> Any:
         start = self.places.offset(node.lineno, node.col_offset)
         if start not in self.statement.commands:
