@@ -874,13 +874,14 @@ class Python(Machine):
 
     def on_base(self, base: Any) -> Any:
         """A class that one of the script may inherit from."""
-        if base in (_Generic, object) or base in self.classes or base in self.named or base in self.builtin_of:
-            return base
         if any(base is one for one in self.generic):
             return _Generic
-        if isinstance(base, type) and self.is_ours(base) and not issubclass(base, Tensor):
+        is_class = isinstance(base, type)  # only then is equality what it seems
+        if is_class and (base is object or base in self.classes | self.named | self.builtin_of):
             return base
-        what = base.__name__ if isinstance(base, type) else type(base).__name__
+        if is_class and self.is_ours(base) and not issubclass(base, Tensor):
+            return base
+        what = base.__name__ if is_class else type(base).__name__
         raise TypeError(f"a class cannot inherit from {what} here")
 
     def on_pattern(self, cls: Any, attributes: tuple[str, ...], places: int) -> Any:

@@ -271,7 +271,12 @@ def _functools(guards: Any) -> dict[str, Any]:
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         return cache(maxsize) if callable(maxsize) else cache
 
-    return {"wraps": wraps, "cache": cache, "lru_cache": lru_cache}
+    def total_ordering(cls: Any) -> Any:
+        if not isinstance(cls, type) or cls not in guards.classes:
+            raise TypeError("total_ordering decorates a class of the script")
+        return import_module("functools").total_ordering(cls)
+
+    return {"total_ordering": total_ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
 
 
 def _collections(guards: Any) -> dict[str, Any]:
@@ -305,7 +310,7 @@ def _dataclasses(guards: Any) -> dict[str, Any]:
             raise TypeError(f"dataclass has no {next(iter(options.keys() - allowed))} here")
 
         def decorate(cls: Any) -> Any:
-            if cls not in guards.classes:
+            if not isinstance(cls, type) or cls not in guards.classes:
                 raise TypeError("dataclass decorates a class of the script")
             return real.dataclass(**options)(cls)
 

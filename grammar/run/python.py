@@ -44,6 +44,7 @@ NATIVE = frozenset(
     " capitalize isdigit isalpha isalnum isspace isupper islower partition rpartition get keys values items".split()
 )
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
+_READ = frozenset({"name"})  # `__name__`, which has a value of its own
 _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
 _KNOWN = frozenset(
@@ -396,7 +397,7 @@ class _Guards:
         span = Span(self.source, node.col_offset, node.end_col_offset) if is_placed else self.span(node)
         raise AgradError("syntax", message, labels=[Label(span)])
 
-    def word(self, name: str, node: Any, allowed: frozenset[str] = frozenset({"name"})) -> str:
+    def word(self, name: str, node: Any, allowed: frozenset[str] = frozenset()) -> str:
         """A name, unless it is one of Python's own machinery."""
         if is_special(name) and name[2:-2] not in (allowed if self.owner is None else allowed | _IN_CLASS):
             self.refuse(f"{name} is a name of Python's own, and cannot be used", node)
@@ -405,7 +406,7 @@ class _Guards:
     # Names and attributes
 
     def _name(self, node: Any) -> Any:
-        self.word(node.id, node)
+        self.word(node.id, node, _READ if isinstance(node.ctx, py.Load) else frozenset())
         self.place(node)
         self.deletes |= isinstance(node.ctx, py.Del)
         if not isinstance(node.ctx, py.Load):
