@@ -198,12 +198,10 @@ class Range(metaclass=_RangeType):
         return self.of(found) if type(found) is range else found
 
     def __iter__(self) -> Iterator[int]:
-        for number in self.numbers:  # noqa: UP028 - each number runs code that can be stopped
-            yield number
+        return modules.through(self.numbers)
 
     def __reversed__(self) -> Iterator[int]:
-        for number in reversed(self.numbers):  # noqa: UP028
-            yield number
+        return modules.through(reversed(self.numbers))
 
     def __contains__(self, value: object) -> bool:
         return type(value) is int and value in self.numbers

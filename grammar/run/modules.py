@@ -7,12 +7,12 @@ here anew, or left out.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
-from agrad.engine.core.context import remember_entry
+from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.diagnostics import suggest
 
@@ -54,7 +54,17 @@ PACKAGES = {
     "torch.utils.data": "agrad.engine.nn.utils.data",
 }
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
-_DEEPEST = 300  # levels of what is copied
+_TURNS = 1000  # between two readings of the clock
+
+
+def through(values: Iterable[Any]) -> Iterator[Any]:
+    """Values one by one, each through code of Python, which can be stopped: by a signal, or by the clock."""
+    for place, one in enumerate(values):
+        if not place % _TURNS and current().script is not None:
+            watch = current().script.watch  # type: ignore[union-attr]
+            if watch.polled:
+                watch.look(list)
+        yield one
 
 
 class Module:
@@ -200,28 +210,12 @@ def _itertools(guards: Any) -> dict[str, Any]:
     """Those that give many values, as generators of Python: each value can be stopped at."""
     real = import_module("itertools")
 
-    def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
-        while True:
-            yield start
-            start = start + step
-
-    def repeat(value: Any, times: int | None = None) -> Iterator[Any]:
-        if times is None:
-            while True:
-                yield value
-        for _ in range(times):
-            yield value
-
     def each(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
         def call(*args: Any, **options: Any) -> Iterator[Any]:
             return through(function(*args, **options))
 
         call.__name__ = function.__name__
         return call
-
-    def through(values: Any) -> Iterator[Any]:
-        for one in values:  # noqa: UP028 - each of them passes through code of Python
-            yield one
 
     chain = each(real.chain)
     chain.from_iterable = each(real.chain.from_iterable)  # type: ignore[attr-defined]
@@ -238,7 +232,12 @@ def _itertools(guards: Any) -> dict[str, Any]:
         call.__name__ = name
         return call
 
-    return {"count": count, "repeat": repeat, "chain": chain, **{name: sized(name) for name in several}}
+    return {
+        "count": each(real.count),
+        "repeat": each(real.repeat),
+        "chain": chain,
+        **{name: sized(name) for name in several},
+    }
 
 
 def _above(value: Any) -> bool:

@@ -485,7 +485,9 @@ class Steps:
                 stack += (part[:, place] for place in range(len(part.columns)))
             elif isinstance(part, Mapping):
                 stack += part.values()
-            elif type(part) is not Node and type(part).__module__ != "__main__":  # of a script: it says what it likes
+            elif type(part).__module__ == "__main__":
+                continue  # of a script, which says what it likes
+            elif type(part) is not Node:
                 step.bytes += getattr(part, "nbytes", 0)
             elif part not in self.nodes:
                 self.nodes.add(part)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
 
@@ -170,3 +171,24 @@ def test_what_one_step_would_make_large_is_refused_at_once():
     for line in LIMITS[: LIMITS.index("x = list(range(10**12))")]:
         problem, _ = run(line.replace("\0", "\n"))
         assert problem.kind == "limit", line
+
+
+ENDLESS = [
+    "while True: pass",
+    "x = [i for i in range(10**5) for j in range(10**5) for k in range(10**5)]",
+    "f = lambda n: n if n < 2 else f(n - 1) + f(n - 2)\nf(60)",
+    "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(60)",
+    "x = sum(range(10**12))",
+    "x = [*map(abs, range(10**12))]",
+    "import itertools\nx = sum(itertools.repeat(1))",
+]
+
+
+@pytest.mark.long
+def test_in_a_thread_where_no_signal_comes_time_is_up_as_well():
+    with ThreadPoolExecutor(1) as threads:
+        for text in ENDLESS:
+            session = Session()
+            session.watch.time = 0.3
+            done = threads.submit(session.run, text + "\n", source="x.py", is_file=True)
+            assert "this took longer" in str(done.exception(timeout=30)), text
