@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.run import python
 from agrad.grammar.run.code import OF_FUNCTIONS, binds, module_name, names_of, of_statement
 from agrad.grammar.session.inputs import script
 from agrad.grammar.syntax import ast
@@ -71,7 +72,9 @@ class Facts:
 
     @cached_property
     def refused(self) -> AgradError | None:
-        """Why it cannot run with any values outside of functions, if so."""
+        """Why it cannot run with any values outside of functions, if so; of Python, that is known already."""
+        if isinstance(self.statement, ast.Python):
+            return None
         try:
             of_statement(self.statement)
         except AgradError as problem:
@@ -180,7 +183,10 @@ class Files:
         """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
-            body = parse(source)
+            body = python.parse(source)
+            for statement in body:
+                if isinstance(statement, ast.Python):
+                    python.code_of(statement)  # which finds what it binds
         except AgradError as problem:
             self.problems += unreadable(source) or [problem]
             self.hiding.add(source.name)
@@ -260,10 +266,10 @@ def merged(one: Givers, other: Givers) -> Givers:
 
 
 def unreadable(source: Source) -> list[AgradError]:
-    """The syntax errors of a text, line by line, so that one does not hide the next."""
+    """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
     found: list[AgradError] = []
     start = 0
-    for text in pieces(source.text):
+    for text in () if python.reads(source) else pieces(source.text):
         found += mistakes(source.name, text, source.position(start)[0], source.is_file)
         start += len(text)
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
@@ -37,7 +36,6 @@ _NAMES = {
     " whitespace capwords",
     "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
     " DOTALL X VERBOSE A ASCII",
-    "__future__": "annotations",
 }
 # The packages that stand for real ones, by the modules that have their names.
 PACKAGES = {
@@ -80,7 +78,7 @@ class Module:
 
 def names() -> list[str]:
     """The modules that a script can import."""
-    return [*(name for name in _NAMES if name[0] != "_"), *(name for name in PACKAGES if "." not in name)]
+    return [*_NAMES, *(name for name in PACKAGES if "." not in name)]
 
 
 def names_in(name: str) -> list[str]:
@@ -365,14 +363,6 @@ def _re(guards: Any) -> dict[str, Any]:
     return {name: checked(name) for name in "compile search match fullmatch split findall finditer sub subn".split()}
 
 
-def _time(guards: Any) -> dict[str, Any]:
-    return {}
-
-
-def _future(guards: Any) -> dict[str, Any]:
-    return {"annotations": SimpleNamespace()}
-
-
 _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "math": _math,
     "random": _random,
@@ -382,5 +372,4 @@ _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "dataclasses": _dataclasses,
     "typing": _typing,
     "re": _re,
-    "__future__": _future,
 }

@@ -390,3 +390,11 @@ def test_a_session_that_read_python_is_restored(monkeypatch):
     typed(session, "k = 2", "import math", "xs = [k]*3\ndef f(n):\n    return n + 1", "xs.append(f(1))")
     restore(other, session.record.entries)
     assert typed(other, "print(xs)") == ["[2.0, 2.0, 2.0, 2]"] == typed(session, "print(xs)")
+
+
+def test_a_check_follows_a_script_of_python_that_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib.py").write_text("def area(r): return [r]*2\nfor k in range(3): pass\n", "utf-8")
+    assert problems(Source("x.ag", 'load "lib.py"\nprint k, area(2)\n', 1, True)) == []
+    (found,) = problems(Source("x.ag", 'load "lib.py"\nprint k, zork\n', 1, True))
+    assert "zork" in found.message
