@@ -85,6 +85,8 @@ class Facts:
     def uses(self) -> tuple[Use, ...]:
         """What its expressions read and call, without its blocks."""
         match self.statement:
+            case ast.Python():
+                parts = list[_Part]()
             case ast.If(branches):
                 parts = [_Part(test, place == 0) for place, (test, _) in enumerate(branches)]
             case ast.Define(_, parameters):
