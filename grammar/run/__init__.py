@@ -13,5 +13,7 @@ from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.grammar.run import analysis as analysis
+    from agrad.grammar.run import guards as guards
+    from agrad.grammar.run import python as python
 
 __getattr__ = lazy(__name__)

@@ -25,7 +25,6 @@ from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
-from agrad.grammar.run import python
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List
 
@@ -262,7 +261,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
     for entry in entries:
         if entry.span.source is not source:
             source = entry.span.source
-            found = {statement.span.start: statement for statement in python.parse(source)}
+            found = {statement.span.start: statement for statement in agrad.grammar.run.python.parse(source)}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
             raise AgradError("syntax", "this is no longer parsed as it was", labels=[Label(entry.span)])

@@ -34,7 +34,6 @@ from agrad.engine.values import Value, np
 from agrad.grammar import run, runtime
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
-from agrad.grammar.run import python
 from agrad.grammar.run.machine import Machine, note_second_order, restore_names
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.builtins import Closure, Loop
@@ -129,7 +128,7 @@ class Session:
     @cached_property
     def python(self) -> Machine:
         """The machine of Python's reading."""
-        made: Machine = agrad.grammar.run.guards.Python(self)
+        made: Machine = run.guards.Python(self)
         return made
 
     @property
@@ -178,7 +177,7 @@ class Session:
         """Run the statements of a text, as `run` does."""
         heard = agrad.grammar.session.transcript.Listener(self.record.transcript, read, emit, self.settings)
         try:
-            statements = self._read(python.parse, read)
+            statements = self._read(run.python.parse, read)
         except AgradError as problem:
             heard.failed(problem)
             raise
@@ -322,7 +321,7 @@ class Session:
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
-        for statement in self._read(python.parse, source):
+        for statement in self._read(run.python.parse, source):
             self._run_statement(statement, self.emit)
 
     def forget(self) -> None:
@@ -387,7 +386,7 @@ class Session:
         guard = context.guard
         self.loading.append(source.name)
         try:
-            for statement in python.parse(source):
+            for statement in run.python.parse(source):
                 self._do(statement, guard)
         except Quit:
             pass
