@@ -266,7 +266,8 @@ def _line_starts(text: str) -> list[int]:
 class Source(Struct):
     """A text, and its name: `session`, `expression`, or the path of a file.
 
-    `is_entry`: whether it was typed at a prompt that counts what was entered, so that all its lines have one number.
+    `is_entry`: whether it was typed at a prompt that counts what was entered, so that all its lines have one number;
+    `is_python`: whether it is read as Python, though it is no file whose name says so.
     """
 
     name: str
@@ -274,6 +275,7 @@ class Source(Struct):
     first_line: int = 1
     is_file: bool = False
     is_entry: bool = False
+    is_python: bool = False
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both counted from 1 (the line from `first_line`)."""

@@ -119,6 +119,8 @@ TRANSLATIONS = {
     "engine/data/tables.py",  # numbers about columns that are read piece by piece
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
+    "grammar/run/guards.py",  # Python's operators and methods
+    "grammar/run/python.py",
     "grammar/pytorch/libraries.py",
     "grammar/pytorch/names.py",
 }

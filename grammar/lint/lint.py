@@ -22,6 +22,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.run import python
 from agrad.grammar.run.code import OF_FUNCTIONS, binds, module_name, names_of, of_statement
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, defined, entry_of
@@ -44,6 +45,8 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
     Without `reads_files`, no other script is read: to load one is an error.
     """
     files, allowed = Files(), current().files
+    if python.reads(source):
+        return ordered(files, python.problems(source, {*names, *Session().python.builtins}))
     before, allowed.on = allowed.on, reads_files
     try:
         body = files.read(source)
@@ -409,7 +412,9 @@ class Facts:
 
     @cached_property
     def refused(self) -> AgradError | None:
-        """Why it cannot run with any values outside of functions, if so."""
+        """Why it cannot run with any values outside of functions, if so; of Python, that is known already."""
+        if isinstance(self.statement, ast.Python):
+            return None
         try:
             of_statement(self.statement)
         except AgradError as problem:
@@ -420,6 +425,8 @@ class Facts:
     def uses(self) -> tuple[Use, ...]:
         """What its expressions read and call, without its blocks."""
         match self.statement:
+            case ast.Python():
+                parts = list[_Item]()
             case ast.If(branches):
                 parts = [_Item(test, place == 0) for place, (test, _) in enumerate(branches)]
             case ast.Define(_, parameters):
@@ -518,7 +525,10 @@ class Files:
         """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
-            body = parse(source)
+            body = python.parse(source)
+            for statement in body:
+                if isinstance(statement, ast.Python):
+                    python.code_of(statement)  # which finds what it binds
         except AgradError as problem:
             self.problems += unreadable(source) or [problem]
             self.hiding.add(source.name)
@@ -592,10 +602,10 @@ def merged(one: Givers, other: Givers) -> Givers:
 
 
 def unreadable(source: Source) -> list[AgradError]:
-    """The syntax errors of a text, line by line, so that one does not hide the next."""
+    """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
     found: list[AgradError] = []
     start = 0
-    for text in pieces(source.text):
+    for text in () if python.reads(source) else pieces(source.text):
         found += mistakes(source.name, text, source.position(start)[0], source.is_file)
         start += len(text)
     return found

@@ -622,7 +622,7 @@ def of_body(body: ast.Body, in_function: bool) -> CodeType:
 
 
 @contextmanager
-def _deeply() -> Iterator[None]:
+def deeply() -> Iterator[None]:
     """Python's functions may call each other more deeply: it takes no stack of C."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(_MOST_CALLS)
@@ -647,7 +647,7 @@ class _Generator(_Expressions):
         """The body of a function that runs statements."""
         self.file.binds, self.once = sorted(bound(self.tree)), True
         names = self.file.binds
-        with _deeply():
+        with deeply():
             body = self.body(self.tree)
         if names:
             body = [self.at(py.Global(names), self.span), *body]
@@ -657,7 +657,7 @@ class _Generator(_Expressions):
         """The body of a function that returns a value."""
         if parameters:
             self.top, self.bound = False, set(parameters)
-        with _deeply():
+        with deeply():
             found = self.at(py.Return(self.expr(self.tree)), self.span)
         return self.compiled([*self.before, found], parameters)
 
@@ -1169,6 +1169,7 @@ _PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
     **dict.fromkeys(_FUNCTIONS, lambda node, inside: [one.default for one in node.parameters]),
     ast.Command: lambda node, inside: operands_of(node),
     ast.Delete: lambda node, inside: [one for one in node.targets if not isinstance(one, ast.Name)],
+    ast.Python: lambda node, inside: [ast.Name(name, span=node.span) for name in sorted(node.reads)],
 }
 
 
@@ -1198,6 +1199,8 @@ def binds(node: Any) -> set[str]:
         found = {node.name}
     elif isinstance(node, ast.Delete):
         found = {target.id for target in node.targets if isinstance(target, ast.Name)}
+    elif isinstance(node, ast.Python):
+        found = {*node.binds}
     elif isinstance(node, ast.Import):
         found = {here for module, name, here in node.names if pytorch.names.is_imported(module, name)}
     elif isinstance(node, ast.Command) and node.word in _BINDING:
@@ -1227,7 +1230,11 @@ def given(tree: Any) -> tuple[set[str], set[str]]:
     for one in statements(tree):
         if not isinstance(one, ast.Delete):
             names |= binds(one)
-        if isinstance(one, ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
+        if isinstance(one, ast.Python):
+            written |= one.written
+        if isinstance(
+            one, ast.Python | ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time
+        ):
             continue
         own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
         if any(_writes(part) for part in own):

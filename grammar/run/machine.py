@@ -107,6 +107,8 @@ _WHOLE = (".top", ".def", ".tim", ".cla")  # begin the names of the frames that 
 class Machine:
     """Runs code against the names of a session."""
 
+    most_frames = _MOST_FRAMES  # of Python, one in the other
+
     def __init__(self, session: Any) -> None:
         self.session = session
         self.growth = Growth()
@@ -172,7 +174,7 @@ class Machine:
             self.calling = self.expecting = 0  # a Ctrl-C may have come right after it was raised
         self.builtins[".stop"] = self.session.watch.polled
         script, context.script = context.script, self.running
-        sys.setrecursionlimit(max(limit, _MOST_FRAMES))
+        sys.setrecursionlimit(max(limit, self.most_frames))
         try:
             found = self.function(code, self.session.names)()
         except Exception as error:
@@ -343,13 +345,7 @@ class Machine:
         if not places:
             return error
         frame, place = places[-1]
-        if isinstance(error, RecursionError) and len(places) > _MANY_CALLS:
-            name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
-            error = AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
-        elif isinstance(error, NameError):
-            error = self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
-        elif isinstance(error, TypeError):
-            error = self._misfit(error, frame, place)
+        error = self.worded(error, frame, place, len(places) > _MANY_CALLS)
         if not isinstance(error, AgradError) or error.at is not None:
             return error
         error.at, error.statement = place, frame.f_code.co_filename.statement(place)  # type: ignore[attr-defined]
@@ -359,6 +355,15 @@ class Machine:
         if error.kind not in _SAME_EACH_TIME and not error.labels[0].text and (told := _counted(places)):
             error.labels[0] = Label(error.labels[0].origin, f"at {told}")
         return error
+
+    def worded(self, error: Exception, frame: FrameType, place: Span, is_deep: bool) -> Exception:
+        """An error in the words of the language, if it has some for it."""
+        if isinstance(error, RecursionError) and is_deep:
+            name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
+            return AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
+        if isinstance(error, NameError):
+            return self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
+        return self._misfit(error, frame, place) if isinstance(error, TypeError) else error
 
     def unknown(self, name: str, span: Span) -> AgradError:
         """The error for an unknown name, with suggestions."""
@@ -1124,7 +1129,7 @@ class Machine:
             remember_entry(names, name)
             log = current().undo_log
             if log is not None:
-                log.remember_first((id(names), "order"), _in_order(names))
+                log.remember_first((id(names), "order"), in_order(names))
             del names[name]
 
     # What is shown
@@ -1179,8 +1184,11 @@ class Machine:
         settings = self.session.settings
         parts = [whole_text_of(item, settings) for item in items]
         between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
-        text = operations.joined([self.line, *[piece for part in parts for piece in (part, between)][:-1], after])
-        *lines, self.line = text.split("\n")
+        self.write(operations.joined([*[piece for part in parts for piece in (part, between)][:-1], after]))
+
+    def write(self, text: str) -> None:
+        """Show a text, all but a last line without its end, which waits for that."""
+        *lines, self.line = operations.joined([self.line, text]).split("\n")
         if lines:
             self.session.emit(Printed("\n".join(lines)))
 
@@ -1405,7 +1413,7 @@ def _loses_leaf(name: str, old: Any, new: Any) -> bool:
     return not (isinstance(new, Tensor) and new.requires_grad and new.is_leaf)
 
 
-def _in_order(names: dict[str, Any]) -> Callable[[], None]:
+def in_order(names: dict[str, Any]) -> Callable[[], None]:
     """A function that restores the present order of names, some of which may be deleted in the meantime."""
     order = list(names)
     kept: dict[str, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
@@ -1448,7 +1456,7 @@ def _counted(places: Sequence[tuple[FrameType, Span]]) -> str:
                 value = frame.f_locals.get(name, frame.f_globals.get(name))
                 if isinstance(value, Tensor) and not value.shape:
                     value = value.node.value
-                if type(value) is float:
+                if type(value) is float or type(value) is int:
                     told[name] = f"{name} = {format_number(value)}"
     return ", ".join(told.values())
 

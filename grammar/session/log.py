@@ -25,7 +25,6 @@ from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Source, Span, render
 from agrad.grammar.results import Graph, Noted, Plot, Printed, Result, Settings, Shown
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.parser import parse
 from agrad.grammar.values.lists import List
 
 if TYPE_CHECKING:
@@ -401,7 +400,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
     for entry in entries:
         if entry.span.source is not source:
             source = entry.span.source
-            found = {statement.span.start: statement for statement in parse(source)}
+            found = {statement.span.start: statement for statement in agrad.grammar.run.python.parse(source)}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
             raise AgradError("syntax", "this is no longer parsed as it was", labels=[Label(entry.span)])
@@ -438,7 +437,7 @@ def again(session: Session, first: int, last: int, span: Span) -> None:
         for text in texts:
             ran.append(text)
             try:
-                session.run_inside(Source(source.name, text, number, is_entry=True))
+                session.run_inside(Source(source.name, text, number, is_entry=True, is_python=source.is_python))
             finally:
                 known = session.record.typed.get(number)
                 if known is not None and known != asked:  # the text is an `again` that failed when it was typed
@@ -624,6 +623,8 @@ class Steps:
                 stack += (part[:, place] for place in range(len(part.columns)))
             elif isinstance(part, Mapping):
                 stack += part.values()
+            elif type(part).__module__ == "__main__":
+                continue  # of a script, which says what it likes
             elif type(part) is not Node:
                 step.bytes += getattr(part, "nbytes", 0)
             elif part not in self.nodes:

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import agrad
@@ -41,7 +41,7 @@ from agrad.grammar.runtime.builtins import Closure, Loop
 from agrad.grammar.runtime.notes import note_on_nan
 from agrad.grammar.session.log import BLOCKS, DEPTH, Listener, OutputBuffer, SessionLog, Step, Steps, asks, together
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.parser import parse, parse_expression
+from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import List, parts_of, settled
 from agrad.lazy import pattern
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
 _T = TypeVar("_T")
+_BACK = "calculator"  # the word with which a session that reads Python goes back
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes
 
@@ -121,6 +122,7 @@ class Session:
         self.told: deque[tuple[Any, Sequence[str]]] = deque(maxlen=_TOLD)
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
+        self.reads_python = False  # whether what is typed is read as Python, as it is from an import on
         self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
@@ -137,6 +139,12 @@ class Session:
         """The commands of the language, which an expression does not need."""
         known: Mapping[str, Command] = agrad.grammar.commands.COMMANDS
         return known
+
+    @cached_property
+    def python(self) -> Machine:
+        """The machine of Python's reading."""
+        made: Machine = run.guards.Python(self)
+        return made
 
     @property
     def answer(self) -> Any:
@@ -156,7 +164,11 @@ class Session:
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
         those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
-        read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file)
+        if self.reads_python and not is_file and text.strip() == _BACK:
+            self.reads_python = False
+            return
+        by_python = self.reads_python and not is_file
+        read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file, by_python)
         self._pass(read)
         self.steps.running = read.first_line if read.is_entry else 0
         self.record.enter(read)
@@ -169,7 +181,7 @@ class Session:
         """Run the statements of a text, as `run` does."""
         heard = Listener(self.record.transcript, read, emit, self.settings)
         try:
-            statements = self._read(parse, read)
+            statements = self._read(run.python.parse, read)
         except AgradError as problem:
             heard.failed(problem)
             raise
@@ -311,7 +323,7 @@ class Session:
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
-        for statement in self._read(parse, source):
+        for statement in self._read(run.python.parse, source):
             self._run_statement(statement, self.emit)
 
     def forget(self) -> None:
@@ -376,7 +388,7 @@ class Session:
         guard = context.guard
         self.loading.append(source.name)
         try:
-            for statement in parse(source):
+            for statement in run.python.parse(source):
                 self._do(statement, guard)
         except Quit:
             pass
@@ -387,12 +399,18 @@ class Session:
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed()
-        code = self.machine.statement(statement)
+        machine = self.python if isinstance(statement, ast.Python) else self.machine
+        code = machine.statement(statement)
         running = current()
         running.guard = (
             joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
         )
-        self.machine.run(code)
+        source = statement.span.source
+        if source.is_python and not (source.is_file or self.reads_python):
+            remember_entry(vars(self), "reads_python")
+            self.reads_python = True
+            self.emit(Noted(Note("from here on this session reads Python", fixes=[f"{_BACK}   goes back"])))
+        machine.run(code)
         if self.chosen or running.guard is not None:
             self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)
 

@@ -429,6 +429,24 @@ class Command(Statement):
     options: tuple[tuple[str, Expr | None], ...]
 
 
+class Python(Statement):
+    """A statement of Python's reading: a tree of CPython's, which is used up when its code is made.
+
+    `places` finds offsets; `commands` are agrad's in it, by where they begin. Its code fills in the rest: its
+    `parts`, the names that it reads, binds, and writes into, those that its functions bind, and whether it deletes any.
+    """
+
+    tree: Any
+    places: Any
+    commands: dict[int, tuple[Statement, ...]]
+    parts: tuple[Node, ...]
+    reads: set[str]
+    binds: set[str]
+    written: set[str]
+    globals: set[str]
+    deletes: bool
+
+
 Body: TypeAlias = tuple[Statement, ...]
 
 

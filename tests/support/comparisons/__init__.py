@@ -20,6 +20,8 @@ NAMES = {
     "interrupts": "a session before a statement that fails, and after a Ctrl-C in its roll-back",
     "processes": "what a process does with random files, and what it may do",
     "python": "programs of the language here, and in CPython",
+    "python_scripts": "scripts in Python's reading, and in CPython",
+    "python_states": "a session of Python's reading before a statement that failed or was undone, and after it",
     "fixes": "the error of a statement, and that of its fix",
 }
 if find_spec("torch") is not None:

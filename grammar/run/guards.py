@@ -1,0 +1,1122 @@
+"""What the code of Python's reading calls: attributes by tables of what may be reached, the log of what is changed, and
+the builtins.
+
+What a script can reach is decided by the exact type of a value: of a list the methods in a table, of an instance of a
+class of the script what that class and the instance have, of a function its name. Nothing leads to a frame, to code, to
+the names of a module, or to a class whose methods are not known. A list, a dict, a set, an instance, a class or a cell
+is copied at its first change in a statement, so that the statement can be taken back. No iterator that a script can get
+gives more than a million values without running code of Python, which can be stopped.
+"""
+
+from __future__ import annotations
+
+import builtins as real
+import operator
+import re
+import sys
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial, partialmethod
+from importlib import import_module
+from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+from agrad.engine.core.context import current
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.results import Quit
+from agrad.grammar.run import modules, python
+from agrad.grammar.run.code import operands_of
+from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
+from agrad.grammar.run.places import File
+from agrad.grammar.run.python import SPECIAL, is_special
+from agrad.grammar.syntax import ast
+
+READ, WRITE, SIZED = "read", "write", "sized"
+_BITS = 4_000_000  # of a whole number: arithmetic on larger ones takes seconds, and nothing can stop it
+_SWEPT = 10_000  # entries of the log, among which those are looked for that nothing else refers to
+_LEFT = 2  # references to such an object: of its entry, and of the one who counts
+_MANY = 1_000_000  # values of an iterator that runs no code of Python; also characters that a format fills up to
+_DEEPEST = 3000  # calls in each other: from Python to C and back they take some kB of the stack each
+_SETS = "difference intersection isdisjoint issubset issuperset symmetric_difference union copy"
+_READ: dict[Any, str] = {
+    list: "index count copy",
+    dict: "get keys values items copy",
+    set: _SETS,
+    frozenset: _SETS,
+    tuple: "index count",
+    str: "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index rindex count"
+    " title capitalize casefold swapcase isdigit isalpha isalnum isspace isupper islower isidentifier isnumeric"
+    " isdecimal isascii isprintable istitle partition rpartition removeprefix removesuffix",
+    bytes: "hex",
+    int: "bit_length bit_count conjugate real imag numerator denominator as_integer_ratio",
+    bool: "bit_length conjugate real imag numerator denominator",
+    float: "is_integer hex real imag conjugate as_integer_ratio",
+    complex: "real imag conjugate",
+    range: "start stop step index count",
+    slice: "start stop step indices",
+    GeneratorType: "send close",
+    property: "setter getter deleter",
+    deque: "count index copy maxlen",
+    Counter: "get keys values items copy elements most_common total",
+    OrderedDict: "get keys values items copy",
+    partial: "func args keywords",
+    re.Pattern: "search match fullmatch split findall finditer sub subn pattern flags groups groupindex",
+    re.Match: "group groups groupdict start end span pos endpos lastindex lastgroup re string expand",
+    type({}.keys()): "isdisjoint",
+    type({}.items()): "isdisjoint",
+}
+_WRITE: dict[Any, str] = {
+    list: "append extend insert remove pop clear reverse",
+    dict: "update setdefault pop popitem clear",
+    set: "add discard remove pop clear update difference_update intersection_update symmetric_difference_update",
+    deque: "append appendleft pop popleft extend extendleft rotate clear insert remove reverse",
+    Counter: "update subtract setdefault pop popitem clear",
+    OrderedDict: "update setdefault pop popitem clear move_to_end",
+}
+_SIZED: dict[Any, str] = {
+    str: "join replace center ljust rjust zfill expandtabs translate format encode",
+    bytes: "decode",
+    list: "sort",
+}
+# The special methods of Python's own values that may be called by their names.
+_DUNDERS = frozenset(
+    "len contains getitem iter next eq ne lt le gt ge hash str repr bool float int index neg pos abs add sub truediv"
+    " floordiv and or xor".split()
+)
+_OF_CLASSES = {(dict, "fromkeys"), (str, "maketrans"), (float, "fromhex")}
+# Types whose values may be asked for their type.
+_TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, GeneratorType, MethodType, type(len)})
+# What no attribute of the engine's objects leads to.
+_CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
+_DENIED = frozenset(
+    "node value read_only write write_entries adopt array op code place handle inputs attrs view_of".split()
+)
+_WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
+_NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
+_EXCEPTIONS = (
+    "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
+    " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
+    " OverflowError RecursionError ReferenceError RuntimeError StopIteration SyntaxError TimeoutError TypeError"
+    " UnboundLocalError UnicodeError ValueError ZeroDivisionError FileNotFoundError PermissionError Warning"
+    " DeprecationWarning RuntimeWarning UserWarning"
+)
+_BUILTINS = (
+    "abs all any ascii bin bool callable chr complex dict divmod enumerate filter float frozenset hash hex id int"
+    " isinstance issubclass len list map max min next object oct ord property repr reversed set slice staticmethod str"
+    f" classmethod super tuple zip True False None NotImplemented Ellipsis {_EXCEPTIONS}"
+)
+_ABSENT = {
+    "open": "a script of Python's reading opens no files by itself",
+    "input": "a script gets nothing from the keyboard",
+    **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
+    **dict.fromkeys(("globals", "locals", "dir", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
+}
+_KINDS: dict[type, Any] = {
+    NameError: "name",
+    AttributeError: "name",
+    ImportError: "name",
+    ArithmeticError: "domain",
+    ValueError: "domain",
+    AssertionError: "assert",
+    MemoryError: "limit",
+    RecursionError: "limit",
+    LookupError: "shape",
+}
+_string: Any = import_module("_string")  # what the formats of texts are made of
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+_NUMBERED = "manual field specification", "automatic field numbering"
+_OPERATORS = "add sub mult matmult div mod pow lshift rshift bitor bitxor bitand floordiv".split()
+_REAL = dict(
+    zip(_OPERATORS, "add sub mul matmul truediv mod pow lshift rshift or_ xor and_ floordiv".split(), strict=True)
+)
+
+
+class Large(AgradError, MemoryError):
+    """A result that would be too large: a MemoryError to the script."""
+
+
+class _Exit(BaseException):
+    """`exit()`: no script catches it."""
+
+
+class _TypeOf(type):
+    """`type` as a script has it: it tells types, and makes none."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, type)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, type)
+
+    def __repr__(cls) -> str:
+        return "<class 'type'>"
+
+
+class _RangeType(type):
+    """The type of ranges, of both kinds."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return type(value) is range or type(value) is cls
+
+    def __repr__(cls) -> str:
+        return "<class 'range'>"
+
+
+class Range(metaclass=_RangeType):
+    """A range: Python's own where it is short; one that is long runs code of Python for each number."""
+
+    __slots__ = ("numbers",)
+    numbers: Any  # the range of Python
+
+    def __new__(cls, *args: Any) -> Any:
+        """A range of Python, or one of these."""
+        return cls.of(range(*args))
+
+    @classmethod
+    def of(cls, numbers: range) -> Any:
+        """What stands for a range of Python."""
+        if _length(numbers) <= _MANY:
+            return numbers
+        made = object.__new__(cls)
+        made.numbers = numbers
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """`start`, `stop`, `step`, `index`, `count`."""
+        return getattr(self.numbers, name)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.numbers[index]
+        return self.of(found) if type(found) is range else found
+
+    def __iter__(self) -> Iterator[int]:
+        return modules.through(self.numbers)
+
+    def __reversed__(self) -> Iterator[int]:
+        return modules.through(reversed(self.numbers))
+
+    def __contains__(self, value: object) -> bool:
+        return type(value) is int and value in self.numbers
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Range and other.numbers == self.numbers
+
+    def __hash__(self) -> int:
+        return hash(self.numbers)
+
+    def __repr__(self) -> str:
+        return repr(self.numbers)
+
+
+Sequence.register(Range)
+
+
+def _length(numbers: range) -> float:
+    return max((numbers.stop - numbers.start) // numbers.step, 0)
+
+
+def large(message: str) -> Large:
+    """The error for what would be too large."""
+    return Large("limit", message)
+
+
+def _afford(entries: float, what: str) -> None:
+    """Refuse a sequence of more entries than there may be."""
+    limits = current().limits
+    if entries > limits.entries:
+        raise large(f"{what} would need more memory than the limit of {limits.memory / 1e9:.3g} GB")
+
+
+# The log
+
+_COPY: dict[Any, Callable[[Any], Any]] = {
+    list: list,
+    dict: dict,
+    set: set,
+    deque: list,
+    Counter: dict,
+    OrderedDict: dict,
+}
+
+
+def _restored(x: Any, before: Any) -> None:
+    """Give a container, an instance, a class or a cell what it had."""
+    kind = type(x)
+    if kind is list:
+        x[:] = before
+    elif isinstance(x, OrderedDict):
+        x.clear()
+        for key, value in before.items():
+            x[key] = value
+    elif isinstance(x, dict):
+        dict.clear(x)
+        dict.update(x, before)
+    elif kind is set or kind is deque:
+        x.clear()
+        x.extend(before) if kind is deque else x.update(before)
+    elif kind is CellType:
+        if before is MISSING:
+            if _is_full(x):
+                del x.cell_contents
+        else:
+            x.cell_contents = before
+    elif isinstance(x, type):
+        for name in [name for name in vars(x) if name not in before]:
+            type.__delattr__(x, name)
+        for name, value in before.items():
+            if vars(x).get(name, MISSING) is not value and name not in ("__dict__", "__weakref__"):
+                type.__setattr__(x, name, value)
+    else:
+        own = vars(x)
+        own.clear()
+        own.update(before)
+
+
+def _is_full(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+class Python(Machine):
+    """The machine of Python's reading: the helpers of its code, and the builtins of its scripts."""
+
+    most_frames = _DEEPEST
+
+    def __init__(self, session: Any) -> None:
+        super().__init__(session)
+        self.classes: set[Any] = set()  # of the script
+        self.open: set[Any] = set()  # those whose instances have nothing but what the script gives them
+        self.named: set[Any] = set()  # tuples with names
+        self.generic: set[Any] = set()  # what `class A(Generic[T])` inherits, which is nothing
+        self.builtin_of: set[Any] = set()  # the exceptions of Python that a script knows
+        self.table: dict[Any, dict[str, str]] = {}
+        self.global_names: set[str] = set()  # that functions may bind
+        self.deleting = False  # whether the statement may delete names
+        self.until_sweep = _SWEPT  # entries of the log
+        self.modules = modules.Modules(self)
+        self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
+        self.large = large
+        for rows, flag in ((_READ, READ), (_WRITE, WRITE), (_SIZED, SIZED)):
+            for kind, names in rows.items():
+                self.table.setdefault(kind, {}).update(dict.fromkeys(names.split(), flag))
+        self.table[Range] = self.table[range]
+        self.builtins.clear()
+        self.builtins.update(self._builtins())
+
+    # Code
+
+    def statement(self, tree: Any) -> Any:
+        """What runs a statement."""
+        code = python.code_of(tree)
+        self.global_names |= tree.globals
+        return code
+
+    def run(self, code: CodeType) -> Any:
+        """Run the code of a statement."""
+        hook, self.deleting = sys.unraisablehook, code.co_filename.tree.deletes  # type: ignore[attr-defined]
+        sys.unraisablehook = _unheard
+        try:
+            return super().run(code)
+        except _Exit:
+            raise Quit from None
+        finally:
+            sys.unraisablehook = hook
+
+    def _remembered(self, binds: Collection[str]) -> dict[str, Any]:
+        """The values of names that a statement may bind, or a function that it calls."""
+        names, log = self.session.names, current().undo_log
+        if log is not None and self.deleting:
+            log.remember_first((id(names), "order"), in_order(names))
+        return super()._remembered({*binds, *self.global_names})
+
+    def _changed(self, before: dict[str, Any]) -> None:
+        """Forget the values of the names that a statement has not bound; tensors get the names."""
+        names = self.session.names
+        for name in [name for name in before if name[0] == "."]:
+            names.pop(name, None)
+        super()._changed(before)
+        for name, was in before.items():
+            now = names.get(name)
+            if type(now) is Tensor and now is not was:
+                self.on_named(name, now)
+
+    # Errors
+
+    def worded(self, error: Exception, frame: FrameType, place: Span, is_deep: bool) -> Exception:
+        """An exception of Python as an error of agrad's, with its type in the message."""
+        if isinstance(error, Quit) or (isinstance(error, AgradError) and not isinstance(error, Large)):
+            return error
+        if isinstance(error, MemoryError) and not isinstance(error, Large):
+            return error
+        name, message = type(error).__name__, _text(error)
+        if isinstance(error, Large):
+            name, message = "MemoryError", error.message
+        elif isinstance(error, RecursionError):
+            message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
+        kind: Any = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
+        if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
+            kind = "arity"
+        made = AgradError(kind, f"{name}: {message}" if message else name)
+        made.fixes, made.notes = self._fixes(error, frame, place), self._notes(error)
+        return made
+
+    def _fixes(self, error: Exception, frame: FrameType, place: Span) -> list[str]:
+        """What to type instead."""
+        name = getattr(error, "name", None)
+        if isinstance(error, AttributeError) and isinstance(name, str):
+            before, dot, behind = place.text.rpartition(f".{name}")
+            return [f"{before}.{one}{behind}" for one in suggest(name, self._names_of(error.obj)) if dot]
+        if isinstance(error, ModuleNotFoundError):
+            known = [*modules.names(), *modules.PACKAGES]
+            return [f"import {one}" for one in suggest(str(error).split("'")[1], known)]
+        if type(error) is NameError and isinstance(name, str):
+            there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
+            close = suggest(name, there)
+            found = [module for module in ("math", "torch") if name in modules.names_in(module)]
+            return [*close, *(f"from {module} import {name}" for module in found)]
+        return []
+
+    def _names_of(self, x: Any) -> set[str]:
+        """The attributes of a value that a script may know."""
+        kind = x if isinstance(x, type) else type(x)
+        if isinstance(x, modules.Module):
+            return {*modules.names_in(vars(x)[".name"])}
+        found = {*self.table.get(kind, ()), *(getattr(x, "__dict__", ()) if kind in self.open else ())}
+        for one in kind.__mro__:
+            found.update(vars(one) if one in self.classes or self.is_ours(one) else ())
+        return {one for one in found if one[0] != "_"}
+
+    def _notes(self, error: Exception) -> list[str]:
+        """What else is known of an exception."""
+        cause = error.__cause__
+        if isinstance(error, ModuleNotFoundError):
+            return [f"a script can import {', '.join(modules.names())}"]
+        if isinstance(error, NameError) and getattr(error, "name", None) in _ABSENT:
+            return [_ABSENT[error.name]]  # type: ignore[index]
+        return [f"caused by {type(cause).__name__}: {_text(cause)}"] if isinstance(cause, Exception) else []
+
+    # The log of what a statement changes
+
+    def logged(self, x: Any) -> Any:
+        """Something that is about to be changed, whose state is logged."""
+        log = current().undo_log
+        if log is None or id(x) in log.undos:
+            return x
+        copy = _COPY.get(type(x))
+        if copy is not None:
+            self._log(log, x, copy(x))
+        return x
+
+    def _log(self, log: Any, x: Any, before: Any) -> None:
+        """Log what something was; what only the log keeps was made, and left, by the statement: it is forgotten."""
+        log.undos[id(x)] = partial(_restored, x, before)
+        self.until_sweep -= 1
+        if self.until_sweep < 0:
+            of_objects = [(key, undo) for key, undo in log.undos.items() if type(key) is int]
+            while of_objects:
+                key, undo = of_objects.pop()
+                if sys.getrefcount(undo.args[0]) <= _LEFT:
+                    del log.undos[key]
+            self.until_sweep = max(_SWEPT, len(log.undos))
+
+    def log_state(self, key: str, get: Callable[[], Any], restore: Callable[[Any], None]) -> None:
+        """Log the state of something of the session."""
+        log = current().undo_log
+        if log is not None and key not in log.undos:
+            log.remember(("python", key), partial(restore, get()))
+
+    def log_object(self, x: Any) -> None:
+        """Log the attributes of an instance, a class or a function."""
+        log = current().undo_log
+        if log is not None and id(x) not in log.undos:
+            self._log(log, x, dict(vars(x)))
+
+    def on_cells(self, probe: Any) -> None:
+        """Log the names of functions around that one binds."""
+        log = current().undo_log
+        for cell in probe.__closure__ if log is not None else ():
+            if id(cell) not in log.undos:  # type: ignore[union-attr]
+                self._log(log, cell, cell.cell_contents if _is_full(cell) else MISSING)
+
+    # Attributes
+
+    def on_attr(self, x: Any, name: str) -> Any:
+        """`x.name`. Raises AttributeError for what a script cannot reach."""
+        kind = type(x)
+        if kind in self.open and not is_special(name):
+            return getattr(x, name)
+        known = self.table.get(kind)
+        if known is not None:
+            flag = known.get(name)
+            if flag is READ:
+                return getattr(x, name)
+            if flag is WRITE:
+                method = getattr(x, name)
+                return lambda *args, **options: (self.logged(x), method(*args, **options))[1]
+            if flag is SIZED:
+                checked = getattr(self, f"_{kind.__name__}_{name}")
+                return lambda *args, **options: checked(x, *args, **options)
+        return self._special(x, name) if is_special(name) else self._other(x, kind, name)
+
+    def _method(self) -> Callable[[Any, str], Any]:
+        """What gives `x.name` that is called at once: what it changes is logged now."""
+        find, attr, logged = self.table.get, self.on_attr, self.logged
+
+        def method(x: Any, name: str) -> Any:
+            known = find(type(x))
+            flag = None if known is None else known.get(name)
+            if flag is WRITE:
+                log = current().undo_log
+                if log is not None and id(x) not in log.undos:
+                    logged(x)
+                return getattr(x, name)
+            return getattr(x, name) if flag is READ else attr(x, name)
+
+        return method
+
+    def _mine(self) -> Callable[[Any, str], Any]:
+        """What gives something that gets an attribute, or loses it."""
+        opened, other, log_object = self.open, self.on_mine, self.log_object
+
+        def mine(x: Any, name: str) -> Any:
+            if type(x) not in opened:
+                return other(x, name)
+            log = current().undo_log
+            if log is not None and id(x) not in log.undos:
+                log_object(x)
+            return x
+
+        return mine
+
+    def _special(self, x: Any, name: str) -> Any:
+        """An attribute with a meaning of Python's own."""
+        word, kind = name[2:-2], type(x)
+        if word == "class":
+            return self.type_of(x)
+        if word in ("name", "qualname", "module", "doc"):
+            if (
+                isinstance(x, type)
+                or kind in (FunctionType, MethodType, type(len))
+                or (word == "doc" and self.own(kind))
+            ):
+                found = getattr(x, name, None)
+                return found if isinstance(found, str) else None
+            raise self.missing(x, name)
+        if word == "dict" and kind in self.open:
+            return vars(x)
+        if self.own(kind) or (isinstance(x, type) and self.own(x)) or kind is super:
+            return self._of_class(x, name)
+        if word in _DUNDERS and (kind in self.table or kind.__module__ == "builtins") and not isinstance(x, type):
+            return getattr(x, name)
+        if word in _DUNDERS | {"enter", "exit", "call", "init"} and self.is_ours(kind):
+            return getattr(x, name)
+        raise self.missing(x, name)
+
+    def _other(self, x: Any, kind: Any, name: str) -> Any:
+        """An attribute of what is none of Python's own values."""
+        if kind is super or self.own(kind) or (isinstance(x, type) and self.own(x)):
+            return self._of_class(x, name)
+        if isinstance(x, type):
+            flag = self.table.get(x, {}).get(name)
+            if flag is READ or (x, name) in _OF_CLASSES:
+                return getattr(x, name)
+            if flag is WRITE:
+                return lambda value, *args, **options: getattr(x, name)(self.logged(value), *args, **options)
+            if flag is SIZED:
+                return lambda value, *args, **options: self.on_attr(value, name)(*args, **options)
+            if self.is_ours(x) and name[0] != "_":
+                return self.taken(getattr(x, name))
+        elif isinstance(x, modules.Module):
+            if name[0] not in "_.":
+                try:
+                    return getattr(x, name)
+                except AttributeError:
+                    told = f"module {vars(x)['.name']!r} has no attribute {name!r}"
+                    raise AttributeError(told, name=name, obj=x) from None
+        elif isinstance(x, BaseException) and name in ("args", "value"):
+            return getattr(x, name)
+        elif kind is FunctionType or kind is MethodType:
+            function = x.__func__ if kind is MethodType else x
+            if self.is_function(function) and name in vars(function):
+                return vars(function)[name]
+            if name == "from_iterable":
+                return getattr(function, name)
+        elif (
+            kind in self.named
+            and (name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index"))
+        ) or (kind.__module__ == "dataclasses" and name in ("name", "type", "default")):
+            return getattr(x, name)
+        elif self.is_ours(kind) and self._is_shown(kind, name):
+            found = self.taken(getattr(x, name))
+            return (lambda: self.taken(found())) if name == "numpy" else found
+        raise self.missing(x, name)
+
+    def _of_class(self, x: Any, name: str) -> Any:
+        """An attribute of an instance of a class of the script, of such a class, or of `super()`."""
+        kind = type(x)
+        if is_special(name) and name[2:-2] not in SPECIAL:
+            raise self.missing(x, name)
+        if kind is super:
+            mro = x.__self_class__.__mro__
+            mro = mro[mro.index(x.__thisclass__) + 1 :]
+        else:
+            mro = x.__mro__ if isinstance(x, type) else kind.__mro__
+            if not isinstance(x, type) and name in getattr(x, "__dict__", ()):
+                return getattr(x, name)
+        for cls in mro:
+            if name not in vars(cls):
+                continue
+            if cls in self.classes:
+                return getattr(x, name)
+            if is_special(name):
+                return getattr(x, name)
+            if issubclass(cls, BaseException):
+                if name in ("args", "value"):
+                    return getattr(x, name)
+            elif cls in self.named or issubclass(tuple, cls):
+                if name[0] != "_" or name in ("_fields", "_replace", "_asdict", "_make"):
+                    return getattr(x, name)
+            elif self.is_ours(cls) and name[0] != "_" and name not in _DENIED:
+                return self.taken(getattr(x, name))
+            break
+        else:
+            if name[0] != "_" and not isinstance(x, type) and any(map(self.is_ours, mro)):
+                return self.taken(getattr(x, name))
+        raise self.missing(x, name)
+
+    @staticmethod
+    def _is_shown(kind: Any, name: str) -> bool:
+        """Whether an object of the engine may be asked for an attribute."""
+        return name[0] != "_" and name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
+
+    def own(self, kind: Any) -> bool:
+        """Whether a class is one of the script."""
+        return kind in self.classes
+
+    @staticmethod
+    def is_ours(kind: Any) -> bool:
+        """Whether a class is one of the engine's."""
+        return str(getattr(kind, "__module__", "")).startswith("agrad.engine.")
+
+    @staticmethod
+    def is_function(x: Any) -> bool:
+        """Whether this is a function that the script has defined."""
+        return type(x) is FunctionType and isinstance(x.__code__.co_filename, File)
+
+    @staticmethod
+    def renamed(function: Any, like: Any) -> Any:
+        """A function with the name of another."""
+        for name in ("__name__", "__qualname__", "__doc__"):
+            if isinstance(getattr(like, name, None), str):
+                setattr(function, name, getattr(like, name))
+        return function
+
+    def add_kind(self, kind: Any, like: Any) -> None:
+        """A type with the methods of another."""
+        self.table[kind] = self.table[like]
+        _COPY[kind] = like
+
+    @staticmethod
+    def taken(found: Any) -> Any:
+        """What an attribute of the engine gives, unless it leads further."""
+        if isinstance(found, _CLOSED):
+            raise AttributeError("this attribute cannot be reached")
+        if type(found).__module__ == "numpy":
+            return found.item() if not getattr(found, "ndim", 1) else tensor(found)
+        return found
+
+    @staticmethod
+    def missing(x: Any, name: str) -> AttributeError:
+        """The error for an attribute that is not there, or cannot be reached."""
+        what = f"type object {x.__name__!r}" if isinstance(x, type) else f"{type(x).__name__!r} object"
+        return AttributeError(f"{what} has no attribute {name!r}", name=name, obj=x)
+
+    def on_mine(self, x: Any, name: str) -> Any:
+        """Something that gets an attribute, or loses it."""
+        kind = type(x)
+        if kind in self.classes or (isinstance(x, type) and x in self.classes):
+            if hasattr(x, "__dict__"):
+                self.log_object(x)
+            return x
+        if self.is_function(x):
+            if is_special(name):
+                before = getattr(x, name)
+                self.log_state(f"{id(x)} {name}", lambda: before, partial(setattr, x, name))
+            else:
+                self.log_object(x)
+            return x
+        if isinstance(x, Tensor) and name in _WRITABLE:
+            return x
+        if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
+            return x
+        if isinstance(x, modules.Module | type) or kind in self.table:
+            what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
+            raise (TypeError if isinstance(x, type) else AttributeError)(f"cannot set {name!r} attribute of {what}")
+        raise self.missing(x, name)
+
+    def on_loaded(self, x: Any, name: str) -> tuple[Any, Callable[[Any], None]]:
+        """The value of `x.name`, and what gives it another."""
+        return self.on_attr(x, name), lambda value: setattr(self.on_mine(x, name), name, value)
+
+    def on_entry(self, x: Any, index: Any) -> tuple[Any, Callable[[Any], None]]:
+        """The value of `x[index]`, and what gives it another."""
+        return x[index], lambda value: operator.setitem(self.logged(x), index, value)
+
+    @staticmethod
+    def on_augmented(place: tuple[Any, Callable[[Any], None]], value: Any, function: Callable[[Any, Any], Any]) -> None:
+        """`x.name += value`, `x[index] += value`."""
+        before, store = place
+        store(function(before, value))
+
+    # What may be large
+
+    def mult(self, a: Any, b: Any) -> Any:
+        """`a * b`."""
+        kinds = type(a), type(b)
+        if float not in kinds:
+            if isinstance(a, int) and isinstance(b, int):
+                if a.bit_length() + b.bit_length() > _BITS:
+                    raise large(f"a whole number of more than {_BITS} bits")
+            else:
+                for x, times in ((a, b), (b, a)):
+                    if isinstance(times, int) and isinstance(x, str | list | tuple | deque | bytes):
+                        _afford(len(x) * times / (8 if isinstance(x, str | bytes) else 1), "this")
+        return a * b
+
+    def pow(self, a: Any, b: Any) -> Any:
+        """`a ** b`."""
+        if isinstance(a, int) and isinstance(b, int) and (abs(a).bit_length() - 1) * b > _BITS:
+            raise large(f"a whole number of more than {_BITS} bits")
+        return a**b
+
+    def lshift(self, a: Any, b: Any) -> Any:
+        """`a << b`."""
+        if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b > _BITS and a:
+            raise large(f"a whole number of more than {_BITS} bits")
+        return a << b
+
+    def mod(self, a: Any, b: Any) -> Any:
+        """`a % b`: the remainder, or a format."""
+        if isinstance(a, str | bytes):
+            self.on_spec(a if isinstance(a, str) else a.decode("latin-1"))
+            if b"*" in a if isinstance(a, bytes) else "*" in a:
+                for one in b if isinstance(b, tuple) else (b,):
+                    if isinstance(one, int) and abs(one) > _MANY:
+                        raise large("so wide a field")
+        return a % b
+
+    def _in_place(self, name: str) -> Callable[[Any, Any], Any]:
+        function = getattr(operator, f"i{_REAL[name].rstrip('_')}")
+        checked: Any = getattr(self, name, None)
+
+        def apply(a: Any, b: Any) -> Any:
+            self.logged(a)
+            if checked is None:
+                return function(a, b)
+            if not isinstance(a, list | deque):
+                made = getattr(type(a), f"__i{_REAL[name]}__", None)
+                return checked(a, b) if made is None else function(a, b)
+            _afford(len(a) * b if isinstance(b, int) else 0, "this list")
+            return function(a, b)
+
+        return apply
+
+    @staticmethod
+    def on_spec(text: Any) -> str:
+        """A format, unless it asks for very many characters."""
+        if type(text) is str and re.search(r"\d{7}", text):
+            raise large("so wide a field")
+        return text  # type: ignore[no-any-return]
+
+    def format(self, value: Any, spec: Any = "", /) -> str:
+        """`format`."""
+        return format(value, self.on_spec(spec))
+
+    def _str_format(self, text: str, /, *args: Any, **options: Any) -> str:
+        return self._fill(text, args, options, [], 2)
+
+    def _fill(self, text: str, args: Any, options: Any, used: list[str], depth: int) -> str:
+        """A text with its fields, which reach what code could reach; `used`: in which way they are numbered."""
+        if depth < 0:
+            raise ValueError("Max string recursion exceeded")
+        pieces = []
+        for literal, field, spec, conversion in _string.formatter_parser(text):
+            pieces.append(literal)
+            if field is None:
+                continue
+            first, rest = _string.formatter_field_name_split(field)
+            if type(first) is int or first == "":
+                way = _NUMBERED[first == ""]
+                if used and used[0] != way:
+                    raise ValueError(f"cannot switch from {used[0]} to {way}")
+                used.append(way)
+                first = first if first != "" else len(used) - 1
+                if first >= len(args):
+                    raise IndexError(f"Replacement index {first} out of range for positional args tuple")
+                value = args[first]
+            else:
+                value = options[first]
+            for is_attribute, part in rest:
+                value = self.getattr(value, part) if is_attribute else value[part]
+            value = _CONVERSIONS[conversion](value) if conversion else value
+            pieces.append(self.format(value, self._fill(spec, args, options, used, depth - 1) if spec else ""))
+        return "".join(pieces)
+
+    def _str_join(self, text: str, parts: Iterable[Any], /) -> str:
+        parts = parts if type(parts) in (list, tuple) else list(parts)
+        _afford(len(text) * len(parts) / 8, "this text")  # type: ignore[arg-type]
+        return text.join(parts)
+
+    def _str_replace(self, text: str, old: str, new: str, count: int = -1, /) -> str:
+        if isinstance(old, str) and isinstance(new, str) and len(new) > len(old):
+            _afford(text.count(old) * len(new) / 8, "this text")
+        return text.replace(old, new, count)
+
+    def _str_translate(self, text: str, table: Any, /) -> str:
+        longest = max((len(one) for one in table.values() if isinstance(one, str)), default=1) if table else 1
+        _afford(len(text) * longest / 8, "this text")
+        return text.translate(table)
+
+    def _str_expandtabs(self, text: str, tabsize: int = 8) -> str:
+        _afford(text.count("\t") * max(tabsize, 0) / 8, "this text")
+        return text.expandtabs(tabsize)
+
+    def _filled(self, name: str, text: str, width: int, *fill: str) -> str:
+        _afford(width / 8 if isinstance(width, int) else 0, "this text")
+        return getattr(text, name)(width, *fill)  # type: ignore[no-any-return]
+
+    _str_center, _str_ljust = partialmethod(_filled, "center"), partialmethod(_filled, "ljust")
+    _str_rjust, _str_zfill = partialmethod(_filled, "rjust"), partialmethod(_filled, "zfill")
+
+    @staticmethod
+    def _coding(name: Any) -> Any:
+        known = ("utf8", "utf16", "utf32", "ascii", "latin1", "iso88591")
+        if str(name).lower().replace("-", "").replace("_", "") not in known:
+            raise LookupError(f"unknown encoding: {name}")
+        return name
+
+    def _str_encode(self, text: str, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return text.encode(self._coding(encoding), errors)
+
+    def _bytes_decode(self, text: bytes, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return text.decode(self._coding(encoding), errors)
+
+    def _list_sort(self, values: list[Any], /, *, key: Any = None, reverse: Any = False) -> None:
+        found = self.sorted(values, key=key, reverse=reverse)
+        self.logged(values)[:] = found
+
+    # What runs next
+
+    def on_polled(self) -> bool:
+        """A comprehension goes on."""
+        self.on_poll()
+        return True
+
+    @staticmethod
+    def on_native(function: Any) -> Any:
+        """Python's own range, of any length, for a loop of the script."""
+        return range if function is Range else function
+
+    def on_caught(self, kinds: Any) -> Any:
+        """What a handler catches: exceptions that a script may have."""
+        for one in kinds if type(kinds) is tuple else (kinds,):
+            if not (isinstance(one, type) and issubclass(one, Exception)):
+                raise TypeError("catching classes that do not inherit from Exception is not allowed")
+        return kinds
+
+    def on_manager(self, x: Any) -> Any:
+        """What `with` enters: the script's own are not told of what stops them."""
+        if self.is_ours(type(x)):
+            return x
+        return _Manager(x, type(x).__name__) if self.own(type(x)) else _no_manager(x)
+
+    def on_command_inside(self, start: int, number: int) -> Any:
+        """A command inside of a block; the value of a new leaf."""
+        frame = sys._getframe(1)
+        node = frame.f_code.co_filename.tree.commands[start][number]  # type: ignore[attr-defined]
+        machine = self.session.machine
+        if isinstance(node, ast.Variable):
+            return machine.on_variable(((node.name.id, True), node.span), self._operand(node.value))
+        if not isinstance(node, ast.Command):
+            raise AgradError("syntax", "this is no command", labels=[Label(node.span)])
+        values = [self._operand(one) for one in operands_of(node)]
+        operands, options = given_to(node, tuple(values))
+        names = self.scopes_of(frame)[0]
+        self.session.commands[node.word].perform(self.session, node, operands, options, names, node.span)
+        return None
+
+    def _operand(self, tree: ast.Expr) -> Any:
+        machine = self.session.machine
+        return machine.evaluate(machine.expression(tree))
+
+    # Classes
+
+    def build(self, body: Any, name: str, *bases: Any) -> Any:
+        """What `class` calls."""
+        made: Any = real.__build_class__(body, name, *bases)
+        self.classes.add(made)
+        if all(one is object or (one in self.classes and one in self.open) for one in bases):
+            self.open.add(made)
+        return made
+
+    def on_base(self, base: Any) -> Any:
+        """A class that one of the script may inherit from."""
+        if any(base is one for one in self.generic):
+            return _Generic
+        is_class = isinstance(base, type)  # only then is equality what it seems
+        if is_class and (base is object or base in self.classes | self.named | self.builtin_of):
+            return base
+        if is_class and self.is_ours(base) and not issubclass(base, Tensor):
+            return base
+        what = base.__name__ if is_class else type(base).__name__
+        raise TypeError(f"a class cannot inherit from {what} here")
+
+    def on_pattern(self, cls: Any, attributes: tuple[str, ...], places: int) -> Any:
+        """A class in a pattern, whose attributes CPython reads by itself."""
+        if not isinstance(cls, type):
+            return cls
+        if cls in self.classes or cls in self.named:
+            matched = getattr(cls, "__match_args__", ())
+            is_plain = type(matched) is tuple and all(type(one) is str and not is_special(one) for one in matched)
+            if is_plain and (cls in self.open or cls in self.named):
+                return cls
+        if attributes or (places and cls not in self.table) or places > 1:
+            raise TypeError(f"a pattern cannot look into {cls.__name__} here")
+        return cls
+
+    def type_of(self, x: Any) -> Any:
+        """`type(x)`."""
+        kind = type(x)
+        if kind is range or kind is Range:
+            return Range
+        if issubclass(kind, type):
+            return self.type
+        if self.own(kind) or kind in self.table or kind in self.named or kind in _TYPES or isinstance(x, Exception):
+            return kind
+        if self.is_ours(kind) or kind in (map, zip, filter, enumerate, reversed, super):
+            return kind
+        raise TypeError("the type of this cannot be reached")
+
+    # Builtins
+
+    def getattr(self, x: Any, name: Any, *default: Any) -> Any:
+        """`getattr`."""
+        self._checked_name(name)
+        try:
+            return self.on_attr(x, name)
+        except AttributeError:
+            if default:
+                return default[0]
+            raise
+
+    def hasattr(self, x: Any, name: Any) -> bool:
+        """`hasattr`."""
+        self._checked_name(name)
+        try:
+            self.on_attr(x, name)
+        except AttributeError:
+            return False
+        return True
+
+    def setattr(self, x: Any, name: Any, value: Any) -> None:
+        """`setattr`."""
+        setattr(self.on_mine(x, self._checked_name(name, True)), name, value)
+
+    def delattr(self, x: Any, name: Any) -> None:
+        """`delattr`."""
+        delattr(self.on_mine(x, self._checked_name(name, True)), name)
+
+    @staticmethod
+    def _checked_name(name: Any, written: bool = False) -> str:
+        if type(name) is not str:
+            raise TypeError(f"attribute name must be string, not {type(name).__name__!r}")
+        if is_special(name) and (written or name[2:-2] not in SPECIAL | python.TOLD):
+            raise AttributeError(f".{name} cannot be reached")
+        return name
+
+    def vars(self, x: Any = None) -> Any:
+        """`vars(x)`."""
+        if type(x) not in self.open:
+            raise TypeError("vars() argument must be an object of a class of the script")
+        return vars(x)
+
+    def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: None = None, flush: Any = False) -> None:
+        """`print`."""
+        if file is not None:
+            raise TypeError("print writes into no file here")
+        between, after = " " if sep is None else sep, "\n" if end is None else end
+        if not (isinstance(between, str) and isinstance(after, str)):
+            wrong = ("sep", sep) if not isinstance(between, str) else ("end", end)
+            raise TypeError(f"{wrong[0]} must be None or a string, not {type(wrong[1]).__name__}")
+        pieces: list[str] = []
+        try:
+            for value in values:
+                pieces += [str(value), between]
+            pieces[-1:] = [after] if pieces else []
+            pieces = pieces or [after]
+        finally:  # a part may have failed: those before it are shown
+            self.session.machine.write("".join(pieces))
+
+    def sorted(self, iterable: Iterable[Any], /, *, key: Any = None, reverse: Any = False) -> list[Any]:
+        """`sorted`, whose key is called from Python: a sort of C's takes much of its stack."""
+        values = list(iterable)
+        if key is None:
+            values.sort(reverse=reverse)
+            return values
+        keys = [key(one) for one in values]
+        order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
+        return [values[place] for place in order]
+
+    def _best(self, name: str, function: Any, beats: Any, *args: Any, **options: Any) -> Any:
+        key = options.pop("key", None)
+        if key is None:
+            return function(*args, **options)
+        values = list(args[0] if len(args) == 1 else args)
+        if not values:
+            return function(values, **options)
+        keys = [key(one) for one in values]
+        best = 0
+        for place in range(1, len(keys)):
+            if beats(keys[place], keys[best]):
+                best = place
+        return values[best]
+
+    def sum(self, iterable: Iterable[Any], /, start: Any = 0) -> Any:
+        """`sum`: of what is longer after each step, in steps."""
+        if isinstance(start, str | list | tuple):
+            if isinstance(start, str):
+                return sum(iterable, start)
+            for one in iterable:
+                start = start + one
+                _afford(len(start), "this sum")
+            return start
+        return sum(iterable, start)
+
+    def iter(self, x: Any, *sentinel: Any) -> Iterator[Any]:
+        """`iter`."""
+        if not sentinel:
+            return iter(x)
+
+        def until() -> Iterator[Any]:
+            while (found := x()) != sentinel[0]:
+                yield found
+
+        return until()
+
+    def power(self, base: Any, exp: Any, mod: Any = None) -> Any:
+        """`pow`."""
+        if mod is None:
+            return self.pow(base, exp)
+        sizes = [one.bit_length() for one in (exp, mod) if isinstance(one, int)]
+        if len(sizes) == 2 and sizes[0] * sizes[1] ** 2 > 1e12:
+            raise large("so large a power")
+        return pow(base, exp, mod)
+
+    def round(self, number: Any, ndigits: Any = None) -> Any:
+        """`round`."""
+        if isinstance(number, int) and isinstance(ndigits, int) and ndigits < -_MANY:
+            return 0
+        return round(number, ndigits) if ndigits is not None else round(number)
+
+    @staticmethod
+    def exit(*_: Any) -> NoReturn:
+        """`exit()`."""
+        raise _Exit
+
+    def _builtins(self) -> dict[str, Any]:
+        """The builtins of a script, and the helpers of its code."""
+        found: dict[str, Any] = {name: getattr(real, name) for name in _BUILTINS.split()}
+        self.builtin_of = {found[name] for name in _EXCEPTIONS.split()}
+        for name in "getattr hasattr setattr delattr vars print sorted sum iter round format exit".split():
+            found[name] = _named(getattr(self, name), name)
+        found |= {"type": self.type, "range": Range, "pow": _named(self.power, "pow"), "quit": found["exit"]}
+        for name, beats in (("max", operator.gt), ("min", operator.lt)):
+            found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
+        found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
+        found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
+        words = "attr loaded entry augmented cells poll polled native caught manager base pattern spec"
+        found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
+        found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
+        found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}
+        found[".AssertionError"] = AssertionError
+        found |= {"__build_class__": self.build, "__import__": self.modules.imported, "__name__": "__main__"}
+        return found
+
+
+class Type(metaclass=_TypeOf):
+    """`type` as a script has it."""
+
+    def __new__(cls, *args: Any) -> Any:
+        """The type of a value."""
+        if len(args) != 1:
+            raise TypeError("type() takes 1 argument here: classes are made by `class`")
+        return cls.of(args[0])  # type: ignore[attr-defined]
+
+
+class _Generic:
+    """What a class inherits from `Generic[T]`."""
+
+
+class _Values:
+    """What the patterns of a statement look up before."""
+
+    def __init__(self, *values: Any) -> None:
+        vars(self).update({f"v{place}": value for place, value in enumerate(values, 1)})
+
+
+class _Manager:
+    """What `with` enters for an object of the script: it is told of exceptions that it could catch."""
+
+    __slots__ = ("enter", "exit", "inner")
+
+    def __init__(self, inner: Any, name: str) -> None:
+        kind = type(inner)
+        if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+            _no_manager(inner)
+        self.inner, self.enter, self.exit = inner, kind.__enter__, kind.__exit__
+
+    def __enter__(self) -> Any:
+        return self.enter(self.inner)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
+        if error is not None and not isinstance(error, Exception):
+            return False
+        return self.exit(self.inner, kind, error, None)
+
+
+def _no_manager(x: Any) -> NoReturn:
+    raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
+
+
+def _named(function: Any, name: str) -> Any:
+    """A function under the name that a script knows."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **options)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _text(error: BaseException) -> str:
+    """What an exception says."""
+    try:
+        return str(error)
+    except Exception:  # of a class of the script
+        return ""
+
+
+def _unheard(_: object) -> None:
+    """What is raised while an object goes, where no one hears it."""

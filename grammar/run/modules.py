@@ -1,0 +1,375 @@
+"""The modules that a script of Python can import: each is a list of names, whatever else the real one has.
+
+Where what a name does could not be stopped, or would change something that no statement could take back, it is written
+here anew, or left out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any
+
+from agrad.engine.core.context import current, remember_entry
+from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.diagnostics import suggest
+
+# The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
+_NAMES = {
+    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2"
+    " expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp"
+    " lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau"
+    " trunc ulp",
+    "random": "seed random uniform randint randrange choice choices shuffle sample gauss normalvariate expovariate"
+    " betavariate gammavariate lognormvariate triangular getrandbits",
+    "copy": "copy deepcopy",
+    "time": "time perf_counter monotonic process_time sleep",
+    "itertools": "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile"
+    " filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    "functools": "cache cmp_to_key lru_cache partial reduce total_ordering wraps",
+    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "dataclasses": "asdict astuple dataclass field fields is_dataclass replace FrozenInstanceError",
+    "typing": "Any Callable ClassVar Dict Final Generic Iterable Iterator List Literal Mapping Optional Protocol"
+    " Sequence Set Tuple Type TypeVar Union cast",
+    "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
+    " whitespace capwords",
+    "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
+    " DOTALL X VERBOSE A ASCII",
+}
+# The packages that stand for real ones, by the modules that have their names.
+PACKAGES = {
+    "torch": "agrad.engine",
+    "torch.nn": "agrad.engine.nn",
+    "torch.nn.functional": "agrad.engine.nn.functional",
+    "torch.nn.init": "agrad.engine.nn.init",
+    "torch.nn.utils": "agrad.engine.nn.utils",
+    "torch.nn.utils.data": "agrad.engine.nn.utils.data",
+    "torch.optim": "agrad.engine.nn.optim",
+    "torch.optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "torch.autograd": "agrad.engine.autodiff.autograd",
+    "torch.utils": "agrad.engine.nn.utils",
+    "torch.utils.data": "agrad.engine.nn.utils.data",
+}
+_MOST = 100_000  # of which a factorial, or a number of choices, is computed
+_TURNS = 1000  # between two readings of the clock
+
+
+def through(values: Iterable[Any]) -> Iterator[Any]:
+    """Values one by one, each through code of Python, which can be stopped: by a signal, or by the clock."""
+    for place, one in enumerate(values):
+        if not place % _TURNS and current().script is not None:
+            watch = current().script.watch  # type: ignore[union-attr]
+            if watch.polled:
+                watch.look(list)
+        yield one
+
+
+class Module:
+    """What an import gives: its attributes are the names of the module."""
+
+    def __init__(self, name: str, members: dict[str, Any]) -> None:
+        vars(self).update(members)
+        vars(self)[".name"] = name
+
+    def __repr__(self) -> str:
+        return f"<module {vars(self)['.name']!r}>"
+
+
+def names() -> list[str]:
+    """The modules that a script can import."""
+    return [*_NAMES, *(name for name in PACKAGES if "." not in name)]
+
+
+def names_in(name: str) -> list[str]:
+    """The names of a module that `import *` gives."""
+    if name in PACKAGES:
+        return sorted(_public(name))
+    return _NAMES.get(name, "").split()
+
+
+def _public(name: str) -> list[str]:
+    """The names of a package."""
+    found = import_module(PACKAGES[name])
+    listed = getattr(found, "__all__", None) or dir(found)
+    return [one for one in listed if _is_public(found, one)]
+
+
+def _is_public(package: Any, name: str) -> bool:
+    """Whether a script may have what has this name in a package: what it lists, or defines."""
+    found = getattr(package, name, None)
+    if name[0] == "_" or found is None or isinstance(found, type(sys)):
+        return False
+    if name in getattr(package, "__all__", ()) or (name in FUNCTIONS and found is FUNCTIONS[name].call):
+        return True
+    own = package.__name__ if package.__name__ != "agrad.engine" else "-"
+    return str(getattr(found, "__module__", "")).startswith(own)
+
+
+class Package(Module):
+    """A module of agrad's own, whose names are looked up when they are asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        full = f"{vars(self)['.name']}.{name}"
+        if full in PACKAGES:
+            found: Any = Package(full, {})
+        else:
+            package = import_module(PACKAGES[vars(self)[".name"]])
+            found = getattr(package, name, None) if _is_public(package, name) else None
+            if found is None:
+                raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
+        vars(self)[name] = found
+        return found
+
+
+class Modules:
+    """The modules of a session, each made when it is imported."""
+
+    def __init__(self, guards: Any) -> None:
+        self.guards = guards
+        self.known: dict[str, Module] = {}
+
+    def imported(
+        self, name: str, names: object = None, own: object = None, wanted: tuple[str, ...] | None = (), level: int = 0
+    ) -> Any:
+        """What `import` calls. Raises ImportError."""
+        first, *inner = name.split(".")
+        root = self.root(first)
+        found: Any = root
+        for place, part in enumerate(inner, 2):
+            found = getattr(found, part, None) if part[0] != "_" else None
+            if not isinstance(found, Module):
+                raise ModuleNotFoundError(f"No module named {'.'.join(name.split('.')[:place])!r}")
+        for one in wanted or ():
+            if one[0] in "_." or not hasattr(found, one):
+                close = suggest(one, names_in(name))
+                told = f". Did you mean: {close[0]!r}?" if close else ""
+                raise ImportError(f"cannot import name {one!r} from {name!r}{told}")
+        return found if wanted else root
+
+    def root(self, name: str) -> Module:
+        """A module. Raises ModuleNotFoundError where a script has none of this name."""
+        if name not in self.known:
+            if name in PACKAGES:
+                self.known[name] = Package(name, {})
+            elif name in _NAMES:
+                own = _OWN.get(name, lambda guards: {})(self.guards)
+                real = import_module(name)
+                members = {one: own.get(one, getattr(real, one, None)) for one in _NAMES[name].split()}
+                self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
+            else:
+                raise ModuleNotFoundError(f"No module named {name!r}")
+        return self.known[name]
+
+
+def _math(guards: Any) -> dict[str, Any]:
+    real = import_module("math")
+
+    def limited(function: Callable[..., int]) -> Callable[..., int]:
+        def call(*args: Any) -> int:
+            for one in args:
+                if isinstance(one, int) and one > _MOST:
+                    raise guards.large(f"{function.__name__} of numbers above {_MOST}")
+            return function(*args)
+
+        call.__name__ = function.__name__
+        return call
+
+    def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+        for one in iterable:
+            start = guards.mult(start, one)
+        return start
+
+    return {"prod": prod, **{name: limited(getattr(real, name)) for name in ("factorial", "comb", "perm")}}
+
+
+def _random(guards: Any) -> dict[str, Any]:
+    """The functions of one generator of the session, whose state is logged."""
+    made = import_module("random").Random()
+
+    def method(name: str) -> Callable[..., Any]:
+        function = getattr(made, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            guards.log_state("random", made.getstate, made.setstate)
+            if name == "shuffle":
+                guards.logged(args[0] if args else options.get("x"))
+            if name == "getrandbits" and args and args[0] > _MOST:
+                raise guards.large("so many bits")
+            return function(*args, **options)
+
+        call.__name__ = name
+        return call
+
+    return {name: method(name) for name in _NAMES["random"].split()}
+
+
+def _itertools(guards: Any) -> dict[str, Any]:
+    """Those that give many values, as generators of Python: each value can be stopped at."""
+    real = import_module("itertools")
+
+    def each(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+        def call(*args: Any, **options: Any) -> Iterator[Any]:
+            return through(function(*args, **options))
+
+        call.__name__ = function.__name__
+        return call
+
+    chain = each(real.chain)
+    chain.from_iterable = each(real.chain.from_iterable)  # type: ignore[attr-defined]
+    several = "cycle product permutations combinations combinations_with_replacement zip_longest islice".split()
+
+    def sized(name: str) -> Callable[..., Iterator[Any]]:
+        make = each(getattr(real, name))
+
+        def call(*args: Any, **options: Any) -> Iterator[Any]:
+            if options.get("repeat", 0) > _MOST or (name != "islice" and len(args) > 1 and _above(args[1])):
+                raise guards.large(f"{name} of so many")
+            return make(*args, **options)
+
+        call.__name__ = name
+        return call
+
+    return {
+        "count": each(real.count),
+        "repeat": each(real.repeat),
+        "chain": chain,
+        **{name: sized(name) for name in several},
+    }
+
+
+def _above(value: Any) -> bool:
+    return isinstance(value, int) and value > _MOST
+
+
+def _functools(guards: Any) -> dict[str, Any]:
+    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+        def decorate(wrapper: Any) -> Any:
+            if guards.is_function(wrapper):
+                for name in ("__name__", "__qualname__", "__doc__"):
+                    setattr(wrapper, name, guards.getattr(wrapped, name, getattr(wrapper, name)))
+            return wrapper
+
+        return decorate
+
+    def cache(function: Any) -> Any:
+        known: dict[Any, Any] = {}
+
+        def call(*args: Any, **options: Any) -> Any:
+            key = (args, tuple(options.items())) if options else args
+            if key not in known:
+                found = function(*args, **options)
+                remember_entry(known, key)
+                known[key] = found
+            return known[key]
+
+        return guards.renamed(call, function)
+
+    def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
+        return cache(maxsize) if callable(maxsize) else cache
+
+    def total_ordering(cls: Any) -> Any:
+        if not isinstance(cls, type) or cls not in guards.classes:
+            raise TypeError("total_ordering decorates a class of the script")
+        return import_module("functools").total_ordering(cls)
+
+    return {"total_ordering": total_ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
+
+
+def _collections(guards: Any) -> dict[str, Any]:
+    real = import_module("collections")
+
+    class defaultdict(real.defaultdict[Any, Any]):  # type: ignore[misc, name-defined]  # noqa: N801
+        """One whose new entries are logged."""
+
+        def __missing__(self, key: Any) -> Any:
+            guards.logged(self)
+            return super().__missing__(key)
+
+    defaultdict.__module__ = "collections"
+    defaultdict.__qualname__ = "defaultdict"
+    guards.add_kind(defaultdict, dict)
+
+    def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+        made = real.namedtuple(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+        guards.named.add(made)
+        return made
+
+    return {"defaultdict": defaultdict, "namedtuple": namedtuple}
+
+
+def _dataclasses(guards: Any) -> dict[str, Any]:
+    real = import_module("dataclasses")
+    allowed = {"init", "repr", "eq", "order", "unsafe_hash", "frozen", "match_args", "kw_only"}
+
+    def dataclass(cls: Any = None, /, **options: Any) -> Any:
+        if not options.keys() <= allowed:
+            raise TypeError(f"dataclass has no {next(iter(options.keys() - allowed))} here")
+
+        def decorate(cls: Any) -> Any:
+            if not isinstance(cls, type) or cls not in guards.classes:
+                raise TypeError("dataclass decorates a class of the script")
+            return real.dataclass(**options)(cls)
+
+        return decorate if cls is None else decorate(cls)
+
+    return {"dataclass": dataclass}
+
+
+def _typing(guards: Any) -> dict[str, Any]:
+    """What annotations are made of, which are texts: none of it does anything."""
+
+    class Type:
+        """`List`, `Optional[int]`."""
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __getitem__(self, index: Any) -> Any:
+            return self
+
+        def __or__(self, other: Any) -> Any:
+            return self
+
+        __ror__ = __or__
+
+        def __repr__(self) -> str:
+            return f"typing.{self.name}"
+
+    made: dict[str, Any] = {name: Type(name) for name in _NAMES["typing"].split()}
+    guards.generic.update((made["Generic"], made["Protocol"]))
+
+    def cast(kind: Any, value: Any) -> Any:
+        return value
+
+    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": cast}
+
+
+def _re(guards: Any) -> dict[str, Any]:
+    real = import_module("re")
+
+    def checked(name: str) -> Callable[..., Any]:
+        function = getattr(real, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            for one in (*args, *options.values()):
+                if isinstance(one, int) and not isinstance(one, bool) and one & 128:
+                    raise ValueError("re.DEBUG prints by itself")
+            return function(*args, **options)
+
+        call.__name__ = name
+        return call
+
+    return {name: checked(name) for name in "compile search match fullmatch split findall finditer sub subn".split()}
+
+
+_OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "math": _math,
+    "random": _random,
+    "itertools": _itertools,
+    "functools": _functools,
+    "collections": _collections,
+    "dataclasses": _dataclasses,
+    "typing": _typing,
+    "re": _re,
+}

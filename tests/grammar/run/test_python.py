@@ -1,0 +1,400 @@
+"""Python's reading: what scripts print, where and how their errors are told, and agrad's commands in them."""
+
+import io
+import subprocess
+from contextlib import redirect_stdout
+
+import launch
+import pytest
+from rows import each
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, render
+from agrad.grammar.lint.lint import problems
+from agrad.grammar.results import Quit
+from agrad.grammar.run import python
+from agrad.grammar.session.log import restore
+from agrad.grammar.session.session import Session
+
+
+@pytest.fixture(autouse=True)
+def packaged(monkeypatch):
+    """Scripts that import torch are read as Python, too."""
+    monkeypatch.setattr(python, "PACKAGED", True)
+
+
+def run(text, session=None):
+    """What a script prints."""
+    session, shown = session or Session(), []
+    session.run(text, lambda result: shown.append(result.text(session.settings)), "x.py", is_file=True)
+    return "\n".join(shown)
+
+
+def failing(text, session=None):
+    """The report of the error that a script ends with."""
+    with pytest.raises(AgradError) as raised:
+        run(text, session)
+    return render(raised.value)
+
+
+# What a script means in Python, and meant something else as a script of the calculator's.
+MEANT = {
+    "tot = [3][0]\nhist = []\nfor x in [4, 3]:\n    tot += x\n    hist.append(tot)\nprint(hist)": "[7, 10]",
+    "d = {}\nfor x in [1, 2, 1]: d[x] = d.get(x, 0) + 1\nprint(d)": "{1: 2, 2: 1}",
+    "nin, nhid, depth, nout = 2, 16, 2, 1\nprint([nin] + [nhid]*depth + [nout])": "[2, 16, 16, 1]",
+    "print([4]*3, ['a']*3, [3]+[4, 4, 1], [4, 8]+[1, 2])": "[4, 4, 4] ['a', 'a', 'a'] [3, 4, 4, 1] [4, 8, 1, 2]",
+    "print([(i, j) for i in range(2) for j in range(2)])": "[(0, 0), (0, 1), (1, 0), (1, 1)]",
+    "print(isinstance([1, 2], list), 7 // 2, 2 ^ 3, 1e3, 10**20)": "True 3 1 1000.0 100000000000000000000",
+    "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x*x\ny.backward()\nprint(x.grad.item())": "4.0",
+    "from torch import tensor\nw = tensor([3.0, 4.0])\nw[0] = 1\nprint(w.tolist(), len(w))": "[1.0, 4.0] 2",
+    "import torch.nn as nn\nclass N(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.a = nn.Linear(2, 1)\n    def forward(self, x): return self.a(x)\n"
+    "print(len(list(N().parameters())), N()(nn.Linear(2, 2).weight).shape[0])": "2 2",
+}
+
+
+def test_a_script_means_what_it_means_in_python():
+    for text, meant in MEANT.items():
+        assert run(text) == meant, text
+
+
+def test_a_name_that_a_function_binds_is_its_own():
+    assert "UnboundLocalError" in failing("count = 0\ndef f():\n    count += 1\nf()")
+
+
+@each("text", ["import math\nprint(math.sqrt(2), f'{1/3:.3f}', 'ä' * 2)", "print('a', end=' '); print('b')", "print()",
+               "def f(x: int = 2, *a: str) -> float:\n    '''Doc.'''\n    y: int\n    z: float = x\n    return z\nprint(f(), f.__doc__)",
+               "x = 1; print(x) ; print(x)", "print(*range(3), sep='\\n')", "if 1:\n\tprint(2)", "print('''a\nb''')"])  # fmt: skip
+def test_what_is_printed_is_what_cpython_prints(text):
+    out = io.StringIO()
+    with redirect_stdout(out):
+        exec(text, {})
+    assert run(text) + "\n" == out.getvalue()
+
+
+ERRORS = {
+    "def half(x):\n    return 10/x\nfor i in range(3):\n    half(2 - i)": """\
+x.py:2:12: error[domain]: ZeroDivisionError: division by zero
+  2 |     return 10/x
+    |            ^^^^ at i = 2
+  4 |     half(2 - i)
+    |     ^^^^^^^^^^^ called here""",
+    "import maths": """\
+x.py:1:1: error[name]: ModuleNotFoundError: No module named 'maths'
+  1 | import maths
+    | ^^^^^^^^^^^^
+  note: a script can import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, \
+re, torch
+  fix: import math""",
+    "x = sqrt(2)": """\
+x.py:1:5: error[name]: NameError: name 'sqrt' is not defined
+  1 | x = sqrt(2)
+    |     ^^^^
+  fix: from math import sqrt""",
+    "total = 1\nprint(totl)": """\
+x.py:2:7: error[name]: NameError: name 'totl' is not defined
+  2 | print(totl)
+    |       ^^^^
+  fix: total""",
+    "'é'; x = 'ä'.uper()": """\
+x.py:1:10: error[name]: AttributeError: 'str' object has no attribute 'uper'
+  1 | 'é'; x = 'ä'.uper()
+    |          ^^^^^^^^
+  fix: 'ä'.upper""",
+    "from math import sqroot": """\
+x.py:1:1: error[name]: ImportError: cannot import name 'sqroot' from 'math'. Did you mean: 'sqrt'?
+  1 | from math import sqroot
+    | ^^^^^^^^^^^^^^^^^^^^^^^""",
+    "f = open('x')": """\
+x.py:1:5: error[name]: NameError: name 'open' is not defined
+  1 | f = open('x')
+    |     ^^^^
+  note: a script of Python's reading opens no files by itself""",
+    "def f(x): return x\nf(1, 2)": """\
+x.py:2:1: error[arity]: TypeError: f() takes 1 positional argument but 2 were given
+  2 | f(1, 2)
+    | ^^^^^^^""",
+    "x = {}\ny = x['k']": """\
+x.py:2:5: error[shape]: KeyError: 'k'
+  2 | y = x['k']
+    |     ^^^^^^""",
+    "assert 1 > 2, 'no'": """\
+x.py:1:8: error[assert]: AssertionError: no
+  1 | assert 1 > 2, 'no'
+    |        ^^^^^""",
+    "class E(Exception): pass\ntry:\n    1/0\nexcept ZeroDivisionError as e:\n    raise E('boo') from e": """\
+x.py:5:5: error[type]: E: boo
+  5 |     raise E('boo') from e
+    |     ^^^^^^^^^^^^^^^^^^^^^
+  note: caused by ZeroDivisionError: division by zero""",
+    "def f(n):\n    return f(n + 1)\nf(0)": """\
+x.py:2:12: error[limit]: RecursionError: f: calls are nested too deeply
+  2 |     return f(n + 1)
+    |            ^^^^^^^^
+  3 | f(0)
+    | ^^^^ called here""",
+    "print 'x'": """\
+x.py:1:1: error[syntax]: SyntaxError: Missing parentheses in call to 'print'. Did you mean print(...)?
+  1 | print 'x'
+    | ^^^^^^^^^""",
+    "if True:\nx = 1": """\
+x.py:2:1: error[syntax]: IndentationError: expected an indented block after 'if' statement on line 1
+  2 | x = 1
+    | ^""",
+    "x = 9**9**9": """\
+x.py:1:5: error[limit]: MemoryError: a whole number of more than 4000000 bits
+  1 | x = 9**9**9
+    |     ^^^^^^^""",
+    "async def f(): pass": """\
+x.py:1:1: error[syntax]: async def is not read
+  1 | async def f(): pass
+    | ^^^^^^^^^^^^^^^^^^^""",
+}
+
+
+def test_an_exception_is_an_error_at_its_place_and_says_what_to_type():
+    for text, meant in ERRORS.items():
+        assert failing(text) == meant, text
+
+
+@each("text", ["x = " + "(" * 150 + "1" + ")" * 150, "x = " + "-" * 2000 + "1", "x = " + "+".join("1" * 100_000),
+               "x = " + "[" * 199 + "]" * 199, "x = a" + ".b" * 5000, "x = " + "f(" * 150 + ")" * 150])  # fmt: skip
+def test_what_nests_deeply_runs_or_is_refused(text):
+    try:
+        run("f = max\na = 1\n" + text)
+    except AgradError as problem:
+        assert problem.kind in ("limit", "syntax", "name", "arity")
+
+
+# Calls that go through C's functions take its stack.
+DEEP = """
+def f(n): return sorted([n], key=lambda q: f(n + 1))
+f(0)
+---
+def f(n): return max([n, 1], key=lambda q: f(n + 1))
+f(0)
+---
+def f(n): return list(map(f, [n + 1]))
+f(0)
+---
+def f(n): return [n, 2].sort(key=lambda q: f(n + 1))
+f(0)
+---
+import re
+def f(m): return re.sub('a', f, 'a')
+f(0)
+---
+class A:
+    def __add__(self, other): return self + other
+A() + 1
+---
+class A:
+    def __lt__(self, other): return sorted([A(), A()])
+A() < 1
+---
+class A:
+    def __repr__(self): return repr([self])
+    __str__ = __repr__
+print(A())
+---
+class A:
+    @property
+    def x(self): return self.x
+A().x
+---
+class A:
+    def __init__(self): A()
+A()
+---
+class A:
+    def __enter__(self):
+        with A(): pass
+    def __exit__(self, *a): pass
+with A(): pass
+---
+class A:
+    def __getitem__(self, i): return self[i]
+    def __iter__(self): return iter([*self])
+    def __eq__(self, other): return [self] == [A()]
+[*A()]
+---
+class A:
+    def __eq__(self, other): return [self] == [A()]
+A() == 1
+---
+class A:
+    def __hash__(self): return hash((self, 1))
+{A()}
+---
+class A:
+    def __format__(self, spec): return f"{self}"
+f"{A()}"
+---
+import functools
+f = functools.cache(lambda n: f(n + 1))
+f(0)
+---
+import functools
+def f(a, b): return functools.reduce(f, [a, b, 1])
+f(0, 1)
+---
+def g():
+    yield from g()
+list(g())
+---
+a = []
+for i in range(100000): a = [a]
+print(a)
+---
+f = lambda *a: f(*a, 1)
+f()
+"""
+
+
+@pytest.mark.long
+def test_recursion_through_python_s_own_functions_is_an_error_and_no_crash(tmp_path):
+    for text in DEEP.split("---"):
+        (tmp_path / "x.py").write_text(text, "utf-8")
+        command = [*launch.agrad(), "run", "--max-memory", "1GB", "--timeout", "20", "x.py"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        assert done.returncode in (1, 124), text
+        assert "error[limit]" in done.stderr, text
+
+
+COMMANDS = """var x = 2
+y = x**2
+backward y retain
+print(x.grad.item())
+if True:
+    backward y retain   # adds to it
+    var z = 3
+print(x.grad.item(), z.item())
+set x = 5
+forward y
+print(y.item())
+for i in range(2):
+    grad x; graphs
+undo
+"""
+
+
+def test_commands_of_agrad_stand_beside_python_s_statements():
+    said = run(COMMANDS).splitlines()
+    assert [*said[:3], said[-1]] == ["4.0", "8.0 3.0", "25.0", "took back: for i in range(2): …"]
+    assert "x.grad = 8   (4 + 4, 2 backward calls)" in said
+
+
+@each("text", ["graph = 3\ngraph", "plot = print\nplot(1)", "step = 2\nstep -= 1\nprint(step)", "set = [1]\nset\nprint(set[0])",
+               "load = 1\nif load: print(load)", "info = {}\ninfo['a'] = 1\nprint(info)", "fit = lambda x: x\nprint(fit(2))",
+               "s = '''\ngraph y\nplot x\n'''\nprint(s)", "x = [\n1,\n2]\nprint(x)", "watch = 3\nwatch in [3]\nwatch is None",
+               "vars = 2\nprint(vars)", "history = [1]\nhistory[0] += 1\nprint(history)", "check = 2; check\nprint(check)"])  # fmt: skip
+def test_words_of_commands_are_names_where_python_reads_them(text):
+    out = io.StringIO()
+    with redirect_stdout(out):
+        exec(text, {})
+    assert run(text) == out.getvalue().removesuffix("\n")
+
+
+def test_an_error_in_a_command_has_its_place_in_the_script():
+    assert failing("y = 1\nif y:\n    graph y zork\n").startswith("x.py:3:")
+
+
+def test_a_statement_that_fails_leaves_all_as_it_was():
+    session = Session()
+    run("xs = [1]\nd = {'a': xs}\nclass A: n = 0\na = A()", session)
+    failing("for q in range(3):\n    xs.append(q); d[q] = 1; A.n += 1; a.z = q; new = 1\nelse:\n    1/0", session)
+    assert run("print(xs, d, A.n, hasattr(a, 'z'), [q for q in d])", session) == "[1] {'a': [1]} 0 False ['a']"
+    assert "new" not in session.names
+    assert not [name for name in session.names if name[0] == "."]
+
+
+def test_undo_and_redo_take_back_and_bring_back():
+    session = Session()
+    session.steps.depth = 100
+    session.record.on = True
+    run("xs = [1]", session)
+    run("import random\nrandom.seed(1)\nxs.append(random.random())", session)
+    first = run("print(xs)", session)
+    session.undo(1)
+    assert run("print(xs)", session) == "[1]"
+    session.run("redo")
+    assert run("print(xs)", session) == first
+
+
+def test_what_a_statement_made_and_left_is_not_kept_by_the_log():
+    run("def f():\n    for i in range(100000):\n        t = []\n        t.append(i)\nf()")
+
+
+def test_exit_ends_a_script():
+    with pytest.raises(Quit):
+        run("try:\n    exit()\nexcept Exception:\n    pass\nprint(1)")
+
+
+def test_a_check_finds_what_cannot_be_read():
+    text = "def f(a): return a + totl\ntotal = f.__globals__\nfor (i, j) in zork: print(i, j, *args)\nimport maths\n"
+    assert [
+        (problem.message, problem.labels[0].origin.start)
+        for problem in problems(Source("x.py", text, 1, True), ["args"])
+    ] == [
+        ("NameError: name 'totl' is not defined", 21),
+        (".__globals__ cannot be reached", 34),
+        ("NameError: name 'zork' is not defined", 62),
+    ]
+    assert [problem.kind for problem in problems(Source("x.py", "x = (1\n", 1, True))] == ["syntax"]
+    assert problems(Source("x.py", "class A:\n    pass\nx = [*range(3)]\n", 1, True)) == []
+
+
+def test_a_script_of_python_can_be_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib.py").write_text("def area(r): return [r]*2\nxs = area(3)\n", "utf-8")
+    session = Session()
+    session.run('load "lib.py"')
+    assert session.names["xs"] == [3, 3]
+
+
+def typed(session, *lines):
+    """What a session shows for lines that are typed."""
+    shown = []
+    for line in lines:
+        session.run(line + "\n", lambda result: shown.append(result.text(session.settings)))
+    return shown
+
+
+def test_a_session_reads_python_from_its_first_import_on(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session = Session()
+    session.record.on, session.steps.depth = True, 100
+    assert typed(session, "[4]*3", "import math\nprint([4]*3)", "print(7//2, math.pi > 3)") == [
+        "[12]",
+        "note: from here on this session reads Python",
+        "[4, 4, 4]",
+        "3 True",
+    ]
+    assert typed(session, "xs = [1]", "xs.append(2)", "undo", "print(xs)") == ["took back: xs.append(2)", "[1]"]
+    assert typed(session, "redo", "print(xs)", "again 8")[-1] == "[1, 2]"
+    assert typed(session, "calculator", "[4]*3") == ["[12]"]
+
+
+def test_a_statement_of_a_session_that_failed_is_no_import(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session = Session()
+    with pytest.raises(AgradError):
+        session.run("import maths\n")
+    assert typed(session, "[4]*3") == ["[12]"]
+
+
+def test_a_session_that_read_python_is_restored(monkeypatch):
+    monkeypatch.setattr(python, "SESSIONS", True)
+    session, other = Session(), Session()
+    session.record.on = other.record.on = True
+    typed(session, "k = 2", "import math", "xs = [k]*3\ndef f(n):\n    return n + 1", "xs.append(f(1))")
+    restore(other, session.record.entries)
+    assert typed(other, "print(xs)") == ["[2.0, 2.0, 2.0, 2]"] == typed(session, "print(xs)")
+
+
+def test_a_check_follows_a_script_of_python_that_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib.py").write_text("def area(r): return [r]*2\nfor k in range(3): pass\n", "utf-8")
+    assert problems(Source("x.ag", 'load "lib.py"\nprint k, area(2)\n', 1, True)) == []
+    (found,) = problems(Source("x.ag", 'load "lib.py"\nprint k, zork\n', 1, True))
+    assert "zork" in found.message
