@@ -333,19 +333,19 @@ class Python(Machine):
         finally:
             sys.unraisablehook = hook
 
-    def _remembered(self, binds: Collection[str]) -> dict[str, Any]:
+    def _remembered(self, binds: Collection[str]) -> tuple[Any, dict[str, Any]]:
         """The values of names that a statement may bind, or a function that it calls."""
         names, log = self.session.names, current().undo_log
         if log is not None and self.deleting:
             log.remember_first((id(names), "order"), in_order(names))
         return super()._remembered({*binds, *self.global_names})
 
-    def _changed(self, before: dict[str, Any]) -> None:
+    def _changed(self, log: Any, before: dict[str, Any]) -> None:
         """Forget the values of the names that a statement has not bound; tensors get the names."""
         names = self.session.names
         for name in [name for name in before if name[0] == "."]:
             names.pop(name, None)
-        super()._changed(before)
+        super()._changed(log, before)
         for name, was in before.items():
             now = names.get(name)
             if type(now) is Tensor and now is not was:

@@ -48,7 +48,7 @@ def rows():
 def run(text):
     """The error with which a script ends, and the names that it leaves."""
     session = Session()
-    session.files = False
+    session.context.files.on = False
     with pytest.raises(AgradError) as raised:
         session.run(START + text + "\n", source="escape.py", is_file=True)
     return raised.value, session
@@ -128,7 +128,7 @@ def names_of(value):
 def test_nothing_that_can_be_reached_by_attributes_leads_outside(monkeypatch):
     monkeypatch.setattr(python, "PACKAGED", True)
     session = Session()
-    session.files = False
+    session.context.files.on = False
     session.run(START + SAMPLES, source="samples.py", is_file=True)
     machine = session.python
     named = [value for name, value in machine.builtins.items() if name[0] not in "._"]
