@@ -94,7 +94,7 @@ types:
 	@mkdir -p build/types/agrad
 	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __main__.py lazy.py) build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
-	@ln -sfn ../../../engine/torch build/types/agrad/torch
+	@ln -sfn ../../../engine/torch ../../../engine/numpy build/types/agrad
 
 table: $(VENV)/.agrad
 	$(BIN)/python -m agrad.grammar.syntax.keywords

@@ -14,7 +14,7 @@ from agrad.engine import errors
 
 ROOT = Path(__file__).parents[1]
 FLOORS = {
-    "engine": {"numpy", "wcwidth", "agrad.engine", "agrad.torch"},  # its folder `torch`
+    "engine": {"numpy", "wcwidth", "agrad.engine", "agrad.torch", "agrad.numpy"},  # its folders
     "grammar": {"lark", "agrad.engine", "agrad.grammar"},
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }

@@ -39,6 +39,7 @@ ALLOWED = {
     "engine.nn": "autodiff core errors ops values",
     "engine.ops": "autodiff compile core data errors extras program text values",
     "engine.program": "autodiff compile core errors text values",
+    "engine.numpy": "core ops torch values",
     "engine.torch": "autodiff core errors inspect nn ops values",
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results run runtime session syntax values",
@@ -76,7 +77,7 @@ def dotted(node):
 
 def on_disk(module):
     """A module by the folder that it is in."""
-    return re.sub(r"^agrad\.torch\b", "agrad.engine.torch", module)
+    return re.sub(r"^agrad\.(torch|numpy)\b", r"agrad.engine.\1", module)
 
 
 @cache

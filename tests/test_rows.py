@@ -119,6 +119,10 @@ TRANSLATIONS = {
     "engine/data/tables.py",  # numbers about columns that are read piece by piece
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
+    "engine/numpy/functions.py",  # NumPy's names
+    "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
+    "engine/torch/modules.py",
+    "engine/torch/tensor.py",
     "grammar/run/guards.py",  # Python's operators and methods
     "grammar/run/python.py",
     "grammar/pytorch/libraries.py",

@@ -426,6 +426,8 @@ give("requires_grad", property(lambda self: self.node.requires_grad, kinded(_set
 class FunctionCtx:
     """What `forward` keeps for `backward`."""
 
+    is_object = True  # scripts may give it attributes
+
     def __init__(self) -> None:
         self.saved: tuple[Any, ...] = ()
         self.dirty: tuple[Any, ...] = ()

@@ -48,7 +48,7 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
 def _entries(data: Any) -> Any:
     """Nested lists, in which tensors may be, as an array."""
     if isinstance(data, core.Tensor):
-        return np.asarray(data.read_only(), dtype=np.float64)
+        return np.array(data.read_only(), dtype=np.float64)
     if isinstance(data, list | tuple):
         parts = [_entries(x) for x in data]
         if len({x.shape for x in parts}) > 1:
@@ -73,7 +73,7 @@ def tensor(
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """The tensor itself, or a new one of other data."""
-    if isinstance(data, Tensor):
+    if type(data) is Tensor:
         return data if dtype is None else data.to(as_dtype(dtype))
     return tensor(data, dtype=dtype)
 

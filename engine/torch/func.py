@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.forward_mode import push_all
@@ -357,13 +356,13 @@ class UnpackedDualTensor(NamedTuple):
 _LEVELS: list[dict[Any, Any]] = []  # the directions of the values, by their nodes
 
 
-@contextmanager
-def dual_level() -> Iterator[None]:
+class dual_level:  # noqa: N801 - PyTorch's name
     """Inside, `make_dual` gives values a direction, which operations pass on."""
-    _LEVELS.append({})
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        _LEVELS.append({})
+
+    def __exit__(self, *_: object) -> None:
         _LEVELS.pop()
 
 

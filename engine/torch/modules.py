@@ -504,6 +504,13 @@ def install(torch: Any) -> None:
         ("nn.parameter", "Parameters.", {}, (import_module("agrad.engine.nn.parameter"),), None),
         ("nn.modules", "The classes of layers.", module, (layers,), _layer),
         ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), None),
+        (
+            "distributions",
+            "Random numbers with densities.",
+            {},
+            (import_module("agrad.engine.nn.distributions"),),
+            None,
+        ),
         ("optim", "Optimisers.", {}, (engine_optim,), None),
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
         ("utils", "Tools.", {}, (), None),

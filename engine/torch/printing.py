@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from agrad.engine.core.context import remember_entry
 from agrad.engine.values import np
 from agrad.torch.types import bool_, float64, int64
 
@@ -28,21 +27,26 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """How many digits and entries are printed."""
+    for name in OPTIONS:
+        remember_entry(OPTIONS, name)
     if profile is not None:
         OPTIONS.update(_PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     OPTIONS.update({name: value for name, value in given.items() if value is not None}, sci_mode=sci_mode)
 
 
-@contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
+class printoptions:  # noqa: N801 - PyTorch's name
     """`with printoptions(precision=2):` the same for a while."""
-    before = dict(OPTIONS)
-    set_printoptions(**options)
-    try:
-        yield
-    finally:
-        OPTIONS.update(before)
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+
+    def __enter__(self) -> None:
+        self._before = dict(OPTIONS)
+        set_printoptions(**self._options)
+
+    def __exit__(self, *_: object) -> None:
+        OPTIONS.update(self._before)
 
 
 class _Formatter:

@@ -22,7 +22,7 @@ from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, Me
 from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Quit
@@ -91,9 +91,11 @@ _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, G
 # What no attribute of the engine's objects leads to.
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
 _DENIED = frozenset(
-    "node value read_only write write_entries adopt array op code place handle inputs attrs view_of".split()
+    "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
+    " bracketed is_truth type_of_entries".split()
 )
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
+_SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
 _EXCEPTIONS = (
     "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
@@ -327,11 +329,20 @@ class Python(Machine):
         hook, self.deleting = sys.unraisablehook, code.co_filename.tree.deletes  # type: ignore[attr-defined]
         sys.unraisablehook = _unheard
         try:
-            return super().run(code)
+            found = super().run(code)
+            self._keep_recording()
+            return found
         except _Exit:
             raise Quit from None
         finally:
             sys.unraisablehook = hook
+
+    def _keep_recording(self) -> None:
+        """Let what `torch.set_grad_enabled` has set be so in the next statements, too."""
+        context, is_on = self.session.context, current().recording
+        if context.recording is not is_on:
+            self.log_state("recording", lambda: not is_on, partial(setattr, context, "recording"))
+            context.recording = is_on
 
     def _remembered(self, binds: Collection[str]) -> tuple[Any, dict[str, Any]]:
         """The values of names that a statement may bind, or a function that it calls."""
@@ -348,7 +359,7 @@ class Python(Machine):
         super()._changed(log, before)
         for name, was in before.items():
             now = names.get(name)
-            if type(now) is Tensor and now is not was:
+            if isinstance(now, Tensor) and now is not was:
                 self.on_named(name, now)
 
     # Errors
@@ -374,6 +385,8 @@ class Python(Machine):
     def _fixes(self, error: Exception, frame: FrameType, place: Span) -> list[str]:
         """What to type instead."""
         name = getattr(error, "name", None)
+        if isinstance(error, AttributeError) and error.obj is None and ".grad" in place.text:
+            return ["run backward first"]
         if isinstance(error, AttributeError) and isinstance(name, str):
             before, dot, behind = place.text.rpartition(f".{name}")
             return [f"{before}.{one}{behind}" for one in suggest(name, self._names_of(error.obj)) if dot]
@@ -558,8 +571,8 @@ class Python(Machine):
         ) or (kind.__module__ == "dataclasses" and name in ("name", "type", "default")):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
-            found = self.taken(getattr(x, name))
-            return (lambda: self.taken(found())) if name == "numpy" else found
+            found = self.taken(getattr(x, self._asked.get((kind.__module__, name), name)))
+            return (lambda **given: self.taken(found(**given))) if name == "numpy" else found
         raise self.missing(x, name)
 
     def _of_class(self, x: Any, name: str) -> Any:
@@ -595,10 +608,14 @@ class Python(Machine):
                 return self.taken(getattr(x, name))
         raise self.missing(x, name)
 
+    _asked = {("numpy", "dtype"): "type_of_entries"}  # noqa: RUF012 - what stands behind an attribute
+
     @staticmethod
     def _is_shown(kind: Any, name: str) -> bool:
         """Whether an object of the engine may be asked for an attribute."""
-        return name[0] != "_" and name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
+        if name[0] == "_":
+            return name in _SHOWN and issubclass(kind, Tensor)
+        return name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
 
     def own(self, kind: Any) -> bool:
         """Whether a class is one of the script."""
@@ -607,7 +624,9 @@ class Python(Machine):
     @staticmethod
     def is_ours(kind: Any) -> bool:
         """Whether a class is one of the engine's."""
-        return str(getattr(kind, "__module__", "")).startswith("agrad.engine.")
+        of = str(getattr(kind, "__module__", ""))  # which no class of a script can choose
+        is_named = of.startswith(("agrad.engine.", "agrad.torch", "agrad.numpy")) or of == "torch.autograd"
+        return is_named or (isinstance(kind, type) and issubclass(kind, Tensor))
 
     @staticmethod
     def is_function(x: Any) -> bool:
@@ -632,8 +651,8 @@ class Python(Machine):
         """What an attribute of the engine gives, unless it leads further."""
         if isinstance(found, _CLOSED):
             raise AttributeError("this attribute cannot be reached")
-        if type(found).__module__ == "numpy":
-            return found.item() if not getattr(found, "ndim", 1) else tensor(found)
+        if type(found).__module__ == "numpy" and not isinstance(found, Tensor):
+            return modules.as_array(found)
         return found
 
     @staticmethod
@@ -659,6 +678,8 @@ class Python(Machine):
         if isinstance(x, Tensor) and name in _WRITABLE:
             return x
         if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
+            if hasattr(x, "__dict__"):
+                self.log_object(x)
             return x
         if isinstance(x, modules.Module | type) or kind in self.table:
             what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"

@@ -1073,7 +1073,7 @@ class Machine:
 
     def on_named(self, name: str, value: Any) -> None:
         """A name of the session gets a value: one that refers to something else there is replaced."""
-        if type(value) is Tensor and value.node.name is not None:
+        if isinstance(value, Tensor) and value.node.name is not None:
             known = self.session.names.get(value.node.name)
             if known is value or (isinstance(known, Tensor) and known.node is value.node):
                 return
@@ -1084,7 +1084,7 @@ class Machine:
     @staticmethod
     def on_local(name: str, value: Any) -> None:
         """A name of a function gets a value."""
-        if type(value) is Tensor:
+        if isinstance(value, Tensor):
             if value.node.name is None:
                 touch(value.node)
                 value.node.name = name

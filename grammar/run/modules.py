@@ -6,9 +6,9 @@ here anew, or left out.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from types import FunctionType, MethodType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
@@ -39,18 +39,19 @@ _NAMES = {
 }
 # The packages that stand for real ones, by the modules that have their names.
 PACKAGES = {
-    "torch": "agrad.engine",
-    "torch.nn": "agrad.engine.nn",
-    "torch.nn.functional": "agrad.engine.nn.functional",
-    "torch.nn.init": "agrad.engine.nn.init",
-    "torch.nn.utils": "agrad.engine.nn.utils",
-    "torch.nn.utils.data": "agrad.engine.nn.utils.data",
-    "torch.optim": "agrad.engine.nn.optim",
-    "torch.optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
-    "torch.autograd": "agrad.engine.autodiff.autograd",
-    "torch.utils": "agrad.engine.nn.utils",
-    "torch.utils.data": "agrad.engine.nn.utils.data",
+    name: f"agrad.{name}"
+    for name in (
+        "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
+        " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
+        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.parameter torch.nn.utils torch.optim"
+        " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
+        " torch.utils.data numpy numpy.linalg numpy.random"
+    ).split()
 }
+# What a script does not get of them: these read and write files, or change what other sessions print.
+_WITHHELD = {"torch": "save load as_dtype finfo iinfo"}
+_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy")  # whose functions and classes a script may have
+_OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
 
@@ -89,21 +90,28 @@ def names_in(name: str) -> list[str]:
 
 
 def _public(name: str) -> list[str]:
-    """The names of a package."""
-    found = import_module(PACKAGES[name])
-    listed = getattr(found, "__all__", None) or dir(found)
-    return [one for one in listed if _is_public(found, one)]
+    """The names of a package, and of the packages in it."""
+    inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
+    return [*inner, *(one for one in dir(import_module(PACKAGES[name])) if _member(name, one) is not None)]
 
 
-def _is_public(package: Any, name: str) -> bool:
-    """Whether a script may have what has this name in a package: what it lists, or defines."""
-    found = getattr(package, name, None)
-    if name[0] == "_" or found is None or isinstance(found, type(sys)):
-        return False
-    if name in getattr(package, "__all__", ()) or (name in FUNCTIONS and found is FUNCTIONS[name].call):
-        return True
-    own = package.__name__ if package.__name__ != "agrad.engine" else "-"
-    return str(getattr(found, "__module__", "")).startswith(own)
+def _member(name: str, member: str) -> Any:
+    """What has a name in a package, None if a script may not have it: it gets functions, classes and numbers."""
+    if member[0] == "_" or member in _WITHHELD.get(name, "").split():
+        return None
+    try:
+        found = getattr(import_module(PACKAGES[name]), member)
+    except AttributeError:
+        return None
+    if found is None:
+        return None
+    kind = type(found)
+    if kind in (int, float, str, tuple) or kind.__module__ in _OF_VALUES:
+        return found
+    is_code = isinstance(found, type) or kind is FunctionType or kind is MethodType
+    of = str(getattr(found, "__module__", ""))
+    is_ours = of.startswith(_OURS) or of in ("torch", "numpy")
+    return found if is_code and (is_ours or getattr(FUNCTIONS.get(member), "call", None) is found) else None
 
 
 class Package(Module):
@@ -114,12 +122,16 @@ class Package(Module):
         if full in PACKAGES:
             found: Any = Package(full, {})
         else:
-            package = import_module(PACKAGES[vars(self)[".name"]])
-            found = getattr(package, name, None) if _is_public(package, name) else None
+            found = _member(vars(self)[".name"], name)
             if found is None:
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
         vars(self)[name] = found
         return found
+
+
+def as_array(found: Any) -> Any:
+    """What NumPy has made, as an array of agrad's."""
+    return import_module("agrad.numpy.arrays").wrapped(found)
 
 
 class Modules:

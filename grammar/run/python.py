@@ -73,7 +73,7 @@ _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|o
 
 
 # Whether torch and numpy are packages of agrad's: until then, scripts that import them are the calculator's.
-PACKAGED = False
+PACKAGED = True
 _LIBRARIES = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:torch|numpy|matplotlib)\b")
 
 

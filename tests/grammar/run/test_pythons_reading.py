@@ -84,13 +84,14 @@ x.py:1:1: error[name]: ModuleNotFoundError: No module named 'maths'
   1 | import maths
     | ^^^^^^^^^^^^
   note: a script can import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, \
-re, torch
+re, torch, numpy
   fix: import math""",
     "x = sqrt(2)": """\
 x.py:1:5: error[name]: NameError: name 'sqrt' is not defined
   1 | x = sqrt(2)
     |     ^^^^
-  fix: from math import sqrt""",
+  fix: from math import sqrt
+  fix: from torch import sqrt""",
     "total = 1\nprint(totl)": """\
 x.py:2:7: error[name]: NameError: name 'totl' is not defined
   2 | print(totl)

@@ -1,0 +1,181 @@
+"""`ndarray`: a tensor as NumPy has it, with its printed form, its names of attributes, and values that hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.op import Op
+from agrad.engine.values import np as real
+from agrad.torch.tensor import Tensor, as_array
+from agrad.torch.types import DTYPES as OF_TORCH
+from agrad.torch.types import as_dtype, bool_, float64, int64
+
+NUMPY: dict[str, Any] = {}  # the functions, which `functions` makes
+RANKS: dict[Any, int] = {bool: 0, int: 1, float: 2}
+
+
+class dtype:  # noqa: N801 - NumPy's name
+    """The type of the entries of an array, which converts numbers when it is called."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.kind = name, as_dtype(OF_TORCH[name.rstrip("_")])
+
+    def __call__(self, x: Any = 0) -> Any:
+        """A number, or an array, of this type."""
+        return x.astype(self) if isinstance(x, ndarray) else wrapped(real.asarray(self.kind.python(x)))
+
+    def __eq__(self, other: object) -> bool:
+        known = isinstance(other, dtype) or (isinstance(other, str | type) and (other in DTYPES or other in RANKS))
+        return known and _kind(other) is self.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __repr__(self) -> str:
+        return f"dtype('{self.name}')"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DTYPES: dict[Any, dtype] = {
+    name: dtype(name) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
+}
+DTYPES["int_"], DTYPES["float_"] = DTYPES["int64"], DTYPES["float64"]
+_TOLD = {bool_: "bool", int64: "int64", float64: "float64"}
+
+
+def _kind(given: Any) -> Any:
+    """A type that is given, as PyTorch has it: by a name of a list, and none else."""
+    if isinstance(given, dtype):
+        return given.kind
+    if given in RANKS:
+        return (bool_, int64, float64)[RANKS[given]]
+    if type(given) is str and (given in OF_TORCH or given in DTYPES):
+        return OF_TORCH.get(given) or DTYPES[given].kind
+    raise TypeError(f"np.float64, np.int64 and np.bool_ are the types of arrays, not {given!r}")
+
+
+def dtype_in_numpy(given: Any) -> Any:
+    """A type as NumPy itself has it."""
+    return (real.bool_, real.int64, real.float64)[_kind(given).rank]
+
+
+def wrapped(found: Any) -> Any:
+    """What NumPy has computed, as tensors; lists, tuples and plain numbers of Python as they are."""
+    if isinstance(found, core.Tensor) or found is None or type(found) in (str, float, int, bool):
+        return found
+    if isinstance(found, tuple | list):
+        return (
+            type(found)([wrapped(one) for one in found]) if type(found) in (tuple, list) else tuple(map(wrapped, found))
+        )
+    array = real.asarray(found)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"arrays hold float64, int64 or truths in agrad, not {array.dtype}")
+    kind = (bool_, int64, float64)["biuf".index(array.dtype.kind) + 1 >> 1]
+    value = real.array(array, dtype=real.float64, order="C")
+    made = Tensor.of(value if value.shape else float(value), kind)
+    return _numpys(made)
+
+
+def _numpys(x: Any) -> Any:
+    x.__class__ = ndarray
+    return x
+
+
+class ndarray(Tensor):  # noqa: N801 - NumPy's name
+    """An array of float64, int64 or truths."""
+
+    __slots__ = ()
+    __module__ = "numpy"
+
+    @classmethod
+    def made(cls, op: Op, operands: tuple[Any, ...], attrs: dict[str, Any], result: core.Tensor) -> Any:
+        """The result of an operation: of a tensor of torch's among the operands, such a one."""
+        found = Tensor.made(op, operands, attrs, result)
+        return found if any(type(x) is Tensor for x in operands) else _numpys(found)
+
+    @property
+    def shape(self) -> Any:
+        """The lengths along its axes."""
+        return tuple(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """How many entries it has."""
+        return int(Tensor.size.fget(self))  # type: ignore[attr-defined]
+
+    @property
+    def type_of_entries(self) -> dtype:
+        """`x.dtype`, as NumPy prints it."""
+        return DTYPES[{"bool": "bool_"}.get(_TOLD[self.dtype], _TOLD[self.dtype])]
+
+    def __repr__(self) -> str:
+        return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
+
+    def __str__(self) -> str:
+        return str(as_array(self))
+
+    def __format__(self, form: str) -> str:
+        return str(self) if self.node.shape and not form else format(self.item(), form)
+
+    def __hash__(self) -> int:
+        if self.requires_grad:
+            return core.Tensor.__hash__(self)
+        if self.node.shape:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self.item())
+
+    def __eq__(self, other: object) -> Any:
+        return _numpys(Tensor.__eq__(self, other)) if _is_numeric(other) else NotImplemented
+
+    def __round__(self, digits: Any = None) -> Any:
+        return round(self.item(), digits) if digits is not None else round(self.item())
+
+    def astype(self, kind: Any) -> Any:
+        """A copy of another type."""
+        return wrapped(as_array(self).astype(dtype_in_numpy(kind)))
+
+    def copy(self) -> Any:
+        """A copy."""
+        return wrapped(as_array(self))
+
+    def numpy(self, **_: Any) -> Any:
+        """The entries for NumPy."""
+        return as_array(self)
+
+    def fill(self, value: Any) -> None:
+        """One number everywhere."""
+        self[...] = value
+
+    def sort(self, axis: int = -1) -> None:
+        """Put the entries into order."""
+        self[...] = wrapped(real.sort(as_array(self), axis))
+
+    def tolist(self) -> Any:
+        """The entries in nested lists."""
+        return as_array(self).tolist()
+
+
+def _is_numeric(x: Any) -> bool:
+    return isinstance(x, core.Tensor | int | float | list | real.ndarray)
+
+
+def _by_numpy(name: str) -> Any:
+    """A method that is a function of NumPy."""
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        return NUMPY[name](self, *args, **keywords)
+
+    method.__name__, method.__doc__ = name, f"NumPy's {name}."
+    return method
+
+
+for _name in (
+    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod ptp repeat round"
+    " searchsorted squeeze std sum take trace transpose var"
+).split():
+    setattr(ndarray, _name, _by_numpy(_name))

@@ -1,0 +1,259 @@
+"""NumPy's functions over tensors: tables of them, which `agrad.numpy` has as its names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.context import afford
+from agrad.engine.ops.data_files import load_text
+from agrad.engine.values import np as real
+from agrad.numpy.arrays import DTYPES, NUMPY, RANKS, dtype_in_numpy, wrapped
+from agrad.torch.tensor import as_array
+
+_NAMES = (
+    "abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2"
+    " arctanh argmax argmin argsort argwhere around array array_equal array_split asarray atleast_1d atleast_2d"
+    " atleast_3d average bincount broadcast_to cbrt ceil clip column_stack concatenate convolve copy copysign corrcoef"
+    " correlate cos cosh count_nonzero cov cross cumprod cumsum deg2rad degrees delete diag diagflat diagonal diff"
+    " digitize divide dot dstack ediff1d einsum empty empty_like equal exp exp2 expand_dims expm1 eye fabs flatnonzero"
+    " flip fliplr flipud float_power floor floor_divide fmax fmin fmod full full_like gcd geomspace gradient greater"
+    " greater_equal heaviside histogram hsplit hstack hypot identity inner insert interp intersect1d invert isclose"
+    " isfinite isin isinf isnan kron lcm less less_equal linspace log log10 log1p log2 logaddexp logical_and"
+    " logical_not logical_or logical_xor logspace matmul max maximum mean median meshgrid min minimum mod moveaxis"
+    " multiply nan_to_num nanargmax nanargmin nanmax nanmean nanmedian nanmin nanstd nansum nanvar ndim negative"
+    " nonzero not_equal ones ones_like outer percentile polyfit polyval power prod ptp quantile rad2deg radians"
+    " ravel reciprocal remainder repeat reshape rint roll rot90 round searchsorted setdiff1d shape sign sin sinc sinh"
+    " size sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile"
+    " trace transpose trapezoid tri tril tril_indices triu triu_indices trunc union1d unique unravel_index vander var"
+    " vdot vsplit vstack where zeros zeros_like"
+)
+_LINALG = (
+    "cholesky cond det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot norm pinv qr slogdet"
+    " solve svd"
+)
+_RANDOM = (
+    "rand randn random random_sample randint uniform normal standard_normal choice permutation exponential poisson"
+    " binomial beta gamma multivariate_normal"
+)
+_REFUSED = frozenset({"out", "like", "casting", "signature", "subok", "order", "where", "sig", "extobj"})
+_OPTIONS = frozenset({"mode", "side", "indexing", "method", "kind", "optimize", "ord", "UPLO", "compute_uv"})
+_TEXTS = frozenset({"einsum", "norm"})  # functions of which an argument is a text
+_OF_SHAPES = frozenset("zeros ones empty full eye identity tri".split())
+_OF_PRODUCTS = frozenset(
+    "add subtract multiply divide outer kron meshgrid tensordot matmul dot inner vdot power hypot arctan2 maximum"
+    " minimum where isclose allclose isin cov corrcoef vander equal not_equal less less_equal greater greater_equal"
+    " floor_divide remainder mod fmod logaddexp copysign float_power fmax fmin gcd lcm heaviside logical_and"
+    " logical_or logical_xor searchsorted digitize einsum multi_dot".split()
+)
+
+
+def _given(x: Any, name: str) -> Any:
+    """An argument as NumPy may have it: numbers, and arrays of them; nothing of it is asked for its methods."""
+    kind = type(x)
+    if isinstance(x, core.Tensor):
+        return as_array(x) if hasattr(x, "dtype") else x.numpy()
+    if kind in (int, float, bool, complex, type(None), type(...), slice, real.ndarray):
+        return x
+    if kind is range:
+        return real.arange(x.start, x.stop, x.step)
+    if kind in (list, tuple) or isinstance(x, tuple):
+        return (list if kind is list else tuple)([_given(one, name) for one in x])
+    if isinstance(x, real.generic):
+        return x
+    if kind is str and name in _TEXTS:
+        return x
+    raise TypeError(f"np.{name} takes numbers and arrays of them, not {kind.__name__}")
+
+
+def _needs_grad(x: Any) -> bool:
+    if isinstance(x, core.Tensor):
+        return bool(x.requires_grad)
+    return isinstance(x, list | tuple) and any(map(_needs_grad, x))
+
+
+def _keywords(given: dict[str, Any], name: str) -> dict[str, Any]:
+    """The arguments by name as NumPy may have them."""
+    made: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in _REFUSED and value is not None:
+            raise TypeError(f"np.{name} has no {key}= in agrad")
+        if key == "dtype":
+            made[key] = None if value is None else dtype_in_numpy(value)
+        elif key not in _REFUSED:
+            made[key] = value if type(value) is str and key in _OPTIONS else _given(value, name)
+    return made
+
+
+def _sizes(x: Any) -> int:
+    """How many entries an argument has."""
+    return int(real.size(x)) if not isinstance(x, tuple | list) else sum(map(_sizes, x))
+
+
+def _large(x: Any) -> float:
+    """The product of the whole numbers in an argument."""
+    found = 1.0
+    for one in real.asarray(x, dtype=float).ravel() if not isinstance(x, str) and x is not None else ():
+        found *= max(abs(float(one)), 1.0)
+    return found
+
+
+def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Refuse what would be too large, before it is made."""
+    entries: float = 0
+    if name in _OF_SHAPES:
+        entries = _large(args[0] if args else keywords.get("shape", keywords.get("N")))
+        entries *= _large(args[1]) if name in ("eye", "tri") and len(args) > 1 else 1
+        entries *= entries if name in ("eye", "identity", "tri") and len(args) == 1 else 1
+    elif name == "arange":
+        ends = [float(one) for one in args] + [0.0]
+        start, stop = (0.0, ends[0]) if len(args) == 1 else ends[:2]
+        entries = abs((stop - start) / ((ends[2] if len(args) > 2 else keywords.get("step")) or 1.0))
+    elif name in ("linspace", "logspace", "geomspace"):
+        entries = _large(args[2] if len(args) > 2 else keywords.get("num", 50))
+    elif name in ("tile", "repeat"):
+        times = args[1] if len(args) > 1 else keywords.get("reps", keywords.get("repeats"))
+        entries = _sizes(args[0]) * (_large(times) if name == "tile" or real.ndim(times) == 0 else float(sum(times)))
+    elif name == "bincount":
+        entries = max([float(real.max(args[0], initial=0)), float(keywords.get("minlength", 0))])
+    elif name in ("diag", "diagflat"):
+        entries = (_sizes(args[0]) + abs(float(args[1] if len(args) > 1 else keywords.get("k", 0)))) ** 2
+    elif name in ("histogram", "array_split", "split", "tril_indices", "triu_indices", "broadcast_to"):
+        entries = max([_large(one) for one in args[1:2]] + [1.0])
+        entries = 0 if name in ("split", "array_split") else entries * entries if name[:3] == "tri" else entries
+    elif name in _OF_PRODUCTS:
+        entries = 1.0
+        for one in [*args, *keywords.values()]:
+            parts = one if isinstance(one, list | tuple) and name == "multi_dot" else (one,)
+            for part in parts:
+                entries *= max(_sizes(part), 1) if not isinstance(part, str) else 1
+        if entries > 1e8:  # what is spread, or multiplied, is often much smaller than that
+            entries = _result_size(name, args, entries)
+    if entries > 1e6:
+        afford(f"np.{name}", (int(min(entries, 1e18)),))
+
+
+def _result_size(name: str, args: tuple[Any, ...], most: float) -> float:
+    arrays = [real.shape(one) for one in args if not isinstance(one, str)]
+    if name in ("matmul", "dot") and len(arrays) == 2 and all(map(len, arrays)):
+        return most / float(arrays[0][-1] or 1) ** 2
+    try:
+        return float(real.prod(real.broadcast_shapes(*arrays), dtype=float)) if name not in _GROWING else most
+    except ValueError:
+        return most
+
+
+_GROWING = frozenset("outer kron meshgrid tensordot inner vander einsum cov corrcoef multi_dot".split())
+
+
+def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
+    """A function of NumPy's over tensors."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if any(map(_needs_grad, (*args, *keywords.values()))):
+            return _traced(name, of(), args, keywords)
+        given = tuple([_given(one, name) if not _is_type(one) else dtype_in_numpy(one) for one in args])
+        options = _keywords(keywords, name)
+        _afford(name, given, options)
+        return wrapped(getattr(of(), name)(*given, **options))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"NumPy's {name}."
+    return call
+
+
+def _is_type(x: Any) -> bool:
+    return isinstance(x, type | str) and (x in RANKS or x in DTYPES)
+
+
+def _traced(name: str, module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The same with derivatives: the engine's own, which NumPy asks for."""
+    if keywords.keys() & _REFUSED or any(callable(one) and not isinstance(one, core.Tensor) for one in args):
+        raise TypeError(f"np.{name} takes numbers and arrays of them")
+    if name in ("array", "asarray"):
+        return _stacked(args[0])
+    args = tuple([_stacked(one) if isinstance(one, list) and name not in _SEVERAL else one for one in args])
+    return getattr(module, name)(*args, **keywords)
+
+
+_SEVERAL = frozenset("concatenate stack vstack hstack dstack column_stack multi_dot".split())
+
+
+def _stacked(x: Any) -> Any:
+    """Nested lists with tensors in them as one tensor."""
+    if isinstance(x, list | tuple):
+        return real.stack([one if isinstance(one, core.Tensor) else wrapped(one) for one in map(_stacked, x)])
+    return x
+
+
+NUMPY.update({name: _function(name, lambda: real) for name in _NAMES.split() if hasattr(real, name)})
+
+
+def loadtxt(fname: Any, delimiter: Any = None, skiprows: int = 0, dtype: Any = float) -> Any:
+    """The numbers in a text file."""
+    return wrapped(load_text(fname, delimiter, skiprows).numpy()).astype(dtype)
+
+
+def set_printoptions(**_: Any) -> None:
+    """Nothing: arrays are printed as NumPy prints them at first."""
+
+
+class RandomState:
+    """NumPy's random numbers of a seed."""
+
+    def __init__(self, seed: Any = None) -> None:
+        self._numbers = real.random.RandomState(None if seed is None else int(seed))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in _RANDOM.split():
+            raise AttributeError(f"RandomState has no {name} in agrad")
+        return _drawn(name, self)
+
+    def seed(self, seed: Any = None) -> None:
+        """Begin anew."""
+        _logged(self)
+        self._numbers.seed(None if seed is None else int(seed))
+
+    def shuffle(self, x: Any) -> None:
+        """Put the entries of an array, or of a list, into a random order."""
+        _logged(self)
+        order = self._numbers.permutation(len(x))
+        x[:] = x[order] if isinstance(x, core.Tensor) else [x[place] for place in order]
+
+
+def _logged(state: RandomState) -> None:
+    """Let a statement that fails give back the random numbers that it drew."""
+    log = core.current().undo_log
+    if log is not None:
+        before, numbers = state._numbers.get_state(), state._numbers
+        log.remember_first((id(state), "random"), lambda: numbers.set_state(before))
+
+
+def _drawn(name: str, state: RandomState) -> Callable[..., Any]:
+    def call(*args: Any, **keywords: Any) -> Any:
+        given = tuple([_given(one, name) for one in args])
+        options = _keywords(keywords, name)
+        sizes = [options["size"]] if "size" in options else list(given) if name in ("rand", "randn") else given[-1:]
+        if sizes and not isinstance(sizes[-1], real.ndarray):
+            entries = 1.0
+            for one in sizes:
+                entries *= _large(one) if one is not None else 1.0
+            if (
+                name not in ("permutation", "normal", "uniform", "randint", "poisson", "exponential")
+                or "size" in options
+                or len(given) > 2
+                or name in ("permutation",)
+            ):
+                afford(f"np.random.{name}", (int(min(entries, 1e18)),))
+        _logged(state)
+        return wrapped(getattr(state._numbers, name)(*given, **options))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+_STATE = RandomState()
+RANDOM: dict[str, Any] = {name: _drawn(name, _STATE) for name in _RANDOM.split()}
+RANDOM |= {"seed": _STATE.seed, "shuffle": _STATE.shuffle, "RandomState": RandomState}
+LINALG: dict[str, Any] = {name: _function(name, lambda: real.linalg) for name in _LINALG.split()}
