@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.dispatch import shape_of_any
@@ -29,6 +30,13 @@ def over(x: Any, value: Any, inplace: bool) -> Any:
     return overwrite(x, value, "inplace=True") if inplace and both and value is not x else value
 
 
+def _called(name: str) -> Callable[..., Any]:
+    """A function of that name; a class of a script may have chosen it."""
+    if name[:1] == "_":
+        raise AttributeError(f"torch.nn.functional has no {name}")
+    return getattr(functional, name)  # type: ignore[no-any-return]
+
+
 class _Applied(Formed):
     """The base of these modules: the settings, which are arguments of the function, are those of the module."""
 
@@ -45,7 +53,7 @@ class _Applied(Formed):
         if len(inputs) != self.inputs:
             count = "1 value" if self.inputs == 1 else f"{self.inputs} values"
             raise AgradError("arity", f"{type(self).__name__} takes {count}, and got {len(inputs)}")
-        found = getattr(functional, self.function)(*inputs, **{name: getattr(self, name) for name in self._settings})
+        found = _called(self.function)(*inputs, **{name: getattr(self, name) for name in self._settings})
         return over(inputs[0], found, self.inplace)
 
 
@@ -63,7 +71,7 @@ class _Along(_Applied):
     def forward(self, *inputs: Any) -> Any:
         """The value."""
         axis = (0 if len(shape_of_any(inputs[0])) in (0, 1, 3) else 1) if self.dim is None else self.dim
-        return getattr(functional, self.function)(inputs[0], int(axis))
+        return _called(self.function)(inputs[0], int(axis))
 
 
 ReLU = _applied("ReLU", "relu", "inplace=False")

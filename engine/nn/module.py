@@ -201,13 +201,19 @@ class Module(Object):
         """The module of a name, as `named_modules` gives it."""
         found: Any = self
         for name in filter(None, target.split(".")):
-            found = getattr(found, name)
+            if name not in getattr(found, "_modules", ()):
+                raise AttributeError(f"{type(found).__name__} has no module `{name}`")
+            found = found._modules[name]
         return found  # type: ignore[no-any-return]
 
     def get_parameter(self, target: str) -> Any:
         """The parameter, or the buffer, of a name, as `named_parameters` gives it."""
         path, _, name = target.rpartition(".")
-        return getattr(self.get_submodule(path), name)
+        owner = self.get_submodule(path)
+        for known in (owner._parameters, owner._buffers):
+            if name in known:
+                return known[name]
+        raise AttributeError(f"{type(owner).__name__} has no parameter `{name}`")
 
     get_buffer = get_parameter
 

@@ -147,6 +147,10 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         """The entries for NumPy."""
         return as_array(self)
 
+    def view(self, *_: Any) -> Any:
+        """Refused: other names of the same bytes."""
+        raise TypeError("arrays have no view() in agrad\n  fix: reshape, or astype")
+
     def fill(self, value: Any) -> None:
         """One number everywhere."""
         self[...] = value

@@ -313,6 +313,7 @@ class Python(Machine):
             for kind, names in rows.items():
                 self.table.setdefault(kind, {}).update(dict.fromkeys(names.split(), flag))
         self.table[Range] = self.table[range]
+        self.table[_Attributes] = dict.fromkeys([*self.table[dict]], READ)
         self.builtins.clear()
         self.builtins.update(self._builtins())
 
@@ -527,7 +528,7 @@ class Python(Machine):
                 return found if isinstance(found, str) else None
             raise self.missing(x, name)
         if word == "dict" and kind in self.open:
-            return vars(x)
+            return _Attributes(x, self.on_mine)
         if self.own(kind) or (isinstance(x, type) and self.own(x)) or kind is super:
             return self._of_class(x, name)
         if word in _DUNDERS and (kind in self.table or kind.__module__ == "builtins") and not isinstance(x, type):
@@ -548,7 +549,7 @@ class Python(Machine):
                 return lambda value, *args, **options: getattr(x, name)(self.logged(value), *args, **options)
             if flag is SIZED:
                 return lambda value, *args, **options: self.on_attr(value, name)(*args, **options)
-            if self.is_ours(x) and name[0] != "_":
+            if self.is_ours(x) and self._is_shown(x, name):
                 return self.taken(getattr(x, name))
         elif isinstance(x, modules.Module):
             if name[0] not in "_.":
@@ -711,6 +712,8 @@ class Python(Machine):
                     raise large(f"a whole number of more than {_BITS} bits")
             else:
                 for x, times in ((a, b), (b, a)):
+                    if not isinstance(times, int) and isinstance(x, str | list | tuple | deque | bytes):
+                        times = _index(times)
                     if isinstance(times, int) and isinstance(x, str | list | tuple | deque | bytes):
                         _afford(len(x) * times / (8 if isinstance(x, str | bytes) else 1), "this")
         return a * b
@@ -921,6 +924,8 @@ class Python(Machine):
         kind = type(x)
         if kind is range or kind is Range:
             return Range
+        if kind is _Attributes:
+            return dict
         if issubclass(kind, type):
             return self.type
         if self.own(kind) or kind in self.table or kind in self.named or kind in _TYPES or isinstance(x, Exception):
@@ -970,7 +975,7 @@ class Python(Machine):
         """`vars(x)`."""
         if type(x) not in self.open:
             raise TypeError("vars() argument must be an object of a class of the script")
-        return vars(x)
+        return _Attributes(x, self.on_mine)
 
     def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: None = None, flush: Any = False) -> None:
         """`print`."""
@@ -1084,6 +1089,67 @@ class Type(metaclass=_TypeOf):
         if len(args) != 1:
             raise TypeError("type() takes 1 argument here: classes are made by `class`")
         return cls.of(args[0])  # type: ignore[attr-defined]
+
+
+class _Attributes(dict[str, Any]):
+    """`vars(x)`: what is written into it, the object gets, but for names to which libraries give a meaning."""
+
+    __slots__ = ("_mine", "_of")
+
+    def __init__(self, of: Any, mine: Callable[[Any, str], Any]) -> None:
+        super().__init__(vars(of))
+        self._of, self._mine = of, mine
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if type(name) is not str or is_special(name):
+            raise AttributeError(f"an object has no attribute {name!r} here")
+        vars(self._mine(self._of, name))[name] = value
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        del vars(self._mine(self._of, name))[name]
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def update(self, *given: Any, **named: Any) -> None:
+        """Give the object several attributes."""
+        for name, value in dict(*given, **named).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """The attribute, which the object gets if it has none."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """The attribute, which the object loses."""
+        if name not in self and default:
+            return default[0]
+        found = self[name]
+        del self[name]
+        return found
+
+    def popitem(self) -> tuple[str, Any]:
+        """The last attribute, which the object loses."""
+        name = next(reversed(self))
+        return name, self.pop(name)
+
+    def clear(self) -> None:
+        """Take all attributes from the object."""
+        for name in [*self]:
+            del self[name]
+
+
+def _index(times: Any) -> Any:
+    """How often a sequence is repeated, as an object says that has no product of its own."""
+    kind = type(times)
+    if hasattr(kind, "__index__") and not hasattr(kind, "__rmul__"):
+        return operator.index(times)
+    return times
 
 
 class _Generic:
