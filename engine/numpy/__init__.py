@@ -14,8 +14,9 @@ from typing import Any
 
 from agrad.engine.values import np as _real
 from agrad.numpy.arrays import DTYPES as _DTYPES
+from agrad.numpy.arrays import NUMPY
 from agrad.numpy.arrays import ndarray as ndarray
-from agrad.numpy.functions import LINALG, NUMPY, RANDOM
+from agrad.numpy.functions import LINALG, RANDOM
 from agrad.numpy.functions import loadtxt as loadtxt
 from agrad.numpy.functions import set_printoptions as set_printoptions
 

@@ -42,10 +42,10 @@ class dtype:  # noqa: N801 - NumPy's name
 
 
 DTYPES: dict[Any, dtype] = {
-    name: dtype(name) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
+    name: dtype(name.rstrip("_")) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
 }
 DTYPES["int_"], DTYPES["float_"] = DTYPES["int64"], DTYPES["float64"]
-_TOLD = {bool_: "bool", int64: "int64", float64: "float64"}
+_TOLD = {bool_: "bool_", int64: "int64", float64: "float64"}
 
 
 def _kind(given: Any) -> Any:
@@ -111,7 +111,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
     @property
     def type_of_entries(self) -> dtype:
         """`x.dtype`, as NumPy prints it."""
-        return DTYPES[{"bool": "bool_"}.get(_TOLD[self.dtype], _TOLD[self.dtype])]
+        return DTYPES[_TOLD[self.dtype]]
 
     def __repr__(self) -> str:
         return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
@@ -124,7 +124,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
 
     def __hash__(self) -> int:
         if self.requires_grad:
-            return core.Tensor.__hash__(self)
+            return object.__hash__(self)
         if self.node.shape:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self.item())
@@ -138,6 +138,18 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
     def astype(self, kind: Any) -> Any:
         """A copy of another type."""
         return wrapped(as_array(self).astype(dtype_in_numpy(kind)))
+
+    def item(self, *place: Any) -> Any:
+        """One entry as a number of Python."""
+        return as_array(self).item(*place)
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(one, slice) and isinstance(one.step, int) and one.step < 0 for one in parts):
+            if not self.requires_grad:  # torch has no such views: this is a copy
+                return wrapped(as_array(self)[index])
+            return _numpys(core.Tensor.__getitem__(self, index))
+        return Tensor.__getitem__(self, index)
 
     def copy(self) -> Any:
         """A copy."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import afford
+from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.values import np as real
 from agrad.numpy.arrays import DTYPES, NUMPY, RANKS, dtype_in_numpy, wrapped
@@ -113,7 +113,7 @@ def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     elif name in ("linspace", "logspace", "geomspace"):
         entries = _large(args[2] if len(args) > 2 else keywords.get("num", 50))
     elif name in ("tile", "repeat"):
-        times = args[1] if len(args) > 1 else keywords.get("reps", keywords.get("repeats"))
+        times: Any = args[1] if len(args) > 1 else keywords.get("reps", keywords.get("repeats"))
         entries = _sizes(args[0]) * (_large(times) if name == "tile" or real.ndim(times) == 0 else float(sum(times)))
     elif name == "bincount":
         entries = max([float(real.max(args[0], initial=0)), float(keywords.get("minlength", 0))])
@@ -224,7 +224,7 @@ class RandomState:
 
 def _logged(state: RandomState) -> None:
     """Let a statement that fails give back the random numbers that it drew."""
-    log = core.current().undo_log
+    log = current().undo_log
     if log is not None:
         before, numbers = state._numbers.get_state(), state._numbers
         log.remember_first((id(state), "random"), lambda: numbers.set_state(before))

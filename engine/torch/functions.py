@@ -1367,7 +1367,7 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
             y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
             if (y is not other and other.node.extra is None) or type(other) in (float, int):
                 made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
-                made.__class__, made.dtype = Tensor, kind
+                made.__class__, made.dtype = type(self) if y is other else Tensor, kind
                 return made
         if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
             return NotImplemented

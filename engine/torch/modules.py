@@ -11,6 +11,7 @@ from typing import Any
 
 from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
+from agrad.engine.core.context import require_files
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
@@ -398,6 +399,8 @@ def save(obj: Any, f: Any, **_: Any) -> None:
     """Write tensors, and lists and dictionaries of them, into a file."""
     import pickle  # here: few programs save
 
+    require_files("torch.save")
+
     if hasattr(f, "write"):
         pickle.dump(obj, f)
         return
@@ -409,10 +412,11 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) 
     """Read what `save` has written; of weights alone nothing else is made."""
     import pickle  # here: few programs load
 
+    require_files("torch.load")
+
     class Reader(pickle.Unpickler):
         def find_class(self, module: str, name: str) -> Any:
-            inside = module.startswith(("agrad.", "collections", "numpy"))
-            if weights_only and not (inside and (name in _SAVED or module.startswith("numpy"))):
+            if weights_only and name not in _SAVED.get(module, ()):
                 raise pickle.UnpicklingError(
                     f"Weights only load failed: {module}.{name} is no tensor\n  fix: weights_only=False"
                 )
@@ -424,18 +428,15 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True, **_: Any) 
         return Reader(file).load()
 
 
-_SAVED = (
-    "_restored",
-    "StateDict",
-    "OrderedDict",
-    "Entries",
-    "ParamGroup",
-    "Size",
-    "dtype",
-    "float64",
-    "int64",
-    "bool_",
-)
+# What weights are made of, by the modules that have it: nothing else is looked up for a file.
+_SAVED = {
+    "agrad.torch.tensor": ("_restored",),
+    "agrad.torch.types": ("Size", "dtype", "float64", "int64", "bool_"),
+    "collections": ("OrderedDict",),
+    "agrad.engine.nn.module": ("StateDict",),
+    "agrad.engine.nn.objects": ("Entries",),
+    "agrad.engine.nn.optim.optimizer": ("ParamGroup",),
+}
 
 
 # The modules

@@ -352,9 +352,8 @@ class Tensor(core.Tensor):
         return bool((self == other).any())
 
     def __reduce__(self) -> Any:
-        kept = self.grad is not None and self.is_leaf and as_array(self.grad)
-        state = (self.node.is_parameter, None if kept is False else kept)
-        return _restored, (as_array(self), bool(self.requires_grad), state)
+        kept = _bytes_of(self.grad) if self.grad is not None and self.is_leaf else None
+        return _restored, (_bytes_of(self), bool(self.requires_grad), (self.node.is_parameter, kept))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -637,15 +636,24 @@ def no_attribute(of: str, name: str, names: Any) -> AttributeError:
     return AttributeError(f"{of} has no {name} in agrad{told}")
 
 
-def _restored(array: Any, requires_grad: bool, state: tuple[bool, Any]) -> Tensor:
-    value = float(array) if not array.shape else coerce(array)
-    made = Tensor.of(value, dtype_of(array))
+def _bytes_of(x: Any) -> tuple[bytes, tuple[int, ...], int]:
+    """The entries, the shape and the rank of the type."""
+    return np.array(x.read_only(), dtype=np.float64).tobytes(), tuple(x.node.shape), getattr(x, "dtype", float64).rank
+
+
+def _of_bytes(data: bytes, shape: tuple[int, ...], rank: int) -> Tensor:
+    array = np.frombuffer(bytes(data), dtype=np.float64).reshape(shape).copy()
+    return Tensor.of(array if shape else float(array), (bool_, int64, float64)[rank])
+
+
+def _restored(entries: Any, requires_grad: bool, state: tuple[bool, Any]) -> Tensor:
+    made = _of_bytes(*entries)
     is_parameter, gradient = state
     if requires_grad:
         made.requires_grad_()
     made.node.is_parameter = is_parameter
     if gradient is not None:
-        made.node.grad = Gradient(Tensor.of(coerce(gradient)))
+        made.node.grad = Gradient(_of_bytes(*gradient))
     return made
 
 

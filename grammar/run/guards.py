@@ -1110,7 +1110,7 @@ class _Attributes(dict[str, Any]):
         super().__delitem__(name)
         del vars(self._mine(self._of, name))[name]
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)
         return self
 

@@ -34,6 +34,7 @@ _NAMES = {
     " Sequence Set Tuple Type TypeVar Union cast",
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
     " whitespace capwords",
+    "io": "BytesIO",
     "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
     " DOTALL X VERBOSE A ASCII",
 }
@@ -49,7 +50,7 @@ PACKAGES = {
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "save load as_dtype finfo iinfo"}
+_WITHHELD = {"torch": "as_dtype finfo iinfo"}
 _OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy")  # whose functions and classes a script may have
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
@@ -114,6 +115,21 @@ def _member(name: str, member: str) -> Any:
     return found if is_code and (is_ours or getattr(FUNCTIONS.get(member), "call", None) is found) else None
 
 
+def _filed(function: Any) -> Any:
+    """`torch.save` or `torch.load` of what is named, or of what only these have written."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        place = options.get("f", args[-1] if args else None)
+        if type(place) is not str and not isinstance(place, import_module("io").BytesIO):
+            raise TypeError(f"torch.{function.__name__} needs the name of a file, or an io.BytesIO()")
+        if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
+            raise TypeError(f"torch.{function.__name__} takes weights alone here")
+        return function(*args, **options)
+
+    call.__name__ = function.__name__
+    return call
+
+
 class Package(Module):
     """A module of agrad's own, whose names are looked up when they are asked for."""
 
@@ -123,6 +139,7 @@ class Package(Module):
             found: Any = Package(full, {})
         else:
             found = _member(vars(self)[".name"], name)
+            found = _filed(found) if full in ("torch.save", "torch.load") else found
             if found is None:
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
         vars(self)[name] = found
@@ -375,7 +392,15 @@ def _re(guards: Any) -> dict[str, Any]:
     return {name: checked(name) for name in "compile search match fullmatch split findall finditer sub subn".split()}
 
 
+def _io(guards: Any) -> dict[str, Any]:
+    """Files in memory, which `torch.save` writes, and nothing else."""
+    made = import_module("io").BytesIO
+    guards.table[made] = dict.fromkeys(("seek", "tell", "getvalue", "close"), "read")
+    return {"BytesIO": lambda: made()}
+
+
 _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "io": _io,
     "math": _math,
     "random": _random,
     "itertools": _itertools,

@@ -72,9 +72,10 @@ _TOKEN = pattern(
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
 
 
-# Whether torch and numpy are packages of agrad's: until then, scripts that import them are the calculator's.
+# Whether scripts that import torch or numpy are Python's, too, but for those that draw: these are the calculator's.
 PACKAGED = True
 _LIBRARIES = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:torch|numpy|matplotlib)\b")
+_DRAWS = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:matplotlib|torchviz)\b")
 
 
 # Whether a session, and a script of the calculator's, reads Python from its first import on.
@@ -86,7 +87,7 @@ def reads(source: Source) -> bool:
     """Whether a text is read as Python: a file with such a name is."""
     if source.is_python or not (source.is_file and source.name.endswith(".py")):
         return source.is_python
-    return PACKAGED or not _LIBRARIES.search(source.text)
+    return not (_DRAWS if PACKAGED else _LIBRARIES).search(source.text)
 
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:

@@ -84,7 +84,7 @@ x.py:1:1: error[name]: ModuleNotFoundError: No module named 'maths'
   1 | import maths
     | ^^^^^^^^^^^^
   note: a script can import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, \
-re, torch, numpy
+io, re, torch, numpy
   fix: import math""",
     "x = sqrt(2)": """\
 x.py:1:5: error[name]: NameError: name 'sqrt' is not defined

@@ -1,0 +1,61 @@
+"""Scripts that import torch or numpy: what they print in Python's reading is what they print in plain Python."""
+
+import re
+from pathlib import Path
+
+from rows import each
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+
+TEXT = (Path(__file__).parents[2] / "engine" / "torch_programs.txt").read_text("utf-8")
+PARTS = re.split(r"^=== (.*)\n", TEXT, flags=re.M)[1:]
+PROGRAMS = list(zip(PARTS[::2], PARTS[1::2], strict=True))
+
+
+def printed(text):
+    """What a script prints in Python's reading, with the error that it ends with."""
+    session, shown = Session(), []
+    try:
+        session.run(text, lambda result: shown.append(result.text(session.settings)), "x.py", is_file=True)
+    except AgradError as problem:
+        shown.append(problem.message)
+    return "\n".join(shown)
+
+
+@each("name, program", PROGRAMS)
+def test_programs_of_torch_print_what_they_print_in_plain_python(name, program):
+    text, meant = program.split("--- prints\n")
+    assert printed(text).rstrip() == meant.rstrip()
+
+
+@each("text, meant", [
+    ("a = np.array([1, 2, 3]); print(a, a / 2, a.dtype, a.shape, a.sum(), a.mean(), a[1:], a[-1])",
+     "[1 2 3] [0.5 1.  1.5] int64 (3,) 6 2.0 [2 3] 3"),
+    ("a = np.arange(6.0).reshape(2, 3); print(a.sum(axis=0), a.max(axis=1), a.T.shape, a.std(), np.var(a, ddof=1))",
+     "[3. 5. 7.] [2. 5.] (3, 2) 1.707825127659933 3.5"),
+    ("a = np.zeros(3); b = a[1:]; b[0] = 5; a += 1; print(a, b, a > 1, np.where(a > 1, a, 0))",
+     "[1. 6. 1.] [6. 1.] [False  True False] [0. 6. 0.]"),
+    ("d = {}\nfor x in np.array([1, 2, 1]): d[x] = d.get(x, 0) + 1\nprint(len(d), sorted(int(k) for k in d))", "2 [1, 2]"),
+    ("np.random.seed(0); print(np.random.rand(2), np.random.randint(0, 9, 3))", "[0.5488135  0.71518937] [3 3 7]"),
+    ("print(np.linalg.norm([3, 4]), np.linalg.solve([[2.0, 0], [0, 4]], [2, 4]), np.dot([1, 2], [3, 4]))", "5.0 [1. 1.] 11"),
+    ("print(np.concatenate([[1], [2.5]]), np.unique([3, 1, 3], return_counts=True)[1], np.pi, f'{np.sqrt(2):.3f}')",
+     "[1.  2.5] [1 2] 3.141592653589793 1.414"),
+    ("import torch\nt = torch.tensor(2.0, requires_grad=True)\ny = np.sin(np.array([t, t * 2])).sum()\ny.backward()\nprint(t.grad)",
+     "tensor(-1.7234)"),
+    ("import torch\nx = torch.from_numpy(np.array([1, 2])); print(x, x.numpy(), type(x.numpy()))",
+     "tensor([1, 2]) [1 2] <class 'numpy.ndarray'>"),
+])  # fmt: skip
+def test_numpy_prints_what_numpy_prints(text, meant):
+    assert printed(f"import numpy as np\n{text}\n") == meant
+
+
+def test_what_is_set_for_all_statements_is_taken_back_with_the_statement_that_set_it():
+    session = Session()
+    session.steps.depth = 100
+    for line in ("import torch", "torch.set_grad_enabled(False)", "torch.set_printoptions(precision=2)"):
+        session.run(line + "\n", source="x.py", is_file=True)
+    assert session.context.recording is False
+    session.run("undo 2\n")
+    assert session.context.recording is True
+    assert printed("import torch\nprint(torch.tensor(1.23456))") == "tensor(1.2346)"
