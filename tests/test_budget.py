@@ -43,13 +43,13 @@ MOST = {
     "lines of grammar/session": 1_779,
     "lines of grammar/syntax": 2_868,
     "lines of grammar/values": 671,
-    "lines of tests": 33_571,
+    "lines of tests": 33_574,
     "files of Python": 328,
     "imports inside functions": 60,
     "modules in circles, with those of types": 0,
     "modules for an answer": 70,
     "facts of operations": 19,
-    "words by hand": 21_537,
+    "words by hand": 21_546,
     "words of CHANGELOG.md": 1_849,
 }
 

@@ -119,7 +119,8 @@ TRANSLATIONS = {
     "engine/data/tables.py",  # numbers about columns that are read piece by piece
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
-    "engine/numpy/functions.py",  # NumPy's names
+    "engine/numpy/arrays.py",  # NumPy's names
+    "engine/numpy/functions.py",
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
     "engine/torch/modules.py",
     "engine/torch/tensor.py",
