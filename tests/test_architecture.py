@@ -102,7 +102,7 @@ def test_completion_knows_the_new_word(changed, typed, word):
     ("changed", "tests", "word"),
     [
         ("An operation", "engine/autodiff/test_gradients.py", "test_rule"),
-        ("A syntax message", "grammar/syntax/test_syntax_errors.py", "example"),
+        ("A message", "grammar/syntax/test_syntax_errors.py", "example"),
         ("A command", "grammar/commands/test_registry.py", "command or options"),
         ("A backend", "engine/compile/test_compile_functions.py", "interpret"),
     ],

@@ -112,7 +112,6 @@ def test_the_language_and_its_help_know_it(joint):
 # Translations of the names that NumPy, PyTorch and the C library have for operations: facts about these.
 TRANSLATIONS = {
     "engine/compile/export/languages.py",
-    "engine/compile/export/arrays.py",
     "engine/compile/export/formulas.py",  # LaTeX's
     "engine/compile/export/source.py",  # the signs of arithmetic
     "engine/compile/symbols.py",
