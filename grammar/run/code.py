@@ -297,7 +297,7 @@ class _Expressions:
             return self.at(py.Compare(sides[0], [_TESTS[sign]()], sides[1:]), span)
         if sign in COMPARE:
             return self.do("binary", sign, sides, span)
-        if isinstance(right, ast.Number):
+        if isinstance(right, ast.Number) and type(right.value) is float:
             sides[1] = self.call(".fresh", sides[1:], span)
         return self.do("test", sign, sides, span)
 

@@ -336,16 +336,16 @@ class Builder:
 
     def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
         """The keyword arguments among the parts: each once, and after the others."""
-        seen: dict[str, Any] = {}
+        found: list[tuple[str, Any]] = []
         for part in parts:
             if not isinstance(part, s.Parameter):
-                if seen and not isinstance(part, s.Starred):
+                if found and not isinstance(part, s.Starred):
                     raise syntax_error("positional after keyword", part.span)
-            elif part.name in seen and part.name != "**":
+            elif part.name != "**" and any(part.name == name for name, _ in found):
                 raise syntax_error("repeated keyword", part.span, name=part.name)
             else:
-                seen[part.name] = part.default
-        return tuple(seen.items())
+                found.append((part.name, part.default))
+        return tuple(found)
 
     subscript, attribute = _node(s.Index, 0, 1), _node(s.Attribute, 0, 1)
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.objects import Entries
 from agrad.engine.values import describe, format_shape
-from agrad.grammar.values.lists import Star, entries_of, quoted
+from agrad.grammar.values.lists import List, Star, entries_of, plain, quoted
 
 
 def key_of(value: Any) -> Any:
-    """A value as a key, or as an entry of a set. Raises AgradError for what can change."""
+    """A value as a key, or as an entry of a set. Raises AgradError for what can change.
+
+    A number is found again by its value, also one that was an entry of an array; one that requires a gradient, as in
+    PyTorch, only by itself.
+    """
+    if type(value) is tuple:
+        return tuple(map(key_of, value))
+    if isinstance(value, Tensor) and not value.shape and not value.requires_grad:
+        return plain(value)
     try:
-        if getattr(value, "shape", ()):
+        if getattr(value, "shape", ()) or type(value) is List:
             raise TypeError
         hash(value)
     except TypeError:
@@ -32,8 +41,14 @@ class Dict(Entries):
         pairs = entries.items() if isinstance(entries, Mapping) else entries
         super().__init__({key_of(key): value for key, value in pairs} | named)
 
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key_of(key))
+
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key_of(key), value)
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key_of(key))
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key_of(key))
