@@ -339,6 +339,10 @@ var x = 3; y = x*x; backward y retain; g = x.grad; backward y; g == 6 and x.grad
 `enumerate(xs)`, `zip(xs, ys)`, `map(f, xs)`, in Python, take the entries as a loop gets to them
 all at once
 xs = [1, 2]; z = zip(xs, xs); xs.append(3); len(z) == 2
+
+`[lambda: k for k in range(3)]`, in Python, gives functions that all find the last k
+each has the k with which it was made; those of a `for` loop find the last
+fs = [lambda: k for k in range(3)]; fs[0]() == 0
 """
 DIFFERENT = [tuple(row.split("\n")) for row in _DIFFERENT.strip().split("\n\n")]
 
@@ -372,7 +376,7 @@ def _names() -> Iterator[str]:
     yield from ("", "Of arguments:", "", *head)
     for name, ours in ALIASES.items():
         yield f"| `{name}=` | `{ours}=` |"
-    yield from ("", "With PyTorch's meaning only under the full name:", "")
+    yield from ("", "With PyTorch's or NumPy's meaning under the full name, and after `from torch import std`:", "")
     for name, (form, _) in OWN_FORMS.items():
         yield f"* `{Signature(name, form).usage}`"
 

@@ -562,7 +562,7 @@ LISTS = (
     (
         "A list that began empty, that a method or += has changed, or that list, sorted or tolist made, is put "
         "together with another by +, and repeated by *, as in Python; so is a for in brackets by +. One that was "
-        "written in brackets is a vector there, and its sum with [x] of one entry is an error.",
+        "written in brackets is a vector there; + [x] makes it longer by one, which of a computed vector is an error.",
         "xs = []; xs += [1, 2]; xs + [3] == [1, 2, 3]; [1, 2] + [3, 4] == [4, 6]; [0] + [k for k in 1..2] == [0, 1, 2]",
     ),
     (

@@ -225,6 +225,24 @@ def _svd(x: Any, **_: Any) -> tuple[Any, Any, Any]:
     return u, s, OPS["swap"].call(vh)
 
 
+def _nearest_remainder(x: Any, y: Any) -> Any:
+    """math.remainder: what the quotient leaves that is rounded to the nearest whole number, halves to the even one."""
+    rest = _call("fmod", x, _call("mul", 2.0, y))
+    nearest = _call("sub", rest, _call("mul", y, _call("round", _call("div", rest, y))))
+    return _call("where", _call("isfinite", y), nearest, x)
+
+
+def _of_numpy(name: str) -> Callable[..., Any]:
+    """A function with NumPy's results where agrad's own has fewer, as it is for arrays with a graph in Python."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        from agrad.engine.interop.numpy_functions import MADE  # which names all of NumPy's
+
+        return MADE[name](*args, **options)
+
+    return call
+
+
 def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function called with its operands, and every attribute by name."""
     signature = Signature(name, form)
@@ -382,6 +400,9 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
         lambda x, y: shape_of_any(x) == shape_of_any(y) and bool(_call("all", _call("equal", x, y))),
     ),
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
+    "math.remainder": ("x, y", _nearest_remainder),
+    "np.linalg.svd": ("a; full_matrices=True, compute_uv=True", _of_numpy("linalg.svd")),
+    "np.linalg.lstsq": ("a, b; rcond=None", _of_numpy("linalg.lstsq")),
     **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
     "torch.is_grad_enabled": ("", lambda: current().recording),
     "torch.device": ("name; index=None", lambda name, index: str(name)),

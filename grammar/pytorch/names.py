@@ -207,8 +207,9 @@ def has_classes(prefix: str) -> bool:
 
 
 def is_imported(prefix: str, name: str) -> bool:
-    """Whether a name of a module is a class or a function of the engine's that no table has: an import binds it."""
-    return name not in FUNCTIONS and _in_namespace(prefix, name) is not None
+    """Whether an import binds a name: of a class, or of a function that means something else without its module."""
+    is_own = f"{canonical(prefix)}.{name}" in OWN
+    return is_own or (name not in FUNCTIONS and _in_namespace(prefix, name) is not None)
 
 
 def canonical(prefix: str) -> str:
