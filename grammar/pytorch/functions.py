@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from importlib import import_module
 from itertools import accumulate
 from time import perf_counter
 from typing import Any
@@ -236,9 +237,8 @@ def _of_numpy(name: str) -> Callable[..., Any]:
     """A function with NumPy's results where agrad's own has fewer, as it is for arrays with a graph in Python."""
 
     def call(*args: Any, **options: Any) -> Any:
-        from agrad.engine.interop.numpy_functions import MADE  # which names all of NumPy's
-
-        return MADE[name](*args, **options)
+        made = import_module("agrad.engine.interop.numpy_functions").MADE  # which names all of NumPy's
+        return made[name](*args, **options)
 
     return call
 

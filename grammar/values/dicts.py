@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agrad.engine.core.tensor import Tensor
@@ -18,19 +18,15 @@ def key_of(value: Any) -> Any:
     A number is found again by its value, also one that was an entry of an array; one that requires a gradient, as in
     PyTorch, only by itself.
     """
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return tuple(map(key_of, value))
-    if isinstance(value, Tensor) and not value.shape and not value.requires_grad:
+    shape = getattr(value, "shape", ())
+    if isinstance(value, Tensor) and not shape and not value.requires_grad:
         return plain(value)
-    try:
-        if getattr(value, "shape", ()) or type(value) is List:
-            raise TypeError
-        hash(value)
-    except TypeError:
-        shape = getattr(value, "shape", ())
+    if shape or type(value) is List or not isinstance(value, Hashable):
         what = f"an array of shape {format_shape(shape)}" if shape else describe(value)
         fixes = [Hint("tuple(xs)   of a list")]
-        raise AgradError("type", f"{what} can change, so it is no key of a dictionary or a set", fixes=fixes) from None
+        raise AgradError("type", f"{what} can change, so it is no key of a dictionary or a set", fixes=fixes)
     return value
 
 
