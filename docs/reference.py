@@ -296,6 +296,10 @@ x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]
 with its transpose, as in NumPy; `torch.svd(x)` ends with V
 x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T
 
+`x.cross(y)` is along the first axis that has three entries
+along the last, as in NumPy; `torch.cross(x, y)` along the first
+x = tensor([[1, 5], [3, 4], [0, 2]]); torch.cross(x, x + 1).shape == (3, 2)
+
 of equal entries one gets the gradient of `max` along an axis
 all share it
 grad(max)([3, 3]) == [0.5, 0.5]

@@ -23,7 +23,7 @@ from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
-from agrad.engine.values import describe, format_number, format_shape, np, whole
+from agrad.engine.values import broadcast, describe, format_number, format_shape, np, whole
 from agrad.grammar import values
 from agrad.grammar.values.lists import List, parts_of
 
@@ -243,6 +243,14 @@ def _of_numpy(name: str) -> Callable[..., Any]:
     return call
 
 
+def _cross(x: Any, y: Any, axis: Any) -> Any:
+    """torch.cross: without an axis along the first that has three entries."""
+    if axis is None:
+        shape = broadcast(shape_of_any(x), shape_of_any(y))
+        axis = next((float(place) for place, length in enumerate(shape) if length == 3), -1.0)
+    return _call("cross", x, y, axis)
+
+
 def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function called with its operands, and every attribute by name."""
     signature = Signature(name, form)
@@ -403,6 +411,11 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "math.remainder": ("x, y", _nearest_remainder),
     "np.linalg.svd": ("a; full_matrices=True, compute_uv=True", _of_numpy("linalg.svd")),
     "np.linalg.lstsq": ("a, b; rcond=None", _of_numpy("linalg.lstsq")),
+    "torch.cross": ("input, other; axis=None", _cross),
+    "torch.linalg.lstsq": (
+        "a, b; rcond=None, driver=None",
+        lambda *args, driver, **rcond: _of_numpy("linalg.lstsq")(*args, **rcond),
+    ),
     **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
     "torch.is_grad_enabled": ("", lambda: current().recording),
     "torch.device": ("name; index=None", lambda name, index: str(name)),

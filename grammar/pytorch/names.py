@@ -134,6 +134,7 @@ NO_METHODS = {
     **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
     "value": ("a name alone is its value", ".data   is the value without its graph, .u its uncertainty"),
     "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
+    "solution": ("a function with several results returns a tuple", "x = torch.linalg.lstsq(A, y)[0]"),
     "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
 }
 
@@ -142,7 +143,7 @@ NO_METHODS = {
 # NumPy's, which are agrad's: where both are imported, these need a name that says which.
 LIBRARIES = ("torch", "numpy")
 _AMBIGUOUS = frozenset({"std", "var", "max", "min", "repeat"})
-DIFFERING = frozenset({"sort", "norm", "split", "equal", "svd", "median"}) | _AMBIGUOUS
+DIFFERING = frozenset({"sort", "norm", "split", "equal", "svd", "median", "cross"}) | _AMBIGUOUS
 _OF_TORCH = frozenset({"dim", "keepdim", "unbiased", "correction"})
 _OF_NUMPY = frozenset({"axis", "keepdims", "ddof"})
 

@@ -21,7 +21,7 @@ from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.comparison import less_equal, minimum, where
-from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
+from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
     digamma_derivative,
@@ -96,7 +96,7 @@ log_ndtr: Function = special(
 
 logit: Function = special(
     "logit",
-    ("x", lambda g, out, x: g / (x * (1.0 - x))),
+    ("x", lambda g, out, x: g * inverse_of_positive(x * (1.0 - x))),
     domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"),
     doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
     derivative="1/(x*(1 - x))",
@@ -151,6 +151,7 @@ def _polygamma(order: int, x: float) -> float:
 
 
 _SMALL_SHAPE = 0.25
+_LARGEST_SHAPE = 1e305  # beyond, the logarithm of the gamma function overflows
 
 
 def _of_exponential(k: int, slopes: Any) -> Any:
@@ -162,7 +163,7 @@ def _of_exponential(k: int, slopes: Any) -> Any:
 
 
 def _gamma_slope(a: float, x: float, k: int) -> float:
-    if not (0.0 < a < math.inf) or math.isnan(x) or x < 0.0:
+    if not (0.0 < a < _LARGEST_SHAPE) or math.isnan(x) or x < 0.0:
         return math.nan
     if x == 0.0 or x == math.inf:
         return 0.0
