@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -485,7 +485,8 @@ class Session:
             self.record.cut(place)
             if isinstance(error, AgradError):
                 entries = (entry.span for entry in reversed(self.record.entries))
-                runtime.fixes.explain(error, self.steps.since, entries, self.names)
+                with suppress(MemoryError):  # which the statement may have used up: the error is told without fixes
+                    runtime.fixes.explain(error, self.steps.since, entries, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
