@@ -449,7 +449,8 @@ def main() -> NoReturn:
         code = _run()
     except OSError as problem:  # errors of files have been handled where they were read
         with suppress(OSError):  # stderr may be as full as stdout
-            click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
+            failed = "write the results" if problem.filename is None else f"read {problem.filename}"
+            click.echo(f"error[file]: cannot {failed}: {problem.strerror}", err=True)
         code = FAILED
     except Exception as error:  # the last resort, for faults of agrad of any type: nobody should read a traceback
         code = complain(internal(error))
