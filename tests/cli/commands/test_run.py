@@ -78,6 +78,18 @@ def test_a_closed_input_is_not_told_as_an_output(words, environment):
     assert b"cannot write" not in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no file without an end")
+def test_a_script_without_an_end_is_told_with_the_option_that_allows_more(environment, tmp_path):
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "config.toml").write_text('[limits]\nmemory = "300MB"\n')
+    command = [sys.executable, "-m", "agrad.cli", "run", "/dev/zero"]
+    done = subprocess.run(command, capture_output=True, env=environment | {"XDG_CONFIG_HOME": str(tmp_path)}, text=True)
+    assert done.stderr.splitlines() == [
+        "error[limit]: there is not enough memory for this; the limit is 300 MB",
+        "  fix: --max-memory 1GB",
+    ]
+
+
 def test_when_the_time_is_up_nothing_goes_on(agrad, script):
     out, err, code = agrad("run", "-k", "--timeout", "0.5", script("while 1: pass\nprint 1\n"))
     assert (out, code) == ("", 124)
