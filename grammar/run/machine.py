@@ -367,7 +367,7 @@ class Machine:
     def _unknown(self, name: str, span: Span, own: Sequence[str]) -> AgradError:
         if name in self.session.absent:
             return runtime.fixes.of_a_module(name, self.session.absent[name], span)
-        return runtime.fixes.unknown(name, span, [*self.session.names, *own])
+        return runtime.fixes.unknown(name, span, dict.fromkeys(own) | self.session.names)
 
     def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
         """The error for arguments that do not fit a function of the user; any other as it is."""

@@ -346,6 +346,9 @@ class Session:
             return reader(source)
         except (RecursionError, MemoryError, TimeUp) as error:
             raise self._stopped(error, None) from None
+        except AgradError as error:
+            runtime.fixes.at_values(error, self.names)
+            raise
         finally:
             watch.running = False
             watch.stop()

@@ -50,6 +50,8 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
     except AgradError as problem:
         if problem.kind == "syntax":
             problem.fixes = [fix for fix in problem.fixes if all(map(can_be_read, typed([fix])))]
+            if problem.facts == SyntaxMistake("look-alike"):
+                problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
         raise
 
 
