@@ -391,7 +391,9 @@ class Root(Command, click.Group):
             rest = [word for word in args[2:] if word != by]
             raise unknown("command", word, (), ["eval", args[1], *rest, *[f"{by}=1"][len(given) :], "--wrt", by])
         if word in agrad.grammar.commands.COMMANDS:
-            line = f"{typed(' '.join(args), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
+            given = [one for one in args[1:] if re.match(r"[^\W\d]\w*=[^=]", one) and ".." not in one]
+            words = [*(f"{one};" for one in given), *(one for one in args if one not in given)]
+            line = f"{typed(' '.join(words), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
             raise Wrong(f"{word} is a statement, and no command", line)
         raise unknown("command", word, COMMANDS, ["eval", *args[word.isidentifier() and len(args) > 1 :]])
 
