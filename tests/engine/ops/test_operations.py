@@ -120,7 +120,7 @@ for entry in [*OPS.values(), *ag.FUNCTIONS.values()]:
         assert "numpy" not in sys.modules, (entry.name, sample)
 """
 MAKE_ARRAYS = "expand reshape flatten"
-NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv beta_moment betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard y0 y1"
+NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv betainc_slope betainc digamma_derivative digamma_difference entr erfcinv gamma_slope gammainc gammaincc log_ndtr logit ndtri normal_hazard y0 y1"
 NEED_SCIPY += " bessel_ive bessel_kve rgamma reciprocal_gamma_derivative multigammaln"
 NEED_SCIPY += " erfinv digamma comb perm beta beta_slope beta_mixed lbeta bessel_j bessel_i j0 j1 i0 i1 gamma lgamma"
 
