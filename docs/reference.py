@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 
+from agrad.cli.repl.printer import SAYS
 from agrad.engine.core.context import Context, enter
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Signature
 from agrad.engine.errors import AgradError
@@ -26,6 +27,7 @@ from agrad.grammar.help.help import (
     facts,
     families,
 )
+from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.pytorch.libraries import HERE, STAND_INS
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.results import Noted, Result
@@ -212,7 +214,7 @@ def _sections() -> Iterator[str]:
         yield f"## {name}\n\n{prose(meaning[0].upper() + meaning[1:])}.\n"
         if kind.program:
             session = enter(Context(), Session)  # whatever the limits of this process
-            session.steps.depth = DEPTH  # as at the prompt
+            session.steps.depth, session.by_entry, session.settings.echo = DEPTH, True, True  # as at the prompt
             with without(kind.missing):
                 yield from ("```agrad", *_transcript(session, kind.program), "```\n", "What to type then:\n")
             if kind.shell:
@@ -236,9 +238,11 @@ def without(library: str) -> Iterator[None]:
 
 
 def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
-    """Each statement behind a prompt, and what it answers."""
+    """Each statement behind a prompt, and what it answers and changes."""
+    changes = Changes(session)
     for typed in statements:
-        yield f"agrad> {typed}"
+        yield f"agrad {session.line}> {typed}"
+        changes.begin()
         answers: list[Result] = []
         try:
             session.run(typed, answers.append)
@@ -246,6 +250,8 @@ def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
             yield from (line.rstrip() for line in render(error).split("\n"))
         for answer in answers:
             yield render(answer.note) if isinstance(answer, Noted) else answer.text(session.settings)
+        if not SAYS.match(typed):
+            yield from filter(None, changes.line(typed).split("\n"))
 
 
 # PyTorch's names: docs/pytorch.md, made from the tables by which they are read
