@@ -117,6 +117,8 @@ def _lines(value: Any, spelling: Language) -> list[str]:
 
 # An expression as a function in another language, with its derivatives.
 
+_OF_WHOLE_NUMBERS = ("gcd", "lcm")
+
 
 def exported(session: Session, text: str, wrt: Sequence[str], order: int, language: str, name: str) -> str:
     """The source of a function of that name: the value of an expression, and its derivatives up to an order.
@@ -148,6 +150,12 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     before = dict(session.names)
     try:
         programs = paths(function, examples, list(names), places)
+    except AgradError as problem:
+        word = problem.message.partition(":")[0]
+        if word not in _OF_WHOLE_NUMBERS or problem.kind != "type":
+            raise
+        message = f"{word} cannot be exported: it takes whole numbers alone, and an argument is any number"
+        raise AgradError("type", message, labels=problem.labels) from None
     finally:
         session.names.clear()
         session.names.update(before)

@@ -101,3 +101,14 @@ def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
         for label in problem.labels:
             assert isinstance(label.origin, Span)
             assert 0 <= label.origin.start <= label.origin.end <= len(text)
+
+
+@each("text, fix", [
+    ("for i in 1..3:\n  print i", "for i in range(1, 4):"),
+    ("for i in 1..3:", "for i in range(1, 4):"),
+    ("while x = 1:\n  x = 2", "while x == 1:"),
+])  # fmt: skip
+def test_the_first_line_of_a_block_has_its_fix(text, fix):
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", text))
+    assert fix in caught.value.fixes
