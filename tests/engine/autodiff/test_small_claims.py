@@ -64,11 +64,3 @@ def test_the_number_of_an_argument_is_below_that_of_arguments(function, places, 
             ag.grad(f, places)
     else:
         assert float(ag.grad(f, places)(*[3.0] * f.places)) == 6.0
-
-
-@each("name", ["grad", "jacobian"])
-def test_the_derivative_by_one_argument_may_read_the_other_as_a_number(name):
-    def f(x, y):
-        return y * y * (3.0 if y.item() > 0 else 2.0) * x
-
-    assert float(getattr(ag, name)(f, 0)(ag.tensor(1.0), ag.tensor(2.0))) == 12.0

@@ -68,19 +68,13 @@ def test_a_value_that_is_put_into_entries_may_have_leading_axes_of_length_1(valu
         assert found.value.tolist() == np.broadcast_to(np.ravel(value), 3).tolist()
 
 
-@each(
-    "index, shape",
-    [
-        ((np.array([0, 1]), slice(None), np.array([1, 0])), (2, 3, 2)),
-        ((np.array([0, 1]), slice(None), 1), (2, 3, 2)),
-        ((slice(None), np.array([1, 0])), (2, 3)),
-        ((np.array([1, 0, 0]),), (2, 3)),
-        ((1, slice(None), 0), (2, 3, 2)),
-    ],
-)
-def test_entries_of_each_of_a_stack_are_those_of_each(index, shape):
-    xs = np.random.default_rng(3).normal(size=(4, *shape))
-    found = _take_each([(xs, True, shape)], {"index": index}, 4)
+ALL, FIRST, LAST = slice(None), np.array([0, 1]), np.array([1, 0])
+
+
+@each("index", [(FIRST, ALL, LAST), (FIRST, ALL, 1), (ALL, LAST), (np.array([1, 0, 0]),), (1, ALL, 0)])
+def test_entries_of_each_of_a_stack_are_those_of_each(index):
+    xs = np.random.default_rng(3).normal(size=(4, 2, 3, 2))
+    found = _take_each([(xs, True, (2, 3, 2))], {"index": index}, 4)
     assert found is None or found.tolist() == np.stack([x[index] for x in xs]).tolist()
     assert (found is None) == any(
         type(part) is int or len(index) == 3 for part in index[1:] if hasattr(index[0], "dtype")
@@ -99,23 +93,18 @@ def test_products_of_each_of_a_stack_are_those_of_each(a, b, varies):
     assert np.allclose(found, np.stack([one @ other for one, other in pairs]), rtol=1e-13)
 
 
-@each(
-    "f, entries",
-    [
-        (lambda: call("repeat", np.arange(20.0), 2), 40),
-        (lambda: call("repeat", np.ones((2, 3)), 4, axis=0), 24),
-        (lambda: call("repeat", np.ones((2, 3)), 4, axis=1), 24),
-        (lambda: call("convolve", np.ones(30), np.ones(20)), 49),
-    ],
-)
-def test_the_limit_of_entries_is_that_of_the_result(monkeypatch, f, entries):
+LIMITED = [("repeat", [np.arange(20.0), 2], 40), ("convolve", [np.ones(30), np.ones(20)], 49)]
+
+
+@each("name, given, entries", [*LIMITED, *[("repeat", [np.ones((2, 3)), 4, axis], 24) for axis in (0, 1)]])
+def test_the_limit_of_entries_is_that_of_the_result(monkeypatch, name, given, entries):
     for limit, is_refused in ((entries, False), (entries - 1, True)):
         monkeypatch.setattr(current().limits, "entries", limit)
         if is_refused:
             with pytest.raises(AgradError):
-                f()
+                call(name, *given)
         else:
-            assert f().size == entries
+            assert call(name, *given).size == entries
 
 
 @each("x, share, value", [([1.0, 2.0, 4.0], 0.0, 1.0), ([1.0, 2.0, 4.0], 0.75, 3.0), ([1.0, np.inf], 0.0, 1.0)])

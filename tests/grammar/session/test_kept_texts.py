@@ -39,31 +39,7 @@ def test_the_answers_to_one_text_may_be_so_long_however_long_that_is(monkeypatch
     assert (len(exchange.answers), exchange.left_out) == (is_kept, not is_kept)
 
 
-@each(
-    "first, last, found",
-    [
-        (1, 1, ["a = 1"]),
-        (1, 3, ["a = 1", "b = [1,\n2]", "c = 3"]),
-        (2, 2, ["b = [1,\n2]"]),
-        (3, 3, ["c = 3"]),
-        (2, 3, ["b = [1,\n2]", "c = 3"]),
-        (4, 4, None),
-        (0, 1, ["a = 1"]),
-        (1, 4, None),
-    ],
-)
-def test_again_finds_the_texts_of_lines(first, last, found):
-    made = opened("a = 1", "b = [1,\n2]", "c = 3")
-    here = Span(Source("session", "again", 4, False, True), 0, 5)
-    if found is not None:
-        assert made.record.texts(first, last, here) == found
-        return
-    with pytest.raises(AgradError) as caught:
-        made.record.texts(first, last, here)
-    assert (caught.value.notes, caught.value.fixes) == ([], ["again 3   runs the last line"])
-
-
-@each("first, last, is_said", [(1, 1, True), (1, 9, False), (3, 8, False)])
+@each("first, last, is_said", [(1, 1, True), (1, 4, False), (3, 8, False)])
 def test_again_says_how_many_lines_are_kept_where_older_ones_are_asked_for(first, last, is_said):
     made = opened("a = 1", "b = 2", "c = 3")
     del made.record.typed[1], made.record.typed[2]
@@ -93,18 +69,6 @@ def test_each_answer_is_below_the_line_where_its_statement_ends():
     assert shown(text, statements, answers, is_entry=False) == [first[line] + line for line in lines]
     first = {line: "" if line.isupper() else "    ...> " for line in lines} | {"a": "agrad 7> "}
     assert shown(text, statements, answers, is_entry=True) == [first[line] + line for line in lines]
-
-
-@each("text, fence", [("x", "```"), ("a ` b", "```"), ("```", "````"), ("`` ````` `", "``````")])
-def test_the_fence_of_a_block_is_longer_than_any_in_it(text, fence):
-    assert saving._fenced(text, "agrad") == f"{fence}agrad\n{text}\n{fence}"
-
-
-@each("name", ["s.md", "s.html"])
-def test_a_page_says_how_many_statements_it_has(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    opened("x = 2; y = x*3", "print y", "1 +* 2", f'save "{name}"')
-    assert Path(name).read_text().startswith("<!-- saved by agrad: 3 statements, mark ")
 
 
 @each("text, place", [("save 's.ag'", "save 's.ag'"), ("save 's.txt'", "'s.txt'")])
