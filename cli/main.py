@@ -147,8 +147,7 @@ class Command(click.Command):
             return complain(problem, _wants_json(ctx))
         except MemoryError as problem:
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
-            agrad.engine.core.context.current().limits.advice = "--max-memory {}GB"  # no statement can ask for more now
-            return complain(agrad.grammar.runtime.budget.out_of_memory(problem), _wants_json(ctx))
+            return complain(agrad.grammar.runtime.budget.out_of_memory(problem, "--max-memory {}GB"), _wants_json(ctx))
         except KeyboardInterrupt:
             click.echo("interrupted before the end", err=True)
             return INTERRUPTED
