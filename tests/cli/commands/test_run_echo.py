@@ -9,22 +9,7 @@ import pytest
 from transcript import blocks, replayed, statements
 
 README = blocks((Path(__file__).parents[3] / "README.md").read_text("utf-8"))
-SCRIPT = """\
-# a comment
-var x = 2
-
-def f(t):
-    u = t**2
-    return u
-
-y = f(x)
-y
-backward y
-backward y
-print "<b> & \\"quotes\\""
-plot t**2 for t in 0..1
-x.grad
-"""
+SCRIPT = Path(__file__).with_name("echoed.ag").read_text()
 
 
 @pytest.fixture

@@ -217,25 +217,7 @@ def test_there_is_room_for_the_work_of_lapack_or_the_limit_is_told(call, monkeyp
         refuses(lambda: eval(call, given), "not enough memory", kind="limit")
 
 
-AT_THE_LIMIT = """
-import resource
-import numpy as np
-import agrad.engine as ag
-from agrad.cli.main import limit_memory
-limit_memory(1e9)
-a = ag.eye(64).numpy()
-if "solve" in {call!r}:
-    {call}  # loads SciPy
-a = np.random.default_rng(1).random((400, 400))
-a = a + a.T + 800.0 * np.eye(400)
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + {room}, resource.getrlimit(resource.RLIMIT_AS)[1]))
-try:
-    {call}
-except (ag.AgradError, MemoryError) as error:
-    assert getattr(error, "kind", "limit") == "limit", error
-print("done")
-"""
+AT_THE_LIMIT = Path(__file__).with_name("at_the_limit.txt").read_text()
 
 
 @pytest.mark.long
