@@ -73,7 +73,7 @@ def explain(
 def at_values(error: AgradError, names: Mapping[str, Any]) -> None:
     """Differentiate at the values of names, where a text that cannot be read has `d/dx x^2`."""
     place = error.labels[0].origin if error.facts == SyntaxMistake("leibniz") else None
-    if isinstance(place, Span) and (found := LEIBNIZ.match(place.source.text, place.start)):
+    if isinstance(place, Span) and error.fixes and (found := LEIBNIZ.match(place.source.text, place.start)):
         error.fixes = [by_leibniz(found, names)[1]]
 
 

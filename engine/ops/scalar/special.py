@@ -238,10 +238,10 @@ def _of_power(x: Any, d: Any, m: int) -> Any:
 
 def _digamma_difference(x: Any, d: Any, n: int) -> Any:
     x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
-    beside_poles = (x < 0.0) | (x + d < 0.0)
-    plain = _polygamma(n, x + d) - _polygamma(n, x) if beside_poles.any() else math.nan
     total: Any = 0.0
     with np.errstate(all="ignore"):
+        beside_poles = (x < 0.0) | (x + d < 0.0)
+        plain = _polygamma(n, x + d) - _polygamma(n, x) if beside_poles.any() else math.nan
         for _ in range(20 + 2 * n):
             total = total - math.factorial(n) * _of_power(x, d, n + 1)
             x = x + 1.0

@@ -6,9 +6,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from transcript import blocks, replayed, statements
 
-README = blocks((Path(__file__).parents[3] / "README.md").read_text("utf-8"))
 SCRIPT = Path(__file__).with_name("echoed.ag").read_text()
 
 
@@ -16,12 +14,6 @@ SCRIPT = Path(__file__).with_name("echoed.ag").read_text()
 def script(tmp_path):
     (tmp_path / "s.ag").write_text(SCRIPT, "utf-8")
     return "s.ag"
-
-
-@pytest.mark.parametrize("block", README)
-def test_the_transcripts_of_the_readme(inside, tmp_path, block):
-    (tmp_path / "s.ag").write_text("\n".join(statements(block)), "utf-8")
-    assert inside("run", "--echo", "s.ag")[0] == replayed(block) == block
 
 
 def texts(svg):
