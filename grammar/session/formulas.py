@@ -117,8 +117,6 @@ def _lines(value: Any, spelling: Language) -> list[str]:
 
 # An expression as a function in another language, with its derivatives.
 
-_OF_WHOLE_NUMBERS = ("gcd", "lcm")
-
 
 def exported(session: Session, text: str, wrt: Sequence[str], order: int, language: str, name: str) -> str:
     """The source of a function of that name: the value of an expression, and its derivatives up to an order.
@@ -151,11 +149,10 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     try:
         programs = paths(function, examples, list(names), places)
     except AgradError as problem:
-        word = problem.message.partition(":")[0]
-        if word not in _OF_WHOLE_NUMBERS or problem.kind != "type":
-            raise
-        message = f"{word} cannot be exported: it takes whole numbers alone, and an argument is any number"
-        raise AgradError("type", message, labels=problem.labels) from None
+        if problem.kind == "type" and (free := [word for word in names if word not in before]):
+            told = f"{', '.join(free)} may be any number, such as {_POINT} here; a name with a value is a constant"
+            problem.notes.append(told)
+        raise
     finally:
         session.names.clear()
         session.names.update(before)

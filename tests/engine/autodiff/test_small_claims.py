@@ -1,4 +1,4 @@
-"""Rows that the other tables of derivatives have not: each is a small fault that nothing noticed."""
+"""What uncertainties, checks and derivatives by place take, and the note about gradients that are not finite."""
 
 import math
 

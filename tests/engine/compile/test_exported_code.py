@@ -238,9 +238,11 @@ def test_beta_is_written_for_negative_numbers_too(text, x):
     assert names["f"](x) == pytest.approx(eager(text, (x, 0.0, 0.0)), rel=1e-11, abs=1e-30)
 
 
-def test_what_takes_whole_numbers_alone_is_not_exported_and_it_is_said():
-    with pytest.raises(AgradError, match="lcm cannot be exported: it takes whole numbers alone"):
-        exported(Session(), "lcm(x, y)", ("x",), 0, "c", "f")
+@each("text", ["lcm(x, y)", "[1, 2, 3][x] + y"])
+def test_where_whole_numbers_alone_are_taken_it_is_said_that_an_argument_is_any(text):
+    with pytest.raises(AgradError, match="must be a whole number") as caught:
+        exported(Session(), text, ("x",), 0, "c", "f")
+    assert caught.value.notes == ["x, y may be any number, such as 0.5 here; a name with a value is a constant"]
 
 
 @each("language", sorted(RUN))

@@ -1,4 +1,4 @@
-"""Rows that the other tables of operations have not: each is a small fault that nothing noticed."""
+"""Operands at the limits of what operations take, their stacks, and results at the edge of a whole number."""
 
 import numpy as np
 import pytest
