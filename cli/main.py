@@ -147,7 +147,7 @@ class Command(click.Command):
             return complain(problem, _wants_json(ctx))
         except MemoryError as problem:
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
-            return complain(agrad.grammar.runtime.budget.out_of_memory(problem), _wants_json(ctx))
+            return complain(agrad.grammar.runtime.budget.out_of_memory(problem, "--max-memory {}GB"), _wants_json(ctx))
         except KeyboardInterrupt:
             click.echo("interrupted before the end", err=True)
             return INTERRUPTED
@@ -390,7 +390,9 @@ class Root(Command, click.Group):
             rest = [word for word in args[2:] if word != by]
             raise unknown("command", word, (), ["eval", args[1], *rest, *[f"{by}=1"][len(given) :], "--wrt", by])
         if word in agrad.grammar.commands.COMMANDS:
-            line = f"{typed(' '.join(args), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
+            given = [one for one in args[1:] if re.match(r"[^\W\d]\w*=[^=]", one) and ".." not in one]
+            words = [*(f"{one};" for one in given), *(one for one in args if one not in given)]
+            line = f"{typed(' '.join(words), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
             raise Wrong(f"{word} is a statement, and no command", line)
         raise unknown("command", word, COMMANDS, ["eval", *args[word.isidentifier() and len(args) > 1 :]])
 
@@ -449,7 +451,8 @@ def main() -> NoReturn:
         code = _run()
     except OSError as problem:  # errors of files have been handled where they were read
         with suppress(OSError):  # stderr may be as full as stdout
-            click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
+            failed = "write the results" if problem.filename is None else f"read {problem.filename}"
+            click.echo(f"error[file]: cannot {failed}: {problem.strerror}", err=True)
         code = FAILED
     except Exception as error:  # the last resort, for faults of agrad of any type: nobody should read a traceback
         code = complain(internal(error))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 
+from agrad.cli.repl.printer import SAYS
 from agrad.engine.core.context import Context, enter
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Signature
 from agrad.engine.errors import AgradError
@@ -26,6 +27,7 @@ from agrad.grammar.help.help import (
     facts,
     families,
 )
+from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.pytorch.libraries import HERE, STAND_INS
 from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.results import Noted, Result
@@ -212,7 +214,7 @@ def _sections() -> Iterator[str]:
         yield f"## {name}\n\n{prose(meaning[0].upper() + meaning[1:])}.\n"
         if kind.program:
             session = enter(Context(), Session)  # whatever the limits of this process
-            session.steps.depth = DEPTH  # as at the prompt
+            session.steps.depth, session.by_entry, session.settings.echo = DEPTH, True, True  # as at the prompt
             with without(kind.missing):
                 yield from ("```agrad", *_transcript(session, kind.program), "```\n", "What to type then:\n")
             if kind.shell:
@@ -236,9 +238,11 @@ def without(library: str) -> Iterator[None]:
 
 
 def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
-    """Each statement behind a prompt, and what it answers."""
+    """Each statement behind a prompt, and what it answers and changes."""
+    changes = Changes(session)
     for typed in statements:
-        yield f"agrad> {typed}"
+        yield f"agrad {session.line}> {typed}"
+        changes.begin()
         answers: list[Result] = []
         try:
             session.run(typed, answers.append)
@@ -246,6 +250,8 @@ def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
             yield from (line.rstrip() for line in render(error).split("\n"))
         for answer in answers:
             yield render(answer.note) if isinstance(answer, Noted) else answer.text(session.settings)
+        if not SAYS.match(typed):
+            yield from filter(None, changes.line(typed).split("\n"))
 
 
 # PyTorch's names: docs/pytorch.md, made from the tables by which they are read
@@ -296,6 +302,10 @@ x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]
 with its transpose, as in NumPy; `torch.svd(x)` ends with V
 x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T
 
+`x.cross(y)` is along the first axis that has three entries
+along the last, as in NumPy; `torch.cross(x, y)` along the first
+x = tensor([[1, 5], [3, 4], [0, 2]]); torch.cross(x, x + 1).shape == (3, 2)
+
 of equal entries one gets the gradient of `max` along an axis
 all share it
 grad(max)([3, 3]) == [0.5, 0.5]
@@ -339,6 +349,10 @@ var x = 3; y = x*x; backward y retain; g = x.grad; backward y; g == 6 and x.grad
 `enumerate(xs)`, `zip(xs, ys)`, `map(f, xs)`, in Python, take the entries as a loop gets to them
 all at once
 xs = [1, 2]; z = zip(xs, xs); xs.append(3); len(z) == 2
+
+`[lambda: k for k in range(3)]`, in Python, gives functions that all find the last k
+each has the k with which it was made; those of a `for` loop find the last
+fs = [lambda: k for k in range(3)]; fs[0]() == 0
 """
 DIFFERENT = [tuple(row.split("\n")) for row in _DIFFERENT.strip().split("\n\n")]
 
@@ -372,7 +386,7 @@ def _names() -> Iterator[str]:
     yield from ("", "Of arguments:", "", *head)
     for name, ours in ALIASES.items():
         yield f"| `{name}=` | `{ours}=` |"
-    yield from ("", "With PyTorch's meaning only under the full name:", "")
+    yield from ("", "With PyTorch's or NumPy's meaning under the full name, and after `from torch import std`:", "")
     for name, (form, _) in OWN_FORMS.items():
         yield f"* `{Signature(name, form).usage}`"
 

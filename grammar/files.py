@@ -25,6 +25,8 @@ def read_text(path: str, of_script: bool = False) -> str:
     try:
         if of_script and (why := agrad.engine.ops.data_files.unreadable(path)):
             raise AgradError("file", f"cannot read {path}: {why}")
+        if os.path.realpath(path).startswith(("/proc/", "/sys/", "/dev/")):  # rare: what reads data is not loaded
+            agrad.engine.data.formats.refuse_system(path)
         with open(path, "rb") as file:
             return decoded(file.read(), path)
     except FileNotFoundError:

@@ -13,49 +13,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = ("engine", "grammar", "cli")
 
 # What each folder, or file at the top of its floor, may import of its own floor. Whoever adds an arrow adds it here.
-ALLOWED = {
-    "cli.__main__": "main terminal",
-    "cli.arguments": "data main output settings terminal",
-    "cli.commands": "arguments limits main data integrations lesson output repl settings terminal",
-    "cli.data": "__main__ arguments main output terminal",
-    "cli.integrations": "main output settings terminal",
-    "cli.lesson": "main output repl settings terminal",
-    "cli.limits": "output terminal",
-    "cli.main": "config_toml data limits output settings terminal",
-    "cli.output": "terminal",
-    "cli.package": "__main__ integrations",
-    "cli.repl": "main output settings terminal",
-    "cli.settings": "config_toml",
-    "cli.terminal": "settings",
-    "engine": "autodiff compile core errors inspect interop ops program",  # and `nn`, by its name, when it is asked for
-    "engine.autodiff": "core errors struct text values",
-    "engine.compile": "autodiff core errors extras program struct text values",
-    "engine.core": "errors struct text values",
-    "engine.data": "errors extras text values",
-    "engine.errors": "struct",
-    "engine.extras": "errors values",
-    "engine.inspect": "autodiff compile core errors extras interop program struct text values",
-    "engine.interop": "core errors ops values",
-    "engine.nn": "autodiff core errors ops values",
-    "engine.ops": "autodiff compile core data errors extras program text values",
-    "engine.program": "autodiff compile core errors text values",
-    "engine.numpy": "core ops torch values",
-    "engine.torch": "autodiff core errors inspect nn ops values",
-    "engine.values": "errors",
-    "grammar.commands": "diagnostics files help results run runtime session syntax values",
-    "grammar.files": "diagnostics",
-    "grammar.help": "commands diagnostics pytorch results runtime session syntax",
-    "grammar.lint": "commands diagnostics pytorch run runtime session syntax",
-    "grammar.loops": "diagnostics pytorch results run runtime values",
-    "grammar.prompt": "diagnostics results run runtime session syntax values",
-    "grammar.pytorch": "values",
-    "grammar.results": "values",
-    "grammar.run": "diagnostics pytorch results runtime syntax values",
-    "grammar.runtime": "diagnostics files pytorch results syntax values",
-    "grammar.session": "commands diagnostics files loops results run runtime syntax values",
-    "grammar.syntax": "diagnostics pytorch",
-    "grammar.values": "files results",
-}
+ALLOWED = dict(line.split(": ") for line in (ROOT / "tests" / "rooms.txt").read_text().splitlines())
 
 
 @cache

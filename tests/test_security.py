@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import launch
@@ -225,3 +226,46 @@ def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatc
     with pytest.raises(AgradError, match="save did not write it"):
         Session().run('save "/proc/kmsg"')  # which is not read to know that, since it does not end
     assert definition(Document("x.ag", 'load "/proc/kmsg"'), 8) is None
+
+
+def test_no_command_reads_what_the_system_tells_of_itself_nor_waits_for_a_pipe_in_a_folder(tmp_path):
+    """A link in a folder from a stranger leads to it. A pipe that the user names is read."""
+    os.mkdir(tmp_path / "linked")
+    for name in ("a.csv", "a.ag", "linked/a.csv"):
+        os.symlink("/proc/self/environ", tmp_path / name)
+    os.mkdir(tmp_path / "piped")
+    os.mkfifo(tmp_path / "piped" / "a.csv")
+    os.mkdir(tmp_path / "broken")
+    os.symlink("nowhere", tmp_path / "broken" / "a.csv")
+    paths = [
+        "/proc/self/environ",
+        "a.csv",
+        "linked",
+        "linked/*.csv",
+        "/proc/self",
+        "/sys/kernel/notes",
+        "piped",
+        "broken",
+    ]
+    lines = [["eval", "1 + sum(x)", f"x=@{path}:0"] for path in paths if path != "/proc/self"]
+    lines += [["map", "1", path, "--keep", "all"] for path in paths]
+    lines += [["map", "1", path, "-o", "out/"] for path in paths if "*" in path or "." not in path]
+    lines += [["fit", "a*x", path, "--y", "y", "--over", "a=1"] for path in paths]
+    lines += [[*words, "a.ag"] for words in (["run"], ["run", "--check"], ["eval", "-f"], ["repl"])]
+    why = r"error\[file\]: .*(it belongs to the system|it is not a regular file|there is no file broken/a.csv)$"
+    wrong = []
+    for line in lines:
+        done = agrad(*line, given="", folder=tmp_path)
+        if done.stdout or not re.match(why, done.stderr.partition("\n")[0]):
+            wrong.append((line, done.stdout, done.stderr))
+    assert wrong == []
+    assert agrad("map", "2*x", "/dev/stdin", given="x\n1\n", folder=tmp_path).stdout == "value\n2\n"
+    assert agrad("run", "/dev/stdin", given="print 3", folder=tmp_path).stdout == "3\n"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no folder of files in memory")
+def test_a_file_in_memory_is_read_as_any_other(monkeypatch):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.chdir(folder)
+        Path("data.csv").write_text("x\n1\n2\n")
+        assert Session().evaluate(f'load_csv("{folder}/data.csv").x[1]') == 2

@@ -30,7 +30,7 @@ def answered(text, place):
 
     def again(block):
         kind, lines = block.groups()
-        return f"```{kind}\n{replayed(lines) if kind == 'agrad' else run(lines, place)}```"
+        return f"```{kind}\n{replayed(lines, at_terminal=True) if kind == 'agrad' else run(lines, place)}```"
 
     return BLOCK.sub(again, text)
 

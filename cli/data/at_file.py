@@ -82,4 +82,6 @@ def _column(path: str, column: str) -> Tensor:
         table.require(column)
         wanted = Wanted([column])
         columns = [table.piece(part, wanted).columns[column] for part in table.parts(wanted)]
-    return _array(np.concatenate([np.empty(0), *columns]))
+    if not any(map(len, columns)):
+        raise AgradError("file", f"there are no rows in {path}")
+    return _array(np.concatenate(columns))

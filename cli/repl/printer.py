@@ -176,7 +176,7 @@ def styled(text: str, style: str) -> str:
 # What a statement has changed, in one dim line.
 
 # What says itself what it does.
-_SAYS = pattern(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
+SAYS = pattern(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
 
 
 class Echo:
@@ -196,7 +196,7 @@ class Echo:
 
     def end(self, text: str) -> None:
         """A text has run: say what it has changed."""
-        if not self.session.settings.echo or text.rstrip().endswith(";") or _SAYS.match(text):
+        if not self.session.settings.echo or text.rstrip().endswith(";") or SAYS.match(text):
             return
         line = self.changes.line(text)
         if line:

@@ -156,7 +156,7 @@ class _Call:
 
     def _checked(self, found: Any, shape: tuple[int, ...], create_graph: bool) -> Any:
         if found is None:
-            return 0.0
+            return None
         value = found if isinstance(found, Tensor) else tensor(found)
         if value.shape != shape:
             shapes = f"{format_shape(value.shape)}, and its argument has {format_shape(shape)}"

@@ -251,7 +251,7 @@ def _number(y: Any) -> Tensor | float:
             facts=NotOneNumber(),
         )
     if isinstance(y, float | int) or getattr(y, "size", 0) == 1:
-        return float(y)
+        return float(np.asarray(y).item())
     facts = NotOneNumber() if hasattr(y, "shape") else None
     raise AgradError("type", f"check needs one number, not {describe(y)}", facts=facts)
 

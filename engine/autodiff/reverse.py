@@ -149,13 +149,14 @@ class Flight:
         self.hooks = hooks  # whether they are called
         self.zeros = zeros  # whether what was not selected gets a cotangent of zeros
         self.masked = masked and not zeros  # whether masks are kept
+        self.ended: dict[Node, set[int]] = {}  # the operands to which a function of the user gave no gradient
         self.owned: set[Node] = set()
         self.owned_masks: set[Node] = set()
 
     def reaches(self, node: Node) -> bool:
         """Whether a derivative leads to a node of which nothing arrived: also where it was not selected."""
         if self.behind is None:
-            self.behind = set().union(*map(reachable, self.seeds))
+            self.behind = set().union(*[reachable(root, ended=self.ended) for root in self.seeds])
         return node in self.behind
 
     def pop(self, node: Node, create_graph: bool) -> Any:
@@ -320,6 +321,10 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
             c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
         except IEEE:
             c = applied(rule, g, out, values, attrs)
+        if c is None:
+            flight.ended.setdefault(node, set()).add(position)
+            flight.behind = None
+            continue
         if mask is not None and pointwise:
             c = OPS["where"].call(mask, c, 0.0) if flight.masked or create_graph else np.where(mask, c, 0.0)
         elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be selected

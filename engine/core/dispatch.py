@@ -721,17 +721,18 @@ def row(
         **facts,
         **({} if "example" in facts else {"family": "internal"}),
     }
-    OPS[name] = op = Op(
+    op = Op(
         name=name,
         signature=called,
         rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
         reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
         selects=tuple(map(selects.get, called.operands)) if selects else None,
-        call=row,  # replaced at once by the closure made for the row
+        call=row,  # replaced by the closure made for the row, before any thread can ask for it
         **stated,
     )
     op.call = caller(op)
     op.call.__name__, op.call.__doc__ = name, op.doc
+    OPS[name] = op
     if op.family != "internal":
         FUNCTIONS[name] = op
     if op.shares:

@@ -444,10 +444,11 @@ def collect(roots: Iterable[Node], since: int = -1) -> list[Node]:
 by_seq = attrgetter("seq")
 
 
-def reachable(root: Node, since: int = -1) -> set[Node]:
+def reachable(root: Node, since: int = -1, ended: Mapping[Node, set[int]] | None = None) -> set[Node]:
     """All nodes behind the root that a derivative may be taken by, and that are not older than `since`.
 
-    Also those that a gradient with a vanishing derivative came from: a `depends` node knows them.
+    Also those that a gradient with a vanishing derivative came from: a `depends` node knows them. Nothing is passed on
+    to the operands, given by their places, at which some nodes have `ended` a pass.
     """
     found, stack = {root}, [root]
     while stack:
@@ -459,6 +460,8 @@ def reachable(root: Node, since: int = -1) -> set[Node]:
             operands = compress(node.inputs, live(node.op, node.inputs))
         elif node.op.role == "tied" and node.attrs:
             operands = *node.inputs, node.attrs["on"]
+        elif ended and node in ended:
+            operands = [x for place, x in enumerate(node.inputs) if place not in ended[node]]
         for x in operands:
             if type(x) is Node and x not in found and x.requires_grad and x.seq >= since:
                 found.add(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
@@ -42,9 +43,14 @@ def open_table(
     `files`: those that make up the table, where they have been listed already; `kind`: KINDS, whatever the name. Raises
     AgradError.
     """
-    ending = f".{kind}" if kind is not None else ending_of(path) if stream is None else _ending_found(stream)
+    try:
+        ending = f".{kind}" if kind is not None else ending_of(path) if stream is None else _ending_found(stream)
+    except OSError as problem:
+        raise unreadable(path, problem) from None
     if stream is None and (files or is_folder(path)):
         return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast, kind=kind), files)
+    if stream is None:
+        refuse_system(path)
     if ending not in BINARY and ending not in _JSON:
         return data.csv_tables.CsvTable(path, names, stream, block=block, fast=fast, form=form)
     if stream is None:
@@ -199,11 +205,36 @@ def files_of(path: str) -> list[str]:
 
 
 def require_files(path: str) -> list[str]:
-    """The same; AgradError of kind `file` if there are none."""
+    """The same; AgradError of kind `file` if there are none, or one is no file, or the system's."""
+    refuse_system(path)
     files = files_of(path)
     if not files:
         raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+    for file in files:
+        try:
+            ordinary = stat.S_ISREG(os.stat(file).st_mode)
+        except OSError as problem:
+            raise unreadable(file, problem) from None
+        if not ordinary:  # who names a pipe wants to wait for it, who names a folder does not
+            raise AgradError("file", f"cannot read {file}: it is not a regular file")
     return files
+
+
+def refuse_system(path: str) -> None:
+    """Refuse what the system tells of itself. Raises AgradError of kind `file`."""
+    if of_system(path):
+        raise AgradError("file", f"cannot read {path}: it belongs to the system")
+
+
+def of_system(path: str | os.PathLike[str]) -> bool:
+    """Whether in a file, or a folder, the system tells of itself, the environment too; a link is what it leads to.
+
+    A pipe or a device does not, and /dev/shm has the files of users.
+    """
+    real = f"{os.path.realpath(path)}/"
+    if not real.startswith(("/proc/", "/sys/", "/dev/")) or real.startswith("/dev/shm/"):
+        return False
+    return os.path.isfile(path) or os.path.isdir(path)
 
 
 def _require_few(path: str, count: int) -> None:

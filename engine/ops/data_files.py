@@ -55,17 +55,13 @@ class Chunks:
 
 
 def unreadable(path: str | Path, folders: bool = False) -> str:
-    """Why what is there is no file that a script reads, links followed; empty for a file, and where nothing is.
-
-    The files in which the system tells of itself have the environment, with all that is secret in it.
-    """
+    """Why what is there is no file that a script reads, links followed; empty for a file, and where nothing is."""
     is_folder = os.path.isdir(path)
     if (is_folder and not folders) or not os.path.exists(path):
         return "it is a folder" if is_folder else ""
     if not is_folder and not os.path.isfile(path):
         return "it is not a regular file"
-    of_system = f"{os.path.realpath(path)}/".startswith(("/proc/", "/sys/", "/dev/"))
-    return "it belongs to the system" if of_system else ""
+    return "it belongs to the system" if data.formats.of_system(path) else ""
 
 
 def existing(name: str, path: Any, folders: bool = False) -> Path:
@@ -83,9 +79,6 @@ def existing(name: str, path: Any, folders: bool = False) -> Path:
     try:
         there = Path(path).expanduser()
         why, found = unreadable(there, folders), there.exists()
-        if folders and not why and there.is_dir():
-            links = filter(os.path.islink, data.formats.files_of(str(there)))
-            why = next(filter(None, map(unreadable, links)), "")
     except (OSError, ValueError, RuntimeError):  # no file can have such a name, or there is no such home
         found, why = False, ""
     if why:

@@ -46,7 +46,7 @@ ops.scalar.bessel: +jv +yv +iv +kv +ive +kve +y0. +y1. -bessel_jv -bessel_yv -be
     -bessel_kve
 ops.scalar.combinatorics: comb perm gcd. lcm.
 ops.scalar.probability: ndtri. erfcinv. -normal_hazard log_ndtr. logit. entr. -gamma_slope gammainc gammaincc
-    -beta_moment betainc
+    -betainc_slope betainc
 ops.scalar.steps: +copysign. +heaviside. -sign_bit -step
 ops.solvers.functions: +argmin. +root +integral +ode +taylor -solved
 ops.arrays.windows: -windows -overlaid

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, TypeAlias
 
 from agrad.engine.core.numpy_warnings import quiet
@@ -119,7 +120,10 @@ def frozen(value: Any) -> object:
     if isinstance(value, float):
         return value.hex() if value else (value, math.copysign(1.0, value))
     if hasattr(value, "tobytes"):
-        return type(value), value.dtype.str, value.shape, value.strides, value.tobytes()
+        bits = value.tobytes()
+        if len(bits) > _LARGE:  # what is kept by such keys would hold a copy of each array
+            bits = import_module("hashlib").blake2b(bits).digest()
+        return type(value), value.dtype.str, value.shape, value.strides, bits
     if isinstance(value, slice):
         return slice, value.start, value.stop, value.step
     if isinstance(value, tuple | list):

@@ -24,12 +24,13 @@ from agrad.engine.values import format_number, format_shape
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import lexed
-from agrad.grammar.values.lists import parts_of
+from agrad.grammar.values.lists import List, parts_of
 from agrad.lazy import pattern
 
 _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
 _MOST = 1000  # nodes to visit
+_ENTRIES = 100  # of a list, which are looked at
 _LINES = 3  # at most, where the terminal is narrow
 _STEP = pattern(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
 
@@ -40,10 +41,11 @@ class Changes:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.before: dict[str, _State] = {}
+        self.within: dict[str, _State] = {}
 
     def begin(self) -> None:
         """A text is about to run."""
-        self.before = self._states() if self.session.settings.echo else {}
+        self.before, self.within = (self._states(), self._entries()) if self.session.settings.echo else ({}, {})
 
     def line(self, text: str) -> str:
         """What has changed since `begin`, folded between names; nothing for what was typed as it would be shown."""
@@ -59,6 +61,16 @@ class Changes:
     def _states(self) -> dict[str, _State]:
         return {name: _State(value) for name, value in self.session.names.items()}
 
+    def _entries(self) -> dict[str, _State]:
+        """The values in lists, by how they are written, as far as a statement may write to them."""
+        lists = [(name, value) for name, value in self.session.names.items() if isinstance(value, List)]
+        return {
+            f"{name}[{place}]": _State(value)
+            for name, values in lists
+            for place, value in enumerate(islice(values, _ENTRIES))
+            if isinstance(value, Tensor)
+        }
+
     def _changes(self) -> Iterator[str]:
         """What has changed, name by name: values first, then gradients, then what has none any more."""
         found = self._states()
@@ -68,6 +80,10 @@ class Changes:
             if before is None or before.value is not now.value:
                 yield from self._bound(name, now)
             elif before.version != now.version:
+                yield self._written(name, before, now)
+        for name, now in (self._entries() if self.within else {}).items():
+            before = self.within.get(name)
+            if before is not None and before.value is now.value and before.version != now.version:
                 yield self._written(name, before, now)
         for name, now in found.items():
             before = self.before.get(name)

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from importlib import import_module
 from itertools import accumulate
 from time import perf_counter
 from typing import Any
@@ -22,7 +23,7 @@ from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
-from agrad.engine.values import describe, format_number, format_shape, np, whole
+from agrad.engine.values import broadcast, describe, format_number, format_shape, np, whole
 from agrad.grammar import values
 from agrad.grammar.values.lists import List, parts_of
 
@@ -197,6 +198,31 @@ def _svd(x: Any, **_: Any) -> tuple[Any, Any, Any]:
     return u, s, OPS["swap"].call(vh)
 
 
+def _nearest_remainder(x: Any, y: Any) -> Any:
+    """math.remainder: what the quotient leaves that is rounded to the nearest whole number, halves to the even one."""
+    rest = _call("fmod", x, _call("mul", 2.0, y))
+    nearest = _call("sub", rest, _call("mul", y, _call("round", _call("div", rest, y))))
+    return _call("where", _call("isfinite", y), nearest, x)
+
+
+def _of_numpy(name: str) -> Callable[..., Any]:
+    """A function with NumPy's results where agrad's own has fewer, as it is for arrays with a graph in Python."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        made = import_module("agrad.engine.interop.numpy_functions").MADE  # which names all of NumPy's
+        return made[name](*args, **options)
+
+    return call
+
+
+def _cross(x: Any, y: Any, axis: Any) -> Any:
+    """torch.cross: without an axis along the first that has three entries."""
+    if axis is None:
+        shape = broadcast(shape_of_any(x), shape_of_any(y))
+        axis = next((float(place) for place, length in enumerate(shape) if length == 3), -1.0)
+    return _call("cross", x, y, axis)
+
+
 def _allclose(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> bool:
     """Whether all entries are near to each other, as PyTorch and NumPy define it."""
     near = _call("abs", _call("sub", x, y))
@@ -341,6 +367,14 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
         lambda x, y: shape_of_any(x) == shape_of_any(y) and bool(_call("all", _call("equal", x, y))),
     ),
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
+    "math.remainder": ("x, y", _nearest_remainder),
+    "np.linalg.svd": ("a; full_matrices=True, compute_uv=True", _of_numpy("linalg.svd")),
+    "np.linalg.lstsq": ("a, b; rcond=None", _of_numpy("linalg.lstsq")),
+    "torch.cross": ("input, other; axis=None", _cross),
+    "torch.linalg.lstsq": (
+        "a, b; rcond=None, driver=None",
+        lambda *args, driver, **rcond: _of_numpy("linalg.lstsq")(*args, **rcond),
+    ),
     **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
     "torch.is_grad_enabled": ("", lambda: current().recording),
     "torch.device": ("name; index=None", lambda name, index: str(name)),

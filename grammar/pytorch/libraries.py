@@ -53,8 +53,8 @@ _NAMES = {
     "np.random": "rand randn",
     "math": (
         "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh e erf erfc exp exp2 expm1 fabs floor "
-        "fmod gamma gcd hypot inf isfinite isnan lcm lgamma log log10 log1p log2 nan perm pi pow prod remainder sin "
-        "sinh sqrt tan tanh tau trunc"
+        "fmod gamma gcd hypot inf isfinite isnan lcm lgamma log log10 log1p log2 nan perm pi pow prod sin sinh "
+        "sqrt tan tanh tau trunc"
     ),
 }
 # fmt: on

@@ -123,6 +123,7 @@ NO_METHODS = {
     **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
     "value": ("a name alone is its value", ".data   is the value without its graph, .u its uncertainty"),
     "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
+    "solution": ("a function with several results returns a tuple", "x = torch.linalg.lstsq(A, y)[0]"),
     "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
 }
 
@@ -131,7 +132,7 @@ NO_METHODS = {
 # NumPy's, which are agrad's: where both are imported, these need a name that says which.
 LIBRARIES = ("torch", "numpy")
 _AMBIGUOUS = frozenset({"std", "var", "max", "min", "repeat"})
-DIFFERING = frozenset({"sort", "norm", "split", "equal", "svd", "median"}) | _AMBIGUOUS
+DIFFERING = frozenset({"sort", "norm", "split", "equal", "svd", "median", "cross"}) | _AMBIGUOUS
 _OF_TORCH = frozenset({"dim", "keepdim", "unbiased", "correction"})
 _OF_NUMPY = frozenset({"axis", "keepdims", "ddof"})
 
@@ -202,8 +203,9 @@ def _home(prefix: str) -> str:
 
 
 def is_imported(prefix: str, name: str) -> bool:
-    """Whether a name of a module is a class or a function of the engine's that no table has: an import binds it."""
-    return name not in FUNCTIONS and _in_namespace(prefix, name) is not None
+    """Whether an import binds a name: of a class, or of a function that means something else without its module."""
+    is_own = f"{canonical(prefix)}.{name}" in OWN
+    return is_own or (name not in FUNCTIONS and _in_namespace(prefix, name) is not None)
 
 
 def canonical(prefix: str) -> str:

@@ -297,7 +297,7 @@ class _Expressions:
             return self.at(py.Compare(sides[0], [_TESTS[sign]()], sides[1:]), span)
         if sign in COMPARE:
             return self.do("binary", sign, sides, span)
-        if isinstance(right, ast.Number):
+        if isinstance(right, ast.Number) and type(right.value) is float:
             sides[1] = self.call(".fresh", sides[1:], span)
         return self.do("test", sign, sides, span)
 
@@ -867,7 +867,8 @@ class _Generator(_Expressions):
         span, made = node.span, list[Any]()
         for module, name, here in node.names:
             if pytorch.names.is_imported(module, name):  # functions are known without their modules
-                made += self.bind(here, self.do("module", (name, module), [], span), span)
+                there = self.do("module", (name, module), [self.constant(None, span)], span)  # whatever has that name
+                made += self.bind(here, there, span)
         libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
         named = pytorch.libraries.names_bound(node.text)
         absent = {name: module for name, module in named.items() if module in node.others}
@@ -1084,11 +1085,11 @@ class _Generator(_Expressions):
         elif isinstance(test, ast.Near):
             kind = "~=" if test.tolerance is None else "+-"
             parts = [test.left, test.right, *((test.tolerance,) if test.tolerance is not None else ())]
-        return [
-            self.run(
-                self.do("assert", kind, self.each_of((*parts, node.message or ast.NoneLiteral(span=span))), span), span
-            )
-        ]
+        elif isinstance(test, ast.Tuple) and test.items:
+            told = "what is in brackets with a comma is a tuple, which is always true"
+            raise AgradError("type", told, labels=[Label(span)], fixes=[f"assert {span.text[1:-1]}"])
+        message = node.message or ast.NoneLiteral(span=span)
+        return [self.run(self.do("assert", kind, self.each_of((*parts, message)), span), span)]
 
     def _on_command(self, node: ast.Command) -> list[Any]:
         values = operands_of(node)

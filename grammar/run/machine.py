@@ -372,7 +372,7 @@ class Machine:
     def _unknown(self, name: str, span: Span, own: Sequence[str]) -> AgradError:
         if name in self.session.absent:
             return runtime.fixes.of_a_module(name, self.session.absent[name], span)
-        return runtime.fixes.unknown(name, span, [*self.session.names, *own])
+        return runtime.fixes.unknown(name, span, dict.fromkeys(own) | self.session.names)
 
     def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
         """The error for arguments that do not fit a function of the user; any other as it is."""
@@ -629,16 +629,19 @@ class Machine:
         method = found_method(first, f"__{name}__")
         if method is not None and len(args) == 1 and not keywords:
             return self.call(method, (first,), {})
+        is_unordered = isinstance(first, dict | values.dicts.Set)
         if name in ("max", "min"):
-            is_several = type(first) in (tuple, List, range) or isinstance(first, dict)
+            is_several = is_unordered or type(first) in (tuple, List, range)
             is_several = is_several or (isinstance(first, Tensor) and first.shape != ())
             parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
-            if "key" in keywords or any(map(is_object, parts)):
+            if "key" in keywords or (is_unordered and len(args) == 1) or any(map(is_object, parts)):
                 return self._extreme(name, parts, span, **keywords)
-        if (name == "sum" and not keywords and type(first) in (tuple, List)) or isinstance(first, dict):
+        if name == "sum" and len(args) == 2 and type(args[1]) is List:
+            return List([*args[1], *(entry for part in iterate(first) for entry in lists.entries_of(part))], joins=True)
+        if (name == "sum" and not keywords and type(first) in (tuple, List)) or is_unordered:
             start = args[1] if len(args) == 2 else 0.0
             given = type(first) is tuple or (type(first) is List and first.joins)
-            if any(map(is_object, (*first, start))) or (len(args) == 2 and given):
+            if is_unordered or any(map(is_object, (*first, start))) or (len(args) == 2 and given):
                 for part in first:
                     start = self.operated("+", start, part, span)
                 return start
@@ -1371,10 +1374,10 @@ def is_same(left: Any, right: Any) -> bool:
     """Whether two values are the very same one: of numbers and texts there is no such question."""
     if left is right or left is None or right is None:
         return left is right
-    if isinstance(left, bool) or isinstance(right, bool):
-        return type(left) is type(right) and left == right
+    if isinstance(left, bool) and isinstance(right, bool):
+        return left == right
     if isinstance(left, float | str) or isinstance(right, float | str):
-        if type(left) is not type(right):
+        if {type(left), type(right)} not in ({float}, {str}, {float, bool}):
             return False
         raise AgradError("type", "`is` tells objects apart; numbers and texts are compared with ==", fixes=["=="])
     if isinstance(left, Tensor) and isinstance(right, Tensor):

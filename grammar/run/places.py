@@ -37,7 +37,8 @@ class File(Script):
 
     def __new__(cls, tree: Any, source: Source) -> File:
         """Of a statement, an expression or several."""
-        made = super().__new__(cls, f"<agrad {source.name}>")
+        name = source.name.encode("utf-8", "replace").decode().replace("\0", "?")  # as the file of a code object may be
+        made = super().__new__(cls, f"<agrad {name}>")
         made.source, made.tree, made.needs, made.binds = source, tree, set(), []
         made.tables, made.known = {}, {}
         return made

@@ -15,7 +15,7 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError, Hint, Label, Origin, UnknownName, WrongAttribute, typed
+from agrad.engine.errors import AgradError, Hint, Label, Origin, SyntaxMistake, UnknownName, WrongAttribute, typed
 from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
@@ -65,8 +65,16 @@ def explain(
         error.fixes = _leaf_behind(error.facts.name, accepted, names or {}) or error.fixes
     if isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
         count, kept = since(by), _retaining(by.text)
-        if kept and 0 < count <= _NEAR:
+        built = error.labels[0].origin  # in the same entry, `undo` would take the value back, too
+        if kept and 0 < count <= _NEAR and not (isinstance(built, Span) and since(built) == count):
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
+
+
+def at_values(error: AgradError, names: Mapping[str, Any]) -> None:
+    """Differentiate at the values of names, where a text that cannot be read has `d/dx x^2`."""
+    place = error.labels[0].origin if error.facts == SyntaxMistake("leibniz") else None
+    if isinstance(place, Span) and error.fixes and (found := LEIBNIZ.match(place.source.text, place.start)):
+        error.fixes = [by_leibniz(found, names)[1]]
 
 
 def _leaf_behind(name: str, accepted: Iterable[Span], names: Mapping[str, Any]) -> list[str]:
@@ -655,6 +663,10 @@ def _over_a_range(span: Span, name: str) -> list[str]:
     _, column = span.source.position(span.start)
     drawn = re.match(r"(.*;[ \t]*)?plot\b", span.source.line_at(span.start)[: column - 1])
     rest = _rest(span)
+    if called := re.match(
+        rf"(.*\bplot)[ \t]*\((.+), ?{name}, ?([^,()]+), ?([^,()]+)\)$", span.source.line_at(span.start)
+    ):
+        return [f"{called[1]} {called[2]} for {name} in {called[3]}..{called[4]}"]
     if drawn is None or re.search(r"\b(for|to)\b", rest) or len(rest) == len(name):
         return []
     return [corrected(Span(span.source, span.start, span.start + len(rest)), f"{rest.rstrip()} for {name} in -2..2")]

@@ -287,13 +287,13 @@ def too_long(need: float) -> AgradError:
 
 
 def iterate(value: Any) -> Iterator[Any]:
-    """The iterator of a loop: over whole numbers, an array along its first axis, a tuple, the pieces of a file."""
+    """The iterator of a loop: over whole numbers, an array along its first axis, a tuple, a text."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, tuple | List):
+    if isinstance(value, tuple | List | str):
         return iter(value)
     if is_object(value) and hasattr(type(value), "__iter__"):
-        return map(adapted, value)
+        return map(adapted, tuple(value) if isinstance(value, dict) else value)
     if isinstance(value, Tensor) and value.shape:
         return rows_of(value)
     if isinstance(value, ops.data_files.Chunks):

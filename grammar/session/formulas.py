@@ -148,6 +148,11 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     before = dict(session.names)
     try:
         programs = paths(function, examples, list(names), places)
+    except AgradError as problem:
+        if problem.kind == "type" and (free := [word for word in names if word not in before]):
+            told = f"{', '.join(free)} may be any number, such as {_POINT} here; a name with a value is a constant"
+            problem.notes.append(told)
+        raise
     finally:
         session.names.clear()
         session.names.update(before)

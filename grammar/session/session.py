@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -358,6 +358,9 @@ class Session:
             return reader(source)
         except (RecursionError, MemoryError, TimeUp) as error:
             raise self._stopped(error, None) from None
+        except AgradError as error:
+            runtime.fixes.at_values(error, self.names)
+            raise
         finally:
             watch.running = False
             watch.stop()
@@ -503,7 +506,8 @@ class Session:
             self.record.cut(place)
             if isinstance(error, AgradError):
                 entries = (entry.span for entry in reversed(self.record.entries))
-                runtime.fixes.explain(error, self.steps.since, entries, self.names)
+                with suppress(MemoryError):  # which the statement may have used up: the error is told without fixes
+                    runtime.fixes.explain(error, self.steps.since, entries, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()

@@ -336,16 +336,16 @@ class Builder:
 
     def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
         """The keyword arguments among the parts: each once, and after the others."""
-        seen: dict[str, Any] = {}
+        found: list[tuple[str, Any]] = []
         for part in parts:
             if not isinstance(part, s.Parameter):
-                if seen and not isinstance(part, s.Starred):
+                if found and not isinstance(part, s.Starred):
                     raise syntax_error("positional after keyword", part.span)
-            elif part.name in seen and part.name != "**":
+            elif part.name != "**" and any(part.name == name for name, _ in found):
                 raise syntax_error("repeated keyword", part.span, name=part.name)
             else:
-                seen[part.name] = part.default
-        return tuple(seen.items())
+                found.append((part.name, part.default))
+        return tuple(found)
 
     subscript, attribute = _node(s.Index, 0, 1), _node(s.Attribute, 0, 1)
 
@@ -588,7 +588,7 @@ class Builder:
         given, names = self.over(parts, parts[1])
         return self.command(parts, [parts[1], *names], list(given.items()))
 
-    def over(self, parts: Parts, value: s.Expr) -> tuple[dict[str, Any], tuple[s.Name, ...]]:
+    def over(self, parts: Parts, value: s.Expr) -> tuple[dict[str, Any], tuple[Any, ...]]:
         """The options of a command by name, and the names after `over`, each once."""
         given: dict[str, Any] = dict(self.divided(parts)[1])
         if "over" not in given:
@@ -852,9 +852,9 @@ def _refuse_loose(body: s.Body, in_function: bool) -> None:
         raise syntax_error(mistake, first.span, word=first.span.text.split()[0])
 
 
-def _once(names: Iterable[s.Name]) -> tuple[s.Name, ...]:
-    """Names without those that were there before."""
-    return tuple({name.id: name for name in names}.values())
+def _once(operands: Iterable[Any]) -> tuple[Any, ...]:
+    """Names, or what a leaf is called, such as `net.weight`, without those that were there before."""
+    return tuple({one.span.text: one for one in operands}.values())
 
 
 def _gradient(node: s.Expr) -> tuple[s.Expr, str] | None:

@@ -49,8 +49,15 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
         return _read(source)
     except AgradError as problem:
         if problem.kind == "syntax":
-            problem.fixes = [fix for fix in problem.fixes if all(map(can_be_read, typed([fix])))]
+            problem.fixes = [fix for fix in problem.fixes if all(map(_can_be_typed, typed([fix])))]
+            if problem.facts == SyntaxMistake("look-alike"):
+                problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
         raise
+
+
+def _can_be_typed(text: str) -> bool:
+    """Whether a text can be read, or is the first line of a block."""
+    return can_be_read(text) or (text.endswith(":") and can_be_read(f"{text}\n  pass"))
 
 
 def can_be_read(text: str) -> bool:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.objects import Entries
 from agrad.engine.values import describe, format_shape
-from agrad.grammar.values.lists import Star, entries_of, quoted
+from agrad.grammar.values.lists import List, Star, entries_of, plain, quoted
 
 
 def key_of(value: Any) -> Any:
-    """A value as a key, or as an entry of a set. Raises AgradError for what can change."""
-    try:
-        if getattr(value, "shape", ()):
-            raise TypeError
-        hash(value)
-    except TypeError:
-        shape = getattr(value, "shape", ())
+    """A value as a key, or as an entry of a set. Raises AgradError for what can change.
+
+    A number is found again by its value, also one that was an entry of an array; one that requires a gradient, as in
+    PyTorch, only by itself.
+    """
+    if isinstance(value, tuple):
+        return tuple(map(key_of, value))
+    shape = getattr(value, "shape", ())
+    if isinstance(value, Tensor) and not shape and not value.requires_grad:
+        return plain(value)
+    if shape or type(value) is List or not isinstance(value, Hashable):
         what = f"an array of shape {format_shape(shape)}" if shape else describe(value)
         fixes = [Hint("tuple(xs)   of a list")]
-        raise AgradError("type", f"{what} can change, so it is no key of a dictionary or a set", fixes=fixes) from None
+        raise AgradError("type", f"{what} can change, so it is no key of a dictionary or a set", fixes=fixes)
     return value
 
 
@@ -32,8 +37,14 @@ class Dict(Entries):
         pairs = entries.items() if isinstance(entries, Mapping) else entries
         super().__init__({key_of(key): value for key, value in pairs} | named)
 
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key_of(key))
+
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key_of(key), value)
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key_of(key))
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key_of(key))

@@ -150,6 +150,8 @@ def formatter(one: Callable[[str, str, Any], str]) -> Callable[..., str]:
         pieces, automatic = [], 0
         try:
             places = list(string.Formatter().parse(text))
+            if {"", "0"} <= {"0" if (field or "").isdigit() else field for _, field, _, _ in places}:
+                raise ValueError("its places have numbers, or none")
         except ValueError as problem:
             raise AgradError("type", f"the text cannot be formatted: {problem}") from None
         for literal, field, spec, conversion in places:

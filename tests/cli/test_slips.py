@@ -119,3 +119,10 @@ def test_solve_without_a_start_has_a_fix_that_solves(slip):
     _, err, _ = called(["run", "-"], f"solve {slip}\n")
     (fix,) = re.findall("^  fix: (.*)", err, re.MULTILINE)
     assert called(["run", "-"], f"{fix}\nassert x ~= sqrt(2) +- 1e-9\n")[2] == 0
+
+
+@each("words", [["solve", "x^2 == a for x from 1", "a=2"], ["solve", "x^2 == a*b", "b=1", "a=2"]])
+def test_the_values_behind_a_statement_come_before_it_in_its_fix(words):
+    _, err, code = called(words, "")
+    (text,) = re.findall(r'^  fix: echo "(.*)" \| agrad run -$', err, re.MULTILINE)
+    assert (text, code) == (f"{'; '.join(words[2:])}; {' '.join(words[:2])}", 2)

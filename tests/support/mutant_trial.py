@@ -224,7 +224,8 @@ def _ending(process, server):
 
 def _report(trial, keeps):
     before = {mutant[:7]: mutant[7] for mutant in read()}
-    ends = {mutant[:7]: trial.ends.get(number, "lives") for number, (mutant, *_) in enumerate(trial.mutants)}
+    kept = {mutant: end if end.startswith("equal") else "lives" for mutant, end in before.items()}
+    ends = {mutant[:7]: trial.ends.get(number, kept[mutant[:7]]) for number, (mutant, *_) in enumerate(trial.mutants)}
     for mutant, end in ends.items():
         if end == "lives":
             say("lives, and was", f"{before[mutant]}:", *mutant)

@@ -2,7 +2,7 @@
 
 A mutant is an expression that is replaced: a sign, a bound, a swapped operand, a dropped check. It is found by its function
 and statement, also where these were moved to; what is gone is replaced by another of the same folder. mutant_trial.py says
-which of them the tests notice.
+which of them the tests notice. One that lives and gives what the program gives is `equal`, with the reason.
 """
 
 import ast

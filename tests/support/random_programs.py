@@ -58,9 +58,9 @@ NEEDED = {
 }  # fmt: skip  # attributes without a default
 NEED_SCIPY = """
     erfinv gamma lgamma digamma digamma_difference beta beta_slope beta_mixed lbeta j0 j1 i0 i1 ndtri erfcinv log_ndtr normal_hazard logit entr
-    gammainc gammaincc betainc gamma_slope beta_moment rgamma
+    gammainc gammaincc betainc gamma_slope betainc_slope rgamma
 """.split()
-SLOW = ("gamma_slope", "beta_moment", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
+SLOW = ("gamma_slope", "betainc_slope", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
 SPECIAL = SLOW if find_spec("scipy") else NEED_SCIPY
 
 

@@ -133,4 +133,4 @@ def figures() -> dict[str, int]:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "tests"))
-    sys.stdout.write("".join(f'    "{name}": {count:_},\n' for name, count in figures().items()))
+    sys.stdout.write("".join(f"{name}: {count:_}\n" for name, count in figures().items()))

@@ -1,12 +1,17 @@
-"""Transcripts: what a user types behind `agrad> ` (and `  ...> `), and, below it, all that agrad answers."""
+"""Transcripts: what a user types behind `agrad> ` (and `  ...> `), and, below it, all that agrad answers.
+
+Those of documents are as at a terminal: a prompt has the number of its line, and what a statement has changed is said.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from agrad.cli.repl.printer import SAYS
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
+from agrad.grammar.prompt.changes import Changes, with_newest
 from agrad.grammar.results import Noted
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
@@ -15,13 +20,21 @@ PROMPT = "agrad> "
 MORE = "  ...> "
 
 
-def replayed(text: str) -> str:
+def replayed(text: str, at_terminal: bool = False) -> str:
     """The transcript as it comes out now: the typed lines with today's answers."""
     session, lines = Session(), []
     session.steps.depth = DEPTH  # as at the prompt
+    session.by_entry = session.settings.echo = at_terminal
+    changes = Changes(session)
     for typed in statements(text):
-        lines += [(MORE if position else PROMPT) + line for position, line in enumerate(typed.split("\n"))]
-        lines += answers(session, typed)
+        first = f"agrad {session.line}> " if at_terminal else PROMPT
+        more = f"{'...> ':>{len(first)}}"
+        lines += [(more if position else first) + line for position, line in enumerate(typed.split("\n"))]
+        typed, about = with_newest(typed, session) if at_terminal else (typed, "")
+        changes.begin()
+        lines += [*[about] * bool(about), *answers(session, typed)]
+        if at_terminal and not (typed.rstrip().endswith(";") or SAYS.match(typed)):
+            lines += filter(None, changes.line(typed).split("\n"))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -44,10 +57,10 @@ def statements(text: str) -> list[str]:
     """What was typed, statement by statement; comments of the transcript (`##`) are left out."""
     typed: list[str] = []
     for line in text.split("\n"):
-        if line.startswith(PROMPT.rstrip()):
-            typed.append(line[len(PROMPT) :])
-        elif line.startswith(MORE.rstrip()):
-            typed[-1] += "\n" + line[len(MORE) :]
+        if first := re.match(r"agrad( \d+)?>( |$)", line):
+            typed.append(line[first.end() :])
+        elif more := re.match(r" +\.\.\.>( |$)", line):
+            typed[-1] += "\n" + line[more.end() :]
     return typed
 
 

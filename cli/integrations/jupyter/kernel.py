@@ -15,7 +15,7 @@ from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from agrad.cli import __version__
 from agrad.cli.integrations.jupyter.magic import Bundle, lines_of, show
 from agrad.cli.integrations.lookup import asked_about, help_about
-from agrad.cli.main import internal
+from agrad.cli.main import internal, limit_memory, limit_statements
 from agrad.cli.settings import find
 from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
@@ -55,7 +55,10 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        if self.parent is not None:  # a process of its own, which else takes what the machine has for what cells keep
+            limit_memory(None)
         self.language_session = new_session()
+        limit_statements(self.language_session)
 
     # Cells
 

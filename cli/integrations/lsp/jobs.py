@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -83,7 +84,7 @@ class Worker:
     """A process that answers questions, of several about the same only the latest.
 
     `work` is a function of a module, which the process calls with all that `ask` is given; `answer` gets what it
-    returns, in a thread of its own. The process starts with the first question, and again where it has ended.
+    returns, if anything, in a thread of its own. It starts with the first question, and again where it has ended.
     """
 
     def __init__(self, work: Callable[..., Any], answer: Callable[[Any], None]) -> None:
@@ -124,7 +125,9 @@ class Worker:
             question, pipe = self._waiting.pop(next(iter(self._waiting))), self._pipe
         with suppress(*_ENDED):
             pipe.send(question)
-            self.answer(pipe.recv())
+            answer = pipe.recv()
+            if answer is not None:
+                self.answer(answer)
 
 
 def _serve(pipe: Connection, work: Callable[..., Any]) -> None:
@@ -134,7 +137,12 @@ def _serve(pipe: Connection, work: Callable[..., Any]) -> None:
     Thread(target=_end_with_server, daemon=True).start()
     with suppress(*_ENDED):
         while True:
-            pipe.send(work(*pipe.recv()))
+            question, answer = pipe.recv(), None
+            try:
+                answer = work(*question)
+            except Exception:  # a fault of agrad: what is read from then on is still checked
+                traceback.print_exc()
+            pipe.send(answer)
 
 
 def _end_with_server() -> None:

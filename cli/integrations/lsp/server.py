@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import Any
 
 from lsprotocol import types
@@ -14,6 +15,7 @@ from pygls.protocol import LanguageServerProtocol
 from agrad.cli import __version__
 from agrad.cli.integrations.lsp.document import Document, definition, hover, loads
 from agrad.cli.integrations.lsp.jobs import Checked, Found, Worker, check
+from agrad.cli.terminal import handled
 from agrad.grammar.help.completion import Candidate, completions
 from agrad.grammar.session.session import Session
 
@@ -195,6 +197,7 @@ def serve() -> None:
     _follow(server)
     _answer(server)
     try:
-        server.start_io()
+        with handled(signal.SIG_IGN, "SIGPIPE"):  # of checks whose process has ended: it is started again
+            server.start_io()
     finally:
         server.checker.stop()

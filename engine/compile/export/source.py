@@ -301,7 +301,7 @@ def statements(
 # What is no function of the user's, in words.
 _TOLD = {
     "gamma_slope": "the derivative of an incomplete gamma function by its shape",
-    "beta_moment": "the derivative of betainc by a shape",
+    "betainc_slope": "the derivative of betainc by a shape",
 }
 
 

@@ -29,6 +29,14 @@ static double agrad_lgamma(double x)
     return (y - 0.5)*log(y) - y + 0.9189385332046727 + rest/y - log(below);
 }
 
+static double agrad_gamma_sign(double x)
+{
+    if (x < 0.0 && fmod(floor(x), 2.0) != 0.0) {
+        return -1.0;
+    }
+    return 1.0;
+}
+
 static double agrad_gamma(double x)
 {
     if (x == 0.0) {
@@ -37,11 +45,7 @@ static double agrad_gamma(double x)
     if (x < 0.0 && x == floor(x)) {
         return NAN;
     }
-    double size = exp(agrad_lgamma(x));
-    if (x < 0.0 && fmod(floor(x), 2.0) != 0.0) {
-        return -size;
-    }
-    return size;
+    return agrad_gamma_sign(x)*exp(agrad_lgamma(x));
 }
 
 static double agrad_digamma(double x)
@@ -205,6 +209,12 @@ static double agrad_digamma_difference(double x, double d, double n)
     if ((x <= 0.0 && x == floor(x)) || (x + d <= 0.0 && x + d == floor(x + d))) {
         return NAN;
     }
+    if ((x < 0.0 || x + d < 0.0) && n == 0.0) {
+        return agrad_digamma(x + d) - agrad_digamma(x);
+    }
+    if (x < 0.0 || x + d < 0.0) {
+        return agrad_digamma_derivative(x + d, n) - agrad_digamma_derivative(x, n);
+    }
     double product = 1.0;
     double sign = 1.0;
     double k = 1.0;
@@ -240,11 +250,17 @@ static double agrad_digamma_difference(double x, double d, double n)
 
 static double agrad_lbeta(double x, double y)
 {
-    if (x < 0.0 || y < 0.0 || x != x || y != y) {
+    if (x != x || y != y) {
         return NAN;
     }
     if (x > y) {
         return agrad_lbeta(y, x);
+    }
+    if (x < 0.0 && x == floor(x) && y == floor(y) && 1.0 - x - y > 0.0) {
+        return agrad_lbeta(1.0 - x - y, y);
+    }
+    if (x < 0.0) {
+        return agrad_lgamma(x) + agrad_lgamma(y) - agrad_lgamma(x + y);
     }
     if (x == 0.0) {
         return INFINITY;
@@ -263,7 +279,11 @@ static double agrad_lbeta(double x, double y)
 
 static double agrad_beta(double x, double y)
 {
-    return exp(agrad_lbeta(x, y));
+    double size = exp(agrad_lbeta(x, y));
+    if (size == INFINITY) {
+        return size;
+    }
+    return agrad_gamma_sign(x)*agrad_gamma_sign(y)*agrad_gamma_sign(x + y)*size;
 }
 
 static double agrad_beta_slope(double x, double y)
@@ -278,8 +298,12 @@ static double agrad_beta_part(double x, double y, double u, double weight)
 
 static double agrad_beta_mixed(double x, double y)
 {
-    if (x <= 0.0 || y <= 0.0) {
+    if (x == 0.0 || y == 0.0) {
         return NAN;
+    }
+    if (x < 0.0 || y < 0.0) {
+        double both = agrad_digamma_difference(x, y, 0.0)*agrad_digamma_difference(y, x, 0.0);
+        return agrad_beta(x, y)*(both - agrad_digamma_derivative(x + y, 1.0));
     }
     if (x < 1.0 && y < 1.0) {
         return agrad_beta_mixed(x + 1.0, y) + agrad_beta_mixed(x, y + 1.0);

@@ -11,8 +11,10 @@ program are left to the caller, which adds the slots that they read to the outpu
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from importlib.resources import files
 from typing import Any
 
 from agrad.engine.compile.arguments import packing, reading, strictly_packing
@@ -219,75 +221,6 @@ def written(program: Program, code: Code) -> list[str]:
     return [slots[i].text for i in program.outputs]
 
 
-# One block of rows at a time. Dense columns are read and written as they are, and a number that is the same in each row
-# is read once for all lanes; strided columns, and the rows of a last block that is not full, go one by one through
-# %room, so that nothing outside the rows is touched.
-_COLUMNS = """
-define internal {number} @take(ptr %column, i64 %stride, i64 %row, i64 %left, ptr %room) alwaysinline {{
-  %offset = mul i64 %row, %stride
-  %at = getelementptr i8, ptr %column, i64 %offset
-  %dense = icmp eq i64 %stride, 8
-  %full = icmp sge i64 %left, {lanes}
-  %direct = and i1 %dense, %full
-  br i1 %direct, label %whole, label %other
-whole:
-  %block = load {number}, ptr %at, align 1
-  ret {number} %block
-other:
-  %same = icmp eq i64 %stride, 0
-  br i1 %same, label %one, label %some
-one:
-  %x = load double, ptr %column, align 1
-  %lane = insertelement {number} poison, double %x, i32 0
-  %lanes = shufflevector {number} %lane, {number} poison, <{lanes} x i32> zeroinitializer
-  ret {number} %lanes
-some:
-  %rows = select i1 %full, i64 {lanes}, i64 %left
-  call void @copy(ptr %at, i64 %stride, i64 %rows, ptr %room)
-  %gathered = load {number}, ptr %room, align 64
-  ret {number} %gathered
-}}
-
-define internal void @put(ptr %column, i64 %row, i64 %left, {number} %block, ptr %room) alwaysinline {{
-  %at = getelementptr double, ptr %column, i64 %row
-  %full = icmp sge i64 %left, {lanes}
-  br i1 %full, label %whole, label %some
-whole:
-  store {number} %block, ptr %at, align 8
-  ret void
-some:
-  store {number} %block, ptr %room, align 64
-  call void @copy(ptr %room, i64 8, i64 %left, ptr %at)
-  ret void
-}}
-
-define internal void @copy(ptr %from, i64 %stride, i64 %rows, ptr %to) noinline {{
-  br label %next
-next:
-  %row = phi i64 [0, %0], [%following, %next]
-  %offset = mul i64 %row, %stride
-  %source = getelementptr i8, ptr %from, i64 %offset
-  %x = load double, ptr %source, align 1
-  %place = getelementptr double, ptr %to, i64 %row
-  store double %x, ptr %place, align 8
-  %following = add i64 %row, 1
-  %more = icmp slt i64 %following, %rows
-  br i1 %more, label %next, label %done
-done:
-  ret void
-}}
-
-define void @rows(ptr %columns, ptr %strides, ptr %outs, i64 %first, i64 %end) {attributes} {{
-entry:
-  %room = alloca [{lanes} x double], align 64
-  store {number} zeroinitializer, ptr %room, align 64
-{opening}
-{blocks}
-  ret void
-}}
-"""
-
-
 def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:
     """The function `rows`, which computes rows of columns; the inputs are called %x0, %x1, …"""
     number = f"<{lanes} x double>"
@@ -300,13 +233,15 @@ def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes
     for i, text in enumerate(outputs):
         opening += _pointer("out", "outs", i)
         after.append(f"  call void @put(ptr %out{i}, i64 %row, i64 %left, {number} {text}, ptr %room)")
-    return _COLUMNS.format(
-        number=number,
-        lanes=lanes,
-        opening="\n".join(opening),
-        blocks="\n".join(counted("row", "entry", "%end", (*before, *lines, *after), "%first", lanes)),
-        attributes=of_vectors(lanes),
-    )
+    filled = {
+        "OPENING": "\n".join(opening),
+        "BLOCKS": "\n".join(counted("row", "entry", "%end", (*before, *lines, *after), "%first", lanes)),
+        "ATTRIBUTES": of_vectors(lanes),
+        "NUMBER": number,
+        "LANES": str(lanes),
+    }
+    text = (files(__package__) / "columns.ll").read_text(encoding="utf-8").partition("\n\n")[2]
+    return re.sub("[A-Z]{5,}", lambda word: filled[word[0]], text)
 
 
 def _pointer(name: str, array: str, i: int) -> list[str]:

@@ -13,6 +13,7 @@ from agrad.engine.core.arguments import axis_of, tidy_slice
 from agrad.engine.core.context import afford
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import Function
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape
@@ -82,6 +83,10 @@ def _tidy(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return tidy_slice(part)
+    if _is_truth(part):
+        raise AgradError(
+            "type", _TRUTH, fixes=[Hint("where(c, x, y)   chooses"), Hint("x[int(c)]   the entry at 0 or 1")]
+        )
     part = getattr(part, "value", part)
     if isinstance(part, str | float) or not hasattr(part, "__iter__"):
         return whole(part, "an index")
@@ -90,7 +95,7 @@ def _tidy(part: Any) -> Any:
         if getattr(array, "mixed", False):
             raise AgradError("type", _MIXED, fixes=[*map(Hint, _UNMIXED)])
         if array.dtype.kind == "b" or isinstance(array, mask_type()):
-            return np.asarray(array, dtype=bool) if array.shape else whole(float(array), "an index")
+            return np.asarray(array, dtype=bool)
         if array.dtype.kind == "i" and array.shape:
             return array.astype(np.intp)
         numbers = np.asarray(array, dtype=np.float64)
@@ -105,6 +110,15 @@ def _tidy(part: Any) -> Any:
     return places
 
 
+def _is_truth(part: Any) -> bool:
+    """Whether a part of an index is one truth value, for which NumPy and PyTorch make a new axis."""
+    if isinstance(part, Tensor):
+        return not part.shape and part.node.op is not None and part.node.op.role == "truths"
+    kind = getattr(getattr(part, "dtype", None), "kind", "")
+    return isinstance(part, bool) or (kind == "b" and not part.shape)
+
+
+_TRUTH = "an index is a place, a slice, or a mask with an axis, not one truth value"
 _MIXED = "an index of numbers that were computed from masks could be a mask, or places"
 _UNMIXED = (
     "x[m == 0]   where a mask m does not hold",

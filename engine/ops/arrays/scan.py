@@ -42,7 +42,7 @@ scanned: Function = row(
     family="reductions",
     samples=(),
     derivative="that of the loop, which runs backward",
-    example="scan(f, 1, [2, 3])[0] == 6   # with def f(s, x) = (s*x, s)",
+    example="scan(lambda s, x: (s*x, s), 1, [2, 3])[0] == 6",
 )
 def scan(f: Any, start: Any, /, rows: Any = None, count: Any = None) -> Any:
     """Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the last

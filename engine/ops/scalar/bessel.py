@@ -59,7 +59,7 @@ def _given_order(name: str, doc: str, call: Function, **words: Any) -> None:
 # Multiplied with an exponential, all neighbouring orders are almost the same far out, and their differences have few
 # digits: there the n-th derivative is that of the asymptotic series, term by term (10.40.1 and 10.40.2).
 
-_FAR, _TERMS = 20.0, 40
+_FAR, _TERMS, _POINTS = 20.0, 40, 48
 
 
 def _series(x: Any, v: float, n: int, sign: float) -> Any:
@@ -69,6 +69,17 @@ def _series(x: Any, v: float, n: int, sign: float) -> Any:
         total = total + part * math.prod(-k - 0.5 - i for i in range(n)) * x**-k
         part *= sign * (4.0 * v * v - (2 * k + 1) ** 2) / (8.0 * (k + 1))
     return total / (np.sqrt(x) * x**n)
+
+
+def _on_circle(of_order: Function, x: Any, v: float, n: int, before: float) -> Any:
+    """The n-th derivative by Cauchy's integral over a circle on which the function changes by a factor of few."""
+    radius = x / (2.0 + np.minimum(v, v * v / x))
+    total: Any = 0.0
+    for turn in np.exp(2j * math.pi / _POINTS * np.arange(_POINTS)):
+        z = x + radius * turn
+        # SciPy multiplies by the exponential of the absolute real part where the function grows.
+        total = total + of_order(z, v) * (np.exp(-1j * z.imag) if before > 0.0 else 1.0) * turn**-n
+    return math.factorial(n) * (total / _POINTS).real / radius**n
 
 
 def _scaled(name: str, before: float, lean: Function, front: float, doc: str, **words: Any) -> None:
@@ -82,12 +93,14 @@ def _scaled(name: str, before: float, lean: Function, front: float, doc: str, **
         with np.errstate(all="ignore"):
             near: Any = 0.0
             for k in range(n + 1):
-                orders = sum(math.comb(k, j) * of_order(x, v - k + 2 * j) for j in range(k + 1))
-                near = near + math.comb(n, k) * lean(x) ** (n - k) * before**k * orders
+                orders = before**k * sum(math.comb(k, j) * of_order(x, v - k + 2 * j) for j in range(k + 1))
+                near = near + math.comb(n, k) * lean(x) ** (n - k) * orders
+            near = np.where(np.isinf(orders), orders, near)  # of the last, which is the largest
             size = np.abs(x)
             turned = np.where(x < 0.0, (-1.0) ** (n + v) if v % 1.0 == 0.0 and before > 0.0 else math.nan, 1.0)
+            middle = turned * _on_circle(of_order, np.maximum(size, _FAR), v, n, before)
             far = turned * front * _series(np.maximum(size, _FAR), v, n, -math.copysign(1.0, before))
-        return np.where(size < max(_FAR, v * v / 4.0), near, far)
+        return np.where(size < _FAR, near, np.where(size < v * v / 4.0, middle, far))
 
     call: Function = row(
         f"bessel_{name}",

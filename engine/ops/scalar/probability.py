@@ -1,11 +1,9 @@
 """Functions of probability: incomplete gamma and beta functions, inverses of the normal distribution, entropies.
 
 The derivatives of the incomplete functions by their parameters are integrals over the logarithm of the variable. With
-p(t; a) the gamma density, the k-th is ∫ b_k p dt up to x, where b_k p is the k-th derivative of p (`_of_exponential`).
-The beta density has moments instead: N_k = ∫ (log t - its mean)**k p dt for one shape, with dN_k/da = N_(k+1) -
-k*(the variance)*N_(k-1), and an exponent for log t and one for log(1 - t). The integrals are computed by SciPy's
-adaptive quadrature, from the side on which they are small: beyond the mean, -∫ from x on stands for them, for which the
-same holds.
+p(t; a) the gamma density, the k-th is ∫ b_k p dt up to x, where b_k p is the k-th derivative of p (`_of_exponential`);
+likewise for the beta density. The integrals are computed by SciPy's adaptive quadrature, from the side on which they
+are small: beyond the mean, -∫ from x on stands for them, for which the same holds.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -21,10 +19,11 @@ from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Domain, Function
 from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.comparison import less_equal, minimum, where
-from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
+from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.special import (
     digamma,
     digamma_derivative,
+    digamma_difference,
     flagging,
     from_scipy,
     lbeta,
@@ -96,7 +95,7 @@ log_ndtr: Function = special(
 
 logit: Function = special(
     "logit",
-    ("x", lambda g, out, x: g / (x * (1.0 - x))),
+    ("x", lambda g, out, x: g * inverse_of_positive(x * (1.0 - x))),
     domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"),
     doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
     derivative="1/(x*(1 - x))",
@@ -151,6 +150,7 @@ def _polygamma(order: int, x: float) -> float:
 
 
 _SMALL_SHAPE = 0.25
+_LARGEST_SHAPE = 1e305  # beyond, the logarithm of the gamma function overflows
 
 
 def _of_exponential(k: int, slopes: Any) -> Any:
@@ -162,27 +162,32 @@ def _of_exponential(k: int, slopes: Any) -> Any:
 
 
 def _gamma_slope(a: float, x: float, k: int) -> float:
-    if not (0.0 < a < math.inf) or math.isnan(x) or x < 0.0:
+    if not (0.0 < a < _LARGEST_SHAPE) or math.isnan(x) or x < 0.0:
         return math.nan
     if x == 0.0 or x == math.inf:
         return 0.0
-    if a < (_SMALL_SHAPE if x < 20.0 else 1e-3):  # by gammainc(a, x) = gammainc(a + 1, x) + x**a*exp(-x)/gamma(a + 1)
-        log_x = math.log(x)
-        slopes = [log_x - _polygamma(0, a + 1.0), *[-_polygamma(i, a + 1.0) for i in range(1, k)]]
-        edge = math.exp(a * log_x - x - math.lgamma(a + 1.0))
-        return float(_gamma_slope(a + 1.0, x, k) + edge * _of_exponential(k, slopes))
-    centre, scale, peak = _polygamma(0, a), math.lgamma(a), math.log(a)
-    further = [-_polygamma(i, a) for i in range(1, k)]
+    if a < _SMALL_SHAPE and x <= a:  # by gammainc(a, x) = gammainc(a + 1, x) + x**a*exp(-x)/gamma(a + 1)
+        edge = math.exp(a * math.log(x) - x - math.lgamma(a + 1.0))
+        return float(_gamma_slope(a + 1.0, x, k) + edge * _of_exponential(k, _gamma_exponent(a, math.log(x), k)))
+    scale, peak, constants = math.lgamma(a + 1.0), math.log(a), _gamma_exponent(a, 0.0, k)
 
     def density(s: float) -> float:
+        """The derivative of a*exp(a*s - exp(s))/gamma(a + 1), of which none is small by cancellation at a small a."""
         if s > 700.0:
             return 0.0
-        return float(_of_exponential(k, [s - centre, *further]) * math.exp(a * s - math.exp(s) - scale))
+        slopes = [constants[0] + s, *constants[1:]]
+        factor = a * _of_exponential(k, slopes) + k * _of_exponential(k - 1, slopes)
+        return float(factor * math.exp(a * s - math.exp(s) - scale))
 
-    width, end = max(1.0 / math.sqrt(a), 1e-3), math.log(x)
+    width, end = min(max(1.0 / math.sqrt(a), 1e-3), 8.0), math.log(x)
     if x <= a:
         return _integral(density, peak, width, end)
     return -_integral(lambda s: density(-s), -peak, width, -end)
+
+
+def _gamma_exponent(a: float, s: float, k: int) -> list[float]:
+    """The derivatives of a*s - lgamma(a + 1)."""
+    return [s - _polygamma(0, a + 1.0), *[-_polygamma(i, a + 1.0) for i in range(1, k)]]
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
@@ -237,84 +242,131 @@ gammaincc: Function = _gamma_share(
 )
 
 
-# The beta distribution
+# The beta distribution. Where x is beyond the mean, x and 1 - x change places.
+#
+# A small shape makes a power of 1/a or 1/b of each derivative; none is subtracted from another. The density has b as a
+# factor when its normaliser is that of b + 1. The share below x of a small a is that of a + 1, and b/(a + b)*exp(q).
 
 
-def _beta_moment(a: float, b: float, x: float, j: int, k: int) -> float:
-    if not (0.0 < a < math.inf and 0.0 < b < math.inf and 0.0 <= x <= 1.0):
-        return math.nan
-    if x == 0.0 or x == 1.0:
-        return 0.0
-    of_both = _polygamma(0, a + b)
-    centre, other = _polygamma(0, a) - of_both, _polygamma(0, b) - of_both
-    scale = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+def _of_exponential_of_two(slopes: Callable[[int, int], Any], j: int, k: int) -> Any:
+    """`_of_exponential` for j derivatives by one variable and k by another; slopes(j, k): those of the exponent."""
+    if not j:
+        return _of_exponential(k, [slopes(0, n) for n in range(1, k + 1)])
+    return sum(
+        math.comb(j - 1, m) * math.comb(k, n) * slopes(m + 1, n) * _of_exponential_of_two(slopes, j - 1 - m, k - n)
+        for m in range(j)
+        for n in range(k + 1)
+    )
+
+
+def _beta_factor(a: float, b: float, more: float, j: int, k: int) -> Callable[[float, float], float]:
+    """The derivatives of exp(a*log t + b*log(1 - t) - constants), divided by it: a function of the two logarithms.
+
+    The constants are those of the normaliser of the shapes a + `more` and b + 1.
+    """
+
+    def constant(m: int, n: int) -> float:
+        if m and n:
+            return _polygamma(m + n - 1, a + b + more)
+        shape, rest = (a + more, b) if m else (b + 1.0, a + more - 1.0)
+        return float(digamma_difference(shape, rest, m + n - 1))
+
+    first, second = j and constant(1, 0), k and constant(0, 1)
+    further = cache(lambda m, n: constant(m, n) if m + n > 1 else 0.0)
+    terms = [
+        (math.comb(j, m) * math.comb(k, n) * _of_exponential_of_two(further, j - m, k - n), m, n)
+        for m in range(j + 1)
+        for n in range(k + 1)
+        if j + k - m - n != 1
+    ]
+    return lambda log_t, log_rest: sum(c * (log_t + first) ** m * (log_rest + second) ** n for c, m, n in terms)
+
+
+def _beta_scale(a: float, b: float) -> float:
+    """The logarithm of gamma(a)*gamma(b + 1)/gamma(a + b)."""
+    return float(lbeta(a, b + 1.0)) + math.log(a + b)
+
+
+def _beta_edge(a: float, b: float, logs: tuple[float, float], j: int, k: int) -> float:
+    """The derivatives of b/(a + b)*exp(q), which is gamma(a + b)/(gamma(a + 1)*gamma(b))*x**a*(1 - x)**b."""
+
+    def share(m: int, n: int) -> float:
+        """Of b/(a + b), or of -a/(a + b), whichever loses no digits."""
+        shape, order, sign = (a, m, -1.0) if n and not m else (b, n, 1.0)
+        power = -(a + b)
+        both = math.factorial(m + n) / power ** (m + n) * shape
+        return sign * (both + (order and order * math.factorial(m + n - 1) / power ** (m + n - 1))) / (a + b)
+
+    terms = (
+        math.comb(j, m) * math.comb(k, n) * share(m, n) * _beta_factor(a, b, 1.0, j - m, k - n)(*logs)
+        for m in range(j + 1)
+        for n in range(k + 1)
+    )
+    return math.fsum(terms) * math.exp(a * logs[0] + b * logs[1] - _beta_scale(a + 1.0, b))
+
+
+def _beta_slope_below_mean(a: float, b: float, logs: tuple[float, float], j: int, k: int) -> float:
+    if a < _SMALL_SHAPE:
+        return _beta_edge(a, b, logs, j, k) + _beta_slope_below_mean(a + 1.0, b, logs, j, k)
+    scale, factor = _beta_scale(a, b), _beta_factor(a, b, 0.0, j, k)
+    lower = _beta_factor(a, b, 0.0, j, k - 1) if k else None
 
     def density(u: float) -> float:
         """The integrand over u = log(t/(1 - t))."""
         small = math.log1p(math.exp(-abs(u)))
         log_t, log_rest = (-small, -u - small) if u > 0.0 else (u - small, -small)
-        return float((log_t - centre) ** j * (log_rest - other) ** k * math.exp(a * log_t + b * log_rest - scale))
+        slope = b * factor(log_t, log_rest) + (k * lower(log_t, log_rest) if lower is not None else 0.0)
+        return slope * math.exp(a * log_t + b * log_rest - scale)
 
-    peak, width, end = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), math.log(x) - math.log1p(-x)
+    width = min(math.sqrt(1.0 / a + 1.0 / b), 8.0 / a)
+    return _integral(density, math.log(a / b), width, logs[0] - logs[1])
+
+
+def _betainc_slope(a: float, b: float, x: float, j: int, k: int) -> float:
+    if not (0.0 < a < math.inf and 0.0 < b < math.inf and 0.0 <= x <= 1.0):
+        return math.nan
+    if x == 0.0 or x == 1.0:
+        return 0.0
+    logs = math.log(x), math.log1p(-x)
     if x <= a / (a + b):
-        return _integral(density, peak, width, end)
-    return -_integral(lambda u: density(-u), -peak, width, -end)
+        return _beta_slope_below_mean(a, b, logs, j, k)
+    return -_beta_slope_below_mean(b, a, logs[::-1], k, j)
 
 
 def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - lbeta(a, b))
 
 
-def _beta_at(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
-    if j or k:
-        return beta_moment(a, b, x, j=j, k=k)
-    return where(less_equal(x, a / (a + b)), betainc(a, b, x), -betainc(b, a, 1.0 - x))
+def _betainc_slope_by_x(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    def slopes(m: int, n: int) -> Any:
+        if m and n:
+            return digamma_derivative(a + b, m + n - 1)
+        if m:
+            return digamma_difference(a, b, m - 1) + (log(x) if m == 1 else 0.0)
+        return digamma_difference(b, a, n - 1) + (log1p(-x) if n == 1 else 0.0)
+
+    return g * (_of_exponential_of_two(slopes, j, k) * _beta_density(a, b, x))
 
 
-def _beta_by_a(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
-    slope = beta_moment(a, b, x, j=j + 1, k=k)
-    if j:
-        slope = slope - j * ((digamma_derivative(a, 1) - digamma_derivative(a + b, 1)) * _beta_at(a, b, x, j - 1, k))
-    if k:
-        slope = slope + k * (digamma_derivative(a + b, 1) * _beta_at(a, b, x, j, k - 1))
-    return g * slope
-
-
-def _beta_by_b(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
-    slope = beta_moment(a, b, x, j=j, k=k + 1)
-    if k:
-        slope = slope - k * ((digamma_derivative(b, 1) - digamma_derivative(a + b, 1)) * _beta_at(a, b, x, j, k - 1))
-    if j:
-        slope = slope + j * (digamma_derivative(a + b, 1) * _beta_at(a, b, x, j - 1, k))
-    return g * slope
-
-
-def _beta_by_x(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
-    factor: Any = 1.0
-    of_both = digamma(a + b)
-    if j:
-        factor = (log(x) - digamma(a) + of_both) ** j
-    if k:
-        factor = factor * (log1p(-x) - digamma(b) + of_both) ** k
-    return g * (factor * _beta_density(a, b, x))
-
-
-beta_moment: Function = row(
-    "beta_moment",
+betainc_slope: Function = row(
+    "betainc_slope",
     "a, b, x; j, k",
-    **on_both(_entry_by_entry(_beta_moment)),
-    rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
+    **on_both(_entry_by_entry(_betainc_slope)),
+    rules={
+        "a": ("a b x", lambda g, out, a, b, x, j, k: g * betainc_slope(a, b, x, j=j + 1, k=k)),
+        "b": ("a b x", lambda g, out, a, b, x, j, k: g * betainc_slope(a, b, x, j=j, k=k + 1)),
+        "x": ("a b x", _betainc_slope_by_x),
+    },
     samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
-    doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density; where "
-    "x > a/(a + b), less the whole one.",
+    doc="The j-th derivative of betainc by its first shape, and the k-th by its second.",
 )
 
 betainc: Function = row(
     "betainc",
     **on_both(from_scipy("betainc", "betainc")),
     rules={
-        "a": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=1, k=0)),
-        "b": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=0, k=1)),
+        "a": ("a b x", lambda g, out, a, b, x: g * betainc_slope(a, b, x, j=1, k=0)),
+        "b": ("a b x", lambda g, out, a, b, x: g * betainc_slope(a, b, x, j=0, k=1)),
         "x": ("a b x", lambda g, out, a, b, x: g * _beta_density(a, b, x)),
     },
     samples=((1.5, 2.0, 0.4), ([1.0, 2.0], 3.5, 0.3), ([[0.5], [2.0]], [3.0, 0.5], 0.7)),

@@ -240,6 +240,8 @@ def _digamma_difference(x: Any, d: Any, n: int) -> Any:
     x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
     total: Any = 0.0
     with np.errstate(all="ignore"):
+        beside_poles = (x < 0.0) | (x + d < 0.0)
+        plain = _polygamma(n, x + d) - _polygamma(n, x) if beside_poles.any() else math.nan
         for _ in range(20 + 2 * n):
             total = total - math.factorial(n) * _of_power(x, d, n + 1)
             x = x + 1.0
@@ -248,7 +250,7 @@ def _digamma_difference(x: Any, d: Any, n: int) -> Any:
         for k, number in enumerate(_BERNOULLI, 1):
             factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             total = total - factor * _of_power(x, d, 2 * k + n)
-    return (-1.0) ** n * total
+    return np.where(beside_poles, plain, (-1.0) ** n * total)
 
 
 def lgamma_difference(x: Any, d: Any) -> Any:
@@ -309,7 +311,8 @@ def _beta_mixed(x: Any, y: Any) -> Any:
     with np.errstate(all="ignore"):
         far = _mixed_above_one(x, y)
         near = _mixed_above_one(x + 1.0, y) + _mixed_above_one(x, y + 1.0)
-        return np.where(np.maximum(x, y) < 1.0, near, far)
+        both = _digamma_difference(x, y, 0) * _digamma_difference(y, x, 0) - _polygamma(1, x + y)
+        return np.where((x < 0.0) | (y < 0.0), _beta_value(x, y) * both, np.where(np.maximum(x, y) < 1.0, near, far))
 
 
 def _of_two(name: str, function: Function, reads: str, by_x: Function, by_y: Function, **words: Any) -> Function:

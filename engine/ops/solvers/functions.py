@@ -115,7 +115,7 @@ def _integral(f: Any, a: Any, b: Any, /) -> Any:
 @composed(
     "ode",
     derivative="the variational equations, by y0, ts and what f uses",
-    example="ode(f, 1, [0, 1])[1] ~= exp(-1)   # with def f(t, y) = -y",
+    example="ode(lambda t, y: -y, 1, [0, 1])[1] ~= exp(-1)",
 )
 def _ode(f: Any, y0: Any, ts: Any, /, stiff: Any = False) -> Any:
     """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes

@@ -300,7 +300,9 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
         parameter = call.partition("(")[2].rstrip(")").partition(",")[0] or "x"
         fixes, what = [f"plot {name}({parameter}) for {parameter} in -2..2"], "a function"
     elif callable(value):
-        fixes, what = [f"plot {name}(x) for x in -2..2"], "a function"
+        ends = re.match(rf".*\bplot[ \t]*\({name}, ?([^,()]+), ?([^,()]+)\)", span.source.line_at(span.start))
+        low, high = ends.groups() if ends else ("-2", "2")
+        fixes, what = [f"plot {name}(x) for x in {low}..{high}"], "a function"
     else:
         names = {one for one in re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", name) if one not in CONSTANTS}
         fixes = [Hint("plot f(x) for x in -2..2, or plot losses   where losses is a vector")]

@@ -15,12 +15,13 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.names import RECIPROCALS
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
-from agrad.grammar.syntax.errors.notation import function_named
+from agrad.grammar.syntax.errors.notation import function_named, spelled_out
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
 
 _NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
 _INFIX = {"mod": "%", "div": "//", "rem": "%"}
+_BEFORE_NAMES = words("then at by over wrt respect near")  # after a number, these are no units
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
@@ -37,7 +38,8 @@ def _option(context: ErrorContext) -> AgradError | None:
     head = str(context.head)
     # such as `backward(y, retain_graph=True)`
     if context.head.type == "BACKWARD" and context.bad.type == "_EQUAL" and context.open:
-        return context.wrong("shape", context.place, word=head, usage=SHAPES[head])
+        fixes = spelled_out(head, context.rest_of_line(context.head.end_pos))
+        return context.wrong("shape", context.place, fixes=fixes, word=head, usage=SHAPES[head])
     if head not in OPTION_WORDS or context.head.type in ("NAME", "RESERVED"):
         return None
     _, *written = [*context.statement[1:], context.bad]  # the first one is the operand
@@ -142,7 +144,7 @@ def _infix(context: ErrorContext) -> AgradError | None:
             fixes = [known, fix] if left.isidentifier() else [fix]
             return context.wrong("at", bad, fixes=fixes, word=bad)
     in_range = any(token.type == "_IN" for token in context.statement)  # `for x in 0..1 path`
-    is_unit = bad not in FUNCTIONS and bad != "then" and not context.open and not in_range
+    is_unit = bad not in FUNCTIONS and bad not in _BEFORE_NAMES and not context.open and not in_range
     if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and is_unit:
         return context.wrong("units", bad)
     return None
@@ -296,8 +298,9 @@ def _range(context: ErrorContext) -> AgradError | None:
     found = _RANGE.match(context.source.text, first.start_pos)
     if found is None:
         return None
-    numbers = _numbers(*found.groups())
+    numbers, head = _numbers(*found.groups()), context.head
     fixes = [corrected(Span(context.source, *found.span()), numbers)] if numbers else []
+    fixes = spelled_out(head, context.rest_of_line(head.end_pos)) if head in ("plot", "solve") else fixes
     return context.wrong("range of numbers", context.place, fixes=fixes)
 
 

@@ -48,7 +48,7 @@ MESSAGES = {
     "fit start": "the names follow `over`, and the values they start from follow `from`",
     "one equals sign": "the two sides of an equation have `==` between them",
     "uncertain sum": "a sum after `{sign}` needs brackets, which say to what it belongs",
-    "no unknowns": "`{word}` needs the names that it changes  fix: {word} … over a, b",
+    "no unknowns": "`{word}` needs the names that it changes  else: {word} … over a, b",
     "no equation": "`solve` takes equations  fix: solve x**2 == 2 for x from 1",
     # Brackets
     "unclosed bracket": "this `{bracket}` is never closed  fix: add a {closer}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
@@ -50,12 +50,23 @@ def leibniz(context: ErrorContext) -> AgradError | None:
     return context.wrong("leibniz", context.until(context.head, found.start("text")), fixes=[fix], by=by)
 
 
-def by_leibniz(found: re.Match[str], known: Container[str] = ()) -> tuple[str, str]:
-    """The name by which `d/dx …` differentiates, and the derivative as it is written here: at x if it is known."""
+def by_leibniz(found: re.Match[str], known: Collection[str] = ()) -> tuple[str, str]:
+    """The name by which `d/dx …` differentiates, and the derivative as it is written here: at x if it is known.
+
+    A name behind it is a value, which was computed from x, unless it is known as a function.
+    """
     by, order, text = found["by"] or found["by_again"], found["order"], found["text"].strip()
     if text[0] in "([" and text[-1] in ")]" and is_balanced(text[1:-1]):
         text = text[1:-1].strip()
-    return by, derivative_of(multiplied(text), by, by if by in known else "1", _ORDERS[order[-1]] if order else 1)
+    times = _ORDERS[order[-1]] if order else 1
+    values = known if isinstance(known, Mapping) else {}
+    is_function, is_leaf = text in FUNCTIONS or callable(values.get(text)), getattr(values.get(by), "requires_grad", 0)
+    if not is_function and (is_leaf or (text.isidentifier() and text != by)):
+        value = f"{'grad(' * times}{multiplied(text)}{f', {by})' * times}"
+        given = is_leaf or text in known
+        return by, value if given else Hint(f"{value}   of a value {text}; grad({text})(1) of a function")
+    fix = derivative_of(f"{text}({by})" if is_function else multiplied(text), by, by if by in known else "1", times)
+    return by, fix if by in known else f"{fix}   at {by} = 1"
 
 
 _ORDERS = {"2": 2, "²": 2, "3": 3, "³": 3}
@@ -81,9 +92,8 @@ def power(context: ErrorContext) -> AgradError | None:
 
 def raised(name: str, given: str, exponent: str, is_negative: bool) -> str:
     """A power of a function at its argument in brackets; with the exponent -1, its inverse."""
-    if is_negative and exponent == "1" and f"a{name}" in FUNCTIONS:
-        return f"a{name}{given}"
-    return f"{name}{given}^{'-' if is_negative else ''}{exponent}"
+    exponent = f"-{exponent}" if is_negative else exponent
+    return f"a{name}{given}" if exponent == "-1" and f"a{name}" in FUNCTIONS else f"{name}{given}^{exponent}"
 
 
 def arrow(context: ErrorContext) -> AgradError | None:
@@ -229,25 +239,52 @@ def _one_name(text: str) -> str:
 
 
 _END_OF_RANGE = r"(-?[\w.*/]+?)"
-_RANGE = rf"{_END_OF_RANGE} ?(?:to|\.\.) ?{_END_OF_RANGE}"
+_RANGE = rf"[\[(]?{_END_OF_RANGE} ?(?:to|\.\.|,|:) ?{_END_OF_RANGE}[\])]?"
+_BY = r"(?:,|(?: for| wrt| over| by| at))"
+_STARTED = "(?:from|near|at|start|guess)"
 _PHRASES = {
-    "backward": ((r"(.+?) step", "backward {0} trace"), (r"(.+?) ?(?: wrt|,) ?(\w+)", "grad({0}, {1})")),
+    "backward": (
+        (r"(.+?) step", "backward {0} trace"),
+        (r"\(?(\w+)[ ,]+retain_graph(?: ?= ?True)?\)?", "backward {0} retain"),
+        (r"(.+?) ?(?: wrt|,) ?(\w+)", "grad({0}, {1})"),
+    ),
+    "solve": (
+        (rf"(.+?){_BY} (\w+) ?(?:from|in|=) ?{_RANGE}", "solve {0} for {1} in {2}..{3}"),
+        (rf"(.+?){_BY} (\w+) ?(?:{_STARTED} ?=?|=) ?([-\w.]+)", "solve {0} for {1} from {2}"),
+        (r"(.+?),? (\w+) ?= ?([-\w.]+)", "solve {0} for {1} from {2}"),
+        (rf"(.+?){_BY} (\w+)", "solve {0} for {1} from 1"),
+    ),
+    "minimize": ((r"(.+?) (?:wrt|for|by|at) (\w+(?:, ?\w+)*)", "minimize {0} over {1}"),),
+    "maximize": ((r"(.+?) (?:wrt|for|by|at) (\w+(?:, ?\w+)*)", "maximize {0} over {1}"),),
+    "fit": ((r"([^=~,]+?) ?[=,] ?([^=~]+ over .+)", "fit {0} ~ {1}"),),
+    "set": ((r"(\w+) (?:to )?([^=]+)", "set {0} = {1}"),),
+    "var": ((r"(\w+) ([^=:]+)", "var {0} = {1}"),),
+    "limit": ((r"(memory|time|nodes) ([^=]+)", "limit {0}={1}"),),
+    "time": ((r"([^:]+)", "time: {0}"),),
+    "vars": ((r"\(\)", "vars"),),
+    "graph": ((r"(.+ depth) ?= ?(\d+)", "graph {0} {1}"),),
     "formula": ((r"(.+?) wrt (\w+) order 2", "formula grad({0}, {1})"),),
     "plot": (
-        (rf"(?:\w+ ?= ?)?([^,]+?) for (\w+) ?(?:from|=) ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
+        (rf"(?:\w+ ?= ?)?([^,]+?) for (\w+) ?(?:from|=|in) ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
         (rf"(?:\w+ ?= ?)?([^,]+?),? (\w+) ?= ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
     ),
 }
 _PLOTTED = re.compile(rf"(?:\w+ ?= ?)?([^,=]+?)(?: from {_RANGE})?")
 _SECOND = re.compile(r"(.+?) order 2")
+_INTO = re.compile(r"(.+?) (?:to|as|into) [\"']?([\w./~-]+\.\w+)[\"']?")
 
 
 def spelled_out(command: str, text: str) -> list[str]:
     """A command that is written in words of its own, as `backward y step` and `plot x^2 from -2 to 2`."""
     text = text.partition(";")[0].strip()
+    if command in ("plot", "graph", "export") and (found := _INTO.fullmatch(text)):
+        return [f'{command} {found[1]} to "{found[2]}"']
     for phrase, fix in _PHRASES.get(command, ()):
         if found := re.fullmatch(phrase, text):
-            return [fix.format(*found.groups())]
+            fix = fix.format(*found.groups())
+            return [fix.replace(" for ", " == 0 for ", 1) if command == "solve" and "=" not in fix else fix]
+    if command == "solve" and (name := _one_name(text)):
+        return [f"solve {text}{'' if '=' in text else ' == 0'} for {name} from 1"]
     if command == "formula" and (found := _SECOND.fullmatch(text)):
         return [Hint(f"formula grad({found[1]}, x)   by a leaf x")]
     found = _PLOTTED.fullmatch(text) if command == "plot" else None
@@ -285,10 +322,11 @@ def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
     fixes: list[str] = []
     if starts:
         fixes = [corrected(Span(model.source, model.end, model.end), f" over {', '.join(starts)}")]
-    elif word == "fit":
+    else:
         found = re.findall(r"(?<![\w.\"'])[^\W\d]\w*\b(?!\s*[(.\[])", model.text)
-        names = [name for name in dict.fromkeys(found) if name not in FUNCTIONS and name not in ("pi", "e")]
-        fixes = [Hint(f"over {', '.join(names)}   at the end, without those that are data")] if names else []
+        names = [name for name in dict.fromkeys(found) if name not in {*FUNCTIONS, "pi", "e", model.text}]
+        whole = corrected(Span(model.source, model.end, model.end), f" over {', '.join(names)}")
+        fixes = [Hint(f"{whole}   without those that are data") if word == "fit" else whole] if names else []
     return syntax_error("no unknowns", model, fixes=fixes, word=word)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from rows import each
 
 
 @pytest.fixture
@@ -64,6 +65,29 @@ def test_a_full_disk_is_an_error_of_one_line(environment):
         done = subprocess.run(command, stdout=disk, stderr=subprocess.PIPE, env=environment)
     message = b"error[file]: cannot write the results: No space left on device\n"
     assert (done.stderr, done.returncode) == (message, 1)
+
+
+@each(
+    "words",
+    [["map", "x", "-"], ["run", "-"], ["eval", "-"], ["repl"]],
+)
+def test_a_closed_input_is_not_told_as_an_output(words, environment):
+    command = [sys.executable, "-m", "agrad.cli", *words]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, env=environment)
+    assert (done.stdout, done.returncode) == (b"", 1)
+    assert b"cannot write" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no file without an end")
+def test_a_script_without_an_end_is_told_with_the_option_that_allows_more(environment, tmp_path):
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "config.toml").write_text('[limits]\nmemory = "300MB"\n')
+    command = [sys.executable, "-m", "agrad.cli", "run", "/dev/zero"]
+    done = subprocess.run(command, capture_output=True, env=environment | {"XDG_CONFIG_HOME": str(tmp_path)}, text=True)
+    assert done.stderr.splitlines() == [
+        "error[limit]: there is not enough memory for this; the limit is 300 MB",
+        "  fix: --max-memory 1GB",
+    ]
 
 
 def test_when_the_time_is_up_nothing_goes_on(agrad, script):

@@ -6,37 +6,14 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from transcript import blocks, replayed, statements
 
-README = blocks((Path(__file__).parents[3] / "README.md").read_text("utf-8"))
-SCRIPT = """\
-# a comment
-var x = 2
-
-def f(t):
-    u = t**2
-    return u
-
-y = f(x)
-y
-backward y
-backward y
-print "<b> & \\"quotes\\""
-plot t**2 for t in 0..1
-x.grad
-"""
+SCRIPT = Path(__file__).with_name("echoed.ag").read_text()
 
 
 @pytest.fixture
 def script(tmp_path):
     (tmp_path / "s.ag").write_text(SCRIPT, "utf-8")
     return "s.ag"
-
-
-@pytest.mark.parametrize("block", README)
-def test_the_transcripts_of_the_readme(inside, tmp_path, block):
-    (tmp_path / "s.ag").write_text("\n".join(statements(block)), "utf-8")
-    assert inside("run", "--echo", "s.ag")[0] == replayed(block) == block
 
 
 def texts(svg):

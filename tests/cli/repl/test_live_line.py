@@ -15,37 +15,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 
-START = """
-var x = 2
-var y = 3
-var v = [1, 2, 3]
-w = [[1, 2], [3, 4]]
-k = 4
-z = x**2*y
-u = sum(v)*x
-backward u retain
-set y = 5
-big = zeros(2000, 1000)
-empty = zeros(0, 3)
-def f(a, b=2) = a*b
-def g(a):
-    print "called"
-    return a
-exp2 = 3
-def h(a):
-    if a > 0:
-        b = f(a, b=y)
-        return b.exp()
-    return -a*k
-def deep(a) = deep(a - 1)
-def drawn(a) = a*rand(1)
-def total(n):
-    s = 0
-    for i in range(n):
-        s = s + i
-    return s
-m = 3 ± 0.5
-"""
+START = Path(__file__).with_name("live_line.ag").read_text()
 
 
 def opened():
@@ -138,24 +108,7 @@ def test_it_never_changes_anything(number, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-WITHOUT_NUMPY = """
-import sys
-from agrad.grammar.prompt.live import Live
-from agrad.grammar.session.session import Session
-
-session = Session()
-session.run("var x = 2")
-live = Live(session)
-for text in ("[1, 2]*x", "cumsum(x)", "sum([x", "digamma(x)"):
-    assert "=" not in live(text), text
-assert live("x**2") == "= 4   d/dx 4"
-assert "numpy" not in sys.modules
-session.run("y = [1, 2]")
-assert live("[1, 2]*x") == "= [2, 4]"
-assert live("gamma(x + 1)") == "= 2"
-session.run("digamma(x)")
-assert live("gamma(x + 1)") == "= 2   d/dx 1.846"
-"""
+WITHOUT_NUMPY = Path(__file__).with_name("live_line_without_numpy.txt").read_text()
 
 
 @pytest.mark.long

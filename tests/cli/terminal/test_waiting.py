@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from screens import PATIENCE, Terminal
@@ -15,24 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pse
 
 # In place of a function of a library: a call into C that no signal ends, as that of the inverse of a large matrix. The
 # signal goes to another thread. It returns when something is written to "go".
-BLOCKING = """
-import ctypes, os, signal, subprocess
-import {module}
-
-before = {module}.{name}
-
-def blocking(*arguments, **options):
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    libc = ctypes.CDLL(None)
-    os.mkfifo("go")
-    waits = os.open("go", os.O_RDWR)
-    subprocess.Popen(["sh", "-c", "trap '' INT; sleep 1; echo in the library"])  # when this is in the call below
-    libc.read(waits, ctypes.create_string_buffer(1), 1)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    return before(*arguments, **options)
-
-{module}.{name} = blocking
-"""
+BLOCKING = Path(__file__).with_name("blocking.txt").read_text()
 SAID = "waiting for inv, which cannot be interrupted\r\nCtrl-C again ends agrad"
 KEPT = "; agrad repl --resume restores the session"
 

@@ -62,6 +62,31 @@ def test_a_leaf_gets_a_gradient_where_a_derivative_leads_to_it(text, x, g, way, 
     assert [names[name].grad is not None for name in "wxg"] == [True, x, g]
 
 
+class Halved(ag.autograd.Function):
+    """w/2, whose backward gives no gradient of x."""
+
+    @staticmethod
+    def forward(ctx, w, x):
+        return w / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / 2, None
+
+
+@each("behind", ["x", "x*3", "x*g"])
+@each("way", [*WAYS])
+@each("shape", [(), (2,)])
+def test_a_function_of_the_user_that_gives_no_gradient_leads_nowhere(behind, way, shape):
+    names = leaves(shape)
+    y = ag.sum(Halved.apply(names["w"], eval(behind, names)))
+    y.backward(**WAYS[way], retain_graph=True)
+    assert names["w"].grad.tolist() == np.full(shape, 0.5).tolist()
+    assert names["x"].grad is None and names["g"].grad is None
+    ag.sum(y + names["x"] * 2).backward()
+    assert names["x"].grad.tolist() == np.full(shape, 2.0).tolist() and names["g"].grad is None
+
+
 def test_an_optimiser_leaves_what_no_derivative_leads_to():
     for make in (
         lambda xs: optim.AdamW(xs, lr=0.1, weight_decay=0.5),

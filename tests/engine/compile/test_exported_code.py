@@ -186,7 +186,7 @@ SPECIAL_CALLS = {
         ("gammainc(1.5, x)*y | gammaincc(2.5, x)*y", 0.0, 40.0),
         ("beta(x, y) | lbeta(x, y) | beta(0.001, x)*y | beta(30, x)*y | lbeta(200, x)*y | rgamma(x)*y", 0.01, 30.0),
         ("comb(x, y) | perm(x, y) | comb(120.5, x)*y | perm(15.5, x)*y | x*comb(12, y) | entr(x)*y", 0.01, 30.0),
-        ("rgamma(x)*y", -15.0, 1.0),
+        ("rgamma(x)*y | beta(x, 2*y) | lbeta(x, 2*y) | beta(x, -0.3)*y | lbeta(x, -1.3)*y", -15.0, 1.0),
         ("log_ndtr(x)*y", -45.0, 8.0),
         ("logit(x)*y | betainc(1.5, 2.5, x)*y | betainc(20, 0.5, x)*y", 0.001, 0.999),
     ]
@@ -223,6 +223,26 @@ def test_poles_and_ends_of_special_functions(text, x):
     exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
     found, expected = names["f"](x), eager(text, (x, 0.0, 0.0))
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+@each(
+    "text, x",
+    [
+        *[("beta(x, 0.5)", -1.0), ("beta(x, 2)", -3.0), ("beta(x, 1)", -3.0), ("lbeta(x, 4)", -3.0)],
+        *[("beta(x, 2.5)", -2.5), ("beta(x, 3)", -1000.5), ("lbeta(x, 3)", -1000.5), ("beta(x, 25.3)", -30.5)],
+    ],
+)
+def test_beta_is_written_for_negative_numbers_too(text, x):
+    names = {}
+    exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
+    assert names["f"](x) == pytest.approx(eager(text, (x, 0.0, 0.0)), rel=1e-11, abs=1e-30)
+
+
+@each("text", ["lcm(x, y)", "[1, 2, 3][x] + y"])
+def test_where_whole_numbers_alone_are_taken_it_is_said_that_an_argument_is_any(text):
+    with pytest.raises(AgradError, match="must be a whole number") as caught:
+        exported(Session(), text, ("x",), 0, "c", "f")
+    assert caught.value.notes == ["x, y may be any number, such as 0.5 here; a name with a value is a constant"]
 
 
 @each("language", sorted(RUN))

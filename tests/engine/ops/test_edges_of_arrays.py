@@ -217,25 +217,7 @@ def test_there_is_room_for_the_work_of_lapack_or_the_limit_is_told(call, monkeyp
         refuses(lambda: eval(call, given), "not enough memory", kind="limit")
 
 
-AT_THE_LIMIT = """
-import resource
-import numpy as np
-import agrad.engine as ag
-from agrad.cli.main import limit_memory
-limit_memory(1e9)
-a = ag.eye(64).numpy()
-if "solve" in {call!r}:
-    {call}  # loads SciPy
-a = np.random.default_rng(1).random((400, 400))
-a = a + a.T + 800.0 * np.eye(400)
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + {room}, resource.getrlimit(resource.RLIMIT_AS)[1]))
-try:
-    {call}
-except (ag.AgradError, MemoryError) as error:
-    assert getattr(error, "kind", "limit") == "limit", error
-print("done")
-"""
+AT_THE_LIMIT = Path(__file__).with_name("at_the_limit.txt").read_text()
 
 
 @pytest.mark.long
@@ -265,3 +247,28 @@ def test_special_functions_and_their_derivatives_are_those_of_mpmath(name, opera
     np.testing.assert_allclose([y.item(), *[g.item() for g in first]], expected[:count], rtol=1e-12)
     largest = max(map(abs, expected[count:]))
     np.testing.assert_allclose(second, expected[count:], rtol=1e-12, atol=1e-13 * largest)
+
+
+def test_one_truth_value_is_no_index_since_it_is_a_new_axis_elsewhere():
+    x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    for truth in (True, False, np.True_, np.array(True), x[0] > 0):
+        refuses(lambda truth=truth: x[truth], "one truth value", kind="type")
+        refuses(lambda truth=truth: x[..., truth], "one truth value", kind="type")
+        refuses(lambda truth=truth: y.__setitem__(truth, 9.0), "one truth value", kind="type")
+    assert x[[True, False, True]].tolist() == x[x != 2].tolist() == [1, 3]
+    assert x[int(x[0] > 0)].item() == x[ag.argmax(x) - 1].item() == 2
+
+
+def test_the_derivative_of_logit_is_nan_where_it_is():
+    outside = [-0.5, 1.5, -inf, inf, -1e-310]
+    x = ag.tensor([*outside, 0.25, 0.0, 1.0], requires_grad=True)
+    ag.sum(ag.logit(x)).backward()
+    assert np.isnan(x.grad.numpy()[: len(outside)]).all()
+    assert x.grad.tolist()[len(outside) :] == [1 / 0.1875, inf, inf]
+    assert all(np.isnan(ag.grad(ag.logit)(at).item()) for at in outside)
+
+
+def test_the_slope_by_a_shape_beyond_the_range_of_lgamma_is_nan():
+    for x in (30.0, 1e308):
+        assert np.isnan(ag.grad(ag.gammainc)(1e308, x).item())

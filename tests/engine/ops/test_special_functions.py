@@ -79,7 +79,8 @@ SMALL, EVERYWHERE = size(-25, 0), some(between(-50, 50), signed(size(-25, 0)))
 UNIT = some(between(0, 1), SMALL, near_one)
 POSITIVE = some(size(-3, 2.5), size(-8, 0), between(0, 50))
 FAR = some(POSITIVE, size(2, 5))
-DIGITS = {"yv 1": 40, "kv 1": 40, "kve 0": 40, "y0": 40, "y1": 40}  # limits of others take mpmath long
+# Limits, and integrals up to small shapes, take mpmath long.
+DIGITS = dict.fromkeys(["yv 1", "kv 1", "kve 0", "y0", "y1"], 40) | dict.fromkeys(["gammaincc", "betainc"], 60)
 WAVES = ("j", "y")  # near a zero of a derivative, these are as exact as the wave is high
 WITHOUT = {"gammasgn", "gcd", "lcm"}  # these have no derivative but 0
 # Each function of mpmath, and where it is tried; after its name, operands before x.
@@ -121,17 +122,22 @@ FUNCTIONS = {
     **{f"iv {v}": (of_order(mp.besseli, v), POSITIVE) for v in (0, 2.5, 7)},
     **{f"kv {v}": (of_order(mp.besselk, v), POSITIVE) for v in (1, 2.5, -0.5)},
     **{f"ive {v}": (of_order(mp.besseli, v, shrunk), signed(FAR)) for v in (0, 1, 7)},
+    # Of high orders, no whole ones where limits take mpmath long.
+    **{f"iv {v}": (of_order(mp.besseli, v), POSITIVE) for v in (16, 30.5, 100)},
+    **{f"kv {v}": (of_order(mp.besselk, v), POSITIVE) for v in (15.5, 30.5, 100.5)},
+    **{f"ive {v}": (of_order(mp.besseli, v, shrunk), signed(FAR)) for v in (16, 30, 100)},
+    **{f"kve {v}": (of_order(mp.besselk, v, mp.exp), FAR) for v in (15.5, 30.5, 100.5)},
     "ive 2.5": (of_order(mp.besseli, 2.5, shrunk), FAR),
     **{f"kve {v}": (of_order(mp.besselk, v, mp.exp), FAR) for v in (0, 2.5, -0.5)},
     "xlogy": (lambda x, y: x * mp.log(y), signed(size(-20, 20)), size(-25, 25)),
     "xlog1py": (lambda x, y: x * mp.log1p(y), signed(size(-20, 20)), some(between(-1, 3), size(-25, 25))),
-    "gammainc": (lambda a, x: mp.gammainc(a, 0, x, regularized=True), size(-8, 2), size(-8, 1.3)),
-    "gammaincc": (lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True), size(-2, 2), size(-3, 2)),
+    "gammainc": (lambda a, x: mp.gammainc(a, 0, x, regularized=True), size(-8, 2), size(-8, 2.5)),
+    "gammaincc": (lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True), size(-8, 2), size(-8, 2.5)),
     "betainc": (
         lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
-        size(-1, 1.5),
-        size(-1, 1.5),
-        between(0, 1),
+        some(size(-1, 1.5), size(-8, 0)),
+        some(size(-1, 1.5), size(-8, 0)),
+        some(between(0, 1), size(-12, 0), near_one),
     ),
     "sinc": (lambda x: mp.sinc(mp.pi * x), some(between(-30, 30), signed(SMALL))),
 }

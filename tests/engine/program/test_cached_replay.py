@@ -3,6 +3,7 @@
 import random
 import weakref
 
+import numpy as np
 import pytest
 from rows import each
 
@@ -100,6 +101,11 @@ def test_the_programs_are_used(at_once):
     y.forward()
     y.backward(retain_graph=True)
     assert calls == ["forward", "backward"]
+    assert found.gradients(y.node) is not None
+    x.set_(1e300)
+    z.set_(np.inf)
+    y.forward()
+    assert found.gradients(y.node) is None  # an ordinary backward finds where an inf began
 
 
 def test_a_cached_replay_keeps_no_graph_alive(at_once, uncollected):

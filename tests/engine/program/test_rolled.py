@@ -354,3 +354,29 @@ def test_a_rolled_function_is_held_against_its_operations_and_not_its_rounding(m
     impure = ag.compile(f, at, backend="python")
     factor[0] = 2.9
     refuses(lambda: impure.value(other), "depends on more than its arguments")
+
+
+ALL, PART = slice(None), slice(1, 3)
+PLACES = [
+    [(0,), (1,), (2,)],
+    [(3, ALL), (1, ALL), (1, ALL)],
+    [(-2, ALL), (-1, ALL)],
+    [(1, 2), (2, 2)],
+    [(1, 2), (3, 2)],
+]
+PLACES += [[(2, PART), (3, PART)], [(1, 2), (2, 1)], [(PART, 1), (PART, 2)], [(2, 1)], [1, 2]]
+PLACES += [[(np.array([0, 1]),), (np.array([1, 2]),)], [(1, np.array([0, 2])), (2, np.array([0, 2]))]]
+
+
+@each("indices", PLACES)
+def test_indices_that_differ_in_the_first_whole_number_are_one(indices):
+    x = np.arange(20.0).reshape(5, 4)
+    found = rolled._gathered(indices)
+    differ = {str(index[1:]) for index in indices if isinstance(index, tuple)}
+    simple = [
+        isinstance(x, tuple) and all(type(part) in (int, slice) for part in x) and type(x[0]) is int for x in indices
+    ]
+    wanted = all(simple) and len(differ) == 1 and indices != [(1, 2), (3, 2)]  # numpy would move the axis
+    assert (found is not None) == wanted
+    if found is not None:
+        assert x[found].tolist() == [x[index].tolist() for index in indices]

@@ -11,6 +11,7 @@ from rows import each
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
 from agrad.engine.core.op import OPS
+from agrad.engine.program import closed
 
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
@@ -272,3 +273,12 @@ def test_what_is_detached_in_an_iteration_has_no_derivative():
     assert ag.grad(scanned)(0.5).item() == pytest.approx(expected)
     for backend in USABLE:
         assert ag.compile(scanned, 0.5, backend=backend).grad(0.5) == pytest.approx(expected)
+
+
+@each(
+    "what, draws, fixes",
+    [("scan", True, ["rand(100)"]), ("quad", True, []), ("scan", False, ["with the state"]), ("quad", False, [])],
+)
+def test_only_of_a_scan_another_way_is_known_to_do_something_each_time(what, draws, fixes):
+    problem = closed._has_effect(what, draws, "at another point")
+    assert [part in fix for part, fix in zip(fixes, problem.fixes, strict=True)] == [True] * len(fixes)

@@ -53,25 +53,7 @@ def test_what_is_behind_from_is_one_tuple() -> None:
 
 # Words that are commands in one place and names in all others
 
-NAMES = """\
-{0}
-{0} = 3
-{0} += 1
-x = {0}
-{0} + 1
-{0}(x)
-{0}.grad
-{0}[0]
--{0}
-f({0}=1)
-x = 2*{0}
-var {0} = 2
-def f({0}) = {0}
-{0} if {0} else x
-x[{0}:{0}]
-{0}, x = 1, 2
-grad {0}
-backward {0}"""
+NAMES = Path(__file__).with_name("graphs.ag").read_text()
 
 
 @each("word", ["forward", "info", "time", "depth", "trace", "wrt", "to"])

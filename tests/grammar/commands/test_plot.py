@@ -22,28 +22,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.parser import parse
 
-SETUP = """\
-def f(x) = x**2
-def step(x):
-    if x > 0: return 1
-    return 0
-def slow(x):
-    total = 0
-    for i in range(60): total = total + sin(i*x)/(i + 1)
-    return total
-def mixed(x):
-    total = x
-    for i in range(60): total = total + x
-    return total/sum(total)
-def half(x):
-    assert x >= 0
-    return x
-var w = 2
-b = 1
-x = [3, 1, 2]
-y = [5, 3, 6]
-A = [[1, 2], [3, 4], [5, 6]]
-"""
+SETUP = Path(__file__).with_name("plots.ag").read_text()
 
 
 @pytest.fixture

@@ -120,25 +120,7 @@ def test_the_stager_refuses_every_helper_but_those_that_are_declared_and_those_o
 
 # One loop body for each kind of effect: what it leaves is what it leaves when it is not compiled.
 EFFECTS = {name: text for name, (text,) in sections(Path(__file__).with_name("effects.txt")).items()}
-AROUND = """total = 0; t = zeros(2); F = zeros(2)
-manual_seed(1)
-def show(x):
-    print x
-    return x
-def noisy(x) = x*rand()
-def scaled(x) = x*k
-def writing(x):
-    t[0] = t[0] + 1
-    return x*t[0].item()
-def printing(x):
-    print x
-    return x*2
-def default(x, by=w) = x*by
-def keep(v):
-    def inner(x) = x*v
-    return inner
-captured = keep(w)
-"""
+AROUND = Path(__file__).with_name("around.ag").read_text()
 AFTER = ("rand()", "t", "info t", "info w", "grad w", "total", "z", "_", "undo", "vars", "info w", "t", "rand()")
 # What a body raises, where it does.
 RAISES = {

@@ -36,6 +36,7 @@ THERE = {
     "`x.svd()` ends with V": lambda: torch.allclose(
         T([[1.0, 2.0], [3.0, 4.0]]).svd()[2], torch.linalg.svd(T([[1.0, 2.0], [3.0, 4.0]]))[2].T
     ),
+    "`x.cross(y)`": lambda: T([[1.0, 5.0], [3.0, 4.0], [0.0, 2.0]]).cross(T([[1.0], [1.0], [1.0]])).shape == (3, 2),
     "of equal entries one gets": lambda: gradient(lambda x: torch.max(x, 0)[0], [3.0, 3.0]) in ([1, 0], [0, 1]),
     "`median` of four entries": lambda: torch.median(T([1.0, 2.0, 3.0, 4.0])) == 2,
     "a gradient is differentiable with": lambda: raises(

@@ -2,6 +2,7 @@
 
 import itertools
 from contextlib import suppress
+from pathlib import Path
 
 from rows import each
 from sessions import said
@@ -10,31 +11,7 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 
-NET = """
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import optim
-manual_seed(1)
-class Net(nn.Module):
-    "Two layers."
-    width = 3
-    def __init__(self, outputs=1):
-        super().__init__()
-        self.fc1 = nn.Linear(2, self.width)
-        self.fc2 = nn.Linear(self.width, outputs, bias=False)
-        self.calls = 0
-
-    def hidden(self, x):
-        return F.relu(self.fc1(x))
-
-    def forward(self, x):
-        self.calls += 1
-        return self.fc2(self.hidden(x))
-net = Net()
-x = randn(5, 2)
-y = randn(5, 1)
-"""
+NET = Path(__file__).with_name("network.ag").read_text()
 
 
 def session(text, depth=0):

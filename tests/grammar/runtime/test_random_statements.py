@@ -1,6 +1,7 @@
 """Random statements: each gives results or an AgradError, and one that fails has changed nothing."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,23 +15,7 @@ from agrad.grammar.results import Quit
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.session.session import Session
 
-START = """
-var x = [1, 2]
-var s = 2
-var W = [[1, 2, 3], [4, 5, 6]]
-k = [3, -4]
-n = 0
-E = zeros(0, 2)
-m = k > 0
-p = (1, [2, 3])
-y = sum(x**2)*s
-z = W*s
-backward y retain
-def f(t) = t*x
-def g(t):
-    t *= 2
-    return sum(t)
-"""
+START = Path(__file__).with_name("random_statements.ag").read_text()
 
 FILES = {"load_csv", "load_npy"}
 NAMES = ["x", "s", "W", "k", "n", "E", "m", "p", "y", "z", "f", "g", "x.grad", "y.grad_fn", "sin", "nothing"]

@@ -51,27 +51,7 @@ def plain(written):
 
 
 TEXTS = ("x = 2", "x*4; x*3", "for i in range(2):\n    print i", "1 +* 2", "y", "# why", "undo", "print '```'")
-SHOWN = """agrad 1> x = 2
-agrad 2> x*4; x*3
-6
-agrad 3> for i in range(2):
-    ...>     print i
-0
-1
-agrad 4> 1 +* 2
-error[syntax]: a value is missing between `+` and `*`
-  session line 4 | 1 +* 2
-                 |    ^
-agrad 5> y
-error[name]: y has no value
-  session line 5 | y
-                 | ^
-  fix: give it one: y = 1
-agrad 6> # why
-agrad 7> undo
-took back: for i in range(2): …
-agrad 8> print '```'
-```"""
+SHOWN = Path(__file__).with_name("shown.txt").read_text()
 
 
 def test_a_page_has_all_that_was_typed_and_shown():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from answers import answers
 from hypothesis import given
 from hypothesis import strategies as st
 from mistakes import CARET, EXAMPLES
@@ -38,6 +40,13 @@ def test_example(mistake: str, example: str) -> None:
     assert problem.facts.name == mistake
     if CARET in example:
         assert place.start == example.index(CARET)
+
+
+@each("text, told", answers(Path(__file__).with_name("refused.txt")).items())
+def test_all_that_is_said_of_a_text(text: str, told: str) -> None:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", text))
+    assert render(caught.value).rstrip() == told
 
 
 def test_every_mistake_has_examples() -> None:
@@ -101,3 +110,14 @@ def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
         for label in problem.labels:
             assert isinstance(label.origin, Span)
             assert 0 <= label.origin.start <= label.origin.end <= len(text)
+
+
+@each("text, fix", [
+    ("for i in 1..3:\n  print i", "for i in range(1, 4):"),
+    ("for i in 1..3:", "for i in range(1, 4):"),
+    ("while x = 1:\n  x = 2", "while x == 1:"),
+])  # fmt: skip
+def test_the_first_line_of_a_block_has_its_fix(text, fix):
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", text))
+    assert fix in caught.value.fixes

@@ -91,10 +91,11 @@ def test_a_scheduler_that_is_not_there_is_an_error(connection, monkeypatch):
 
 
 SLEEPER = """
-import os, sys, time
+import os, signal, sys, time
 from agrad.cli.data.cluster import connect
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
     try:
         with connect(workers=2) as client:
             found = client.run(os.getpid)

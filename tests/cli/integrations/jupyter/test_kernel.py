@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ipykernel.kernelapp import IPKernelApp
 from rows import each
 
 import agrad.engine as ag
@@ -153,3 +154,12 @@ def test_a_kernel_that_is_not_there_cannot_be_removed(agrad, environment, tmp_pa
     assert (folder / "kernel.json").is_file()
     assert agrad("kernel", "remove") == (f"removed {folder}\n", "", 0)
     assert not folder.exists()
+
+
+def test_only_the_process_of_a_notebook_limits_its_memory(monkeypatch):
+    called = []
+    monkeypatch.setattr("agrad.cli.integrations.jupyter.kernel.limit_memory", called.append)
+    AgradKernel()
+    assert called == []
+    AgradKernel(parent=IPKernelApp())
+    assert called == [None]

@@ -4,8 +4,9 @@ import os
 from queue import Queue
 
 import pytest
+from rows import each
 
-from agrad.cli.integrations.lsp.jobs import Worker
+from agrad.cli.integrations.lsp.jobs import Worker, check
 
 
 @pytest.fixture
@@ -49,3 +50,17 @@ def test_a_worker_that_was_stopped_begins_again(opener, answers, pipe, tmp_path)
     opener.stop()
     opener.ask(str(tmp_path), os.O_RDONLY)
     assert isinstance(answers.get(timeout=60), int)
+
+
+def test_a_worker_goes_on_after_a_question_that_it_cannot_answer(opener, answers, tmp_path, capfd):
+    for wrong in ("\0", str(tmp_path / "not there")):
+        opener.ask(wrong, os.O_RDONLY)
+    opener.ask(str(tmp_path), os.O_RDONLY)
+    assert isinstance(answers.get(timeout=60), int)
+    assert "embedded null" in capfd.readouterr().err
+    assert answers.empty()
+
+
+@each("path", ["a\0b.ag", "\ud800.ag", "é.ag"])
+def test_a_script_of_any_name_is_checked(path):
+    assert [one.message.partition("\n")[0] for one in check("uri", 1, path, "x = y\n").found] == ["y has no value"]
