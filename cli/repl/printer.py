@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -32,9 +33,9 @@ from agrad.grammar.results import (
     Table,
     uncertainty_of,
 )
+from agrad.grammar.run.typed import tokens
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import tokens
 from agrad.lazy import pattern
 
 _OPENING = pattern(r"[^\[(]*[\[(]+")
@@ -89,7 +90,7 @@ def kind(value: object) -> str:
     """The kind of a value that requires grad: the operation that made it, or a leaf."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return ""
-    return "<leaf>" if value.grad_fn is None else repr(value.grad_fn)
+    return "<leaf>" if value.grad_fn is None else re.sub(r" object at 0x\w+", "", repr(value.grad_fn))
 
 
 def folded(text: str, width: int | None) -> str:
