@@ -25,6 +25,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.libraries import told
 from agrad.grammar.results import Printed, Quit
@@ -446,7 +447,10 @@ class Python(Machine):
         kind = x if isinstance(x, type) else type(x)
         if isinstance(x, modules.Module):
             return {*modules.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
-        found = {*self.table.get(kind, ()), *(getattr(x, "__dict__", ()) if kind in self.open else ())}
+        is_known = self.own(kind) or self.is_ours(kind)
+        found = {*self.table.get(kind, ())}
+        if is_known and hasattr(x, "__dict__"):
+            found.update(*(stores_of(x) if "_parameters" in vars(x) else [vars(x)]))
         for one in kind.__mro__:
             found.update(vars(one) if one in self.classes or self.is_ours(one) else ())
         return {one for one in found if one[0] != "_" and one not in _DENIED}

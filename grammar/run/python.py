@@ -23,13 +23,13 @@ from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run import modules
 from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
 from agrad.grammar.syntax.keywords import SHAPES
-from agrad.grammar.syntax.lexer import typed_in
 from agrad.lazy import pattern
 
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
@@ -97,7 +97,7 @@ def is_script(source: Source) -> bool:
 def parts(source: Source) -> tuple[Part, ...]:
     """The parts of a text that are read as Python, and those in the calculator's language."""
     is_python, whole = source.is_python or is_script(source), len(source.text)
-    if is_script(source) or not _SWITCH.search(text := typed_in(source.text)):
+    if is_script(source) or not _SWITCH.search(text := syntax.lexer.typed_in(source.text)):
         return (Part(is_python, 0, whole),)
     found, begun, statement, decorated = list[Part](), 0, 0, False
     for start, end in logical_lines(text):
@@ -121,7 +121,7 @@ def is_in_python(span: Span) -> bool:
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text, as its reading has them. Raises AgradError of kind `syntax`."""
-    text, found = source.text if is_script(source) else typed_in(source.text), list[ast.Statement]()
+    text, found = source.text if is_script(source) else syntax.lexer.typed_in(source.text), list[ast.Statement]()
     for is_python, start, end in parts(source):
         part = blank(text, start, end)
         found += Reader(source, part).statements() if is_python else parser.parse(source, part)

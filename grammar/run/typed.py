@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.run import python
 from agrad.grammar.run.python import Part, Reader, nodes
 from agrad.grammar.syntax import parser
-from agrad.grammar.syntax.lexer import typed_in
 from agrad.lazy import pattern
 
 _WORD = pattern(
@@ -39,7 +39,7 @@ def needs_more(text: str, is_python: bool = False) -> bool:
     if not part.is_python:
         return parser.needs_more(text[part.start :])
     source = Source("session", text, is_python=is_python)
-    reader = Reader(source, python.blank(typed_in(text), part.start, part.end))
+    reader = Reader(source, python.blank(syntax.lexer.typed_in(text), part.start, part.end))
     code = reader.blanked()
     try:
         with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def strangers(text: str, is_python: bool, names: Collection[str]) -> list[tuple[
     """The places of names without a value in a text of Python that can be read; `names`: those that have one."""
     part = last_part(text, is_python)
     source = Source("session", text, is_python=is_python)
-    reader = Reader(source, python.blank(typed_in(text), part.start, part.end))
+    reader = Reader(source, python.blank(syntax.lexer.typed_in(text), part.start, part.end))
     try:
         tree = reader.tree(reader.blanked())
     except AgradError:
