@@ -66,6 +66,12 @@ class Printed(Struct):
         return self.line
 
 
+class Represented(Printed):
+    """The value of an expression of Python, as a prompt shows it."""
+
+    value: Any
+
+
 class Gradient(Struct):
     """The gradient of one name: its value, or why there is none; and its terms."""
 

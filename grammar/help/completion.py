@@ -52,14 +52,15 @@ class Candidate:
 
 
 def completions(
-    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({})
+    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({}), is_python: bool | None = None
 ) -> tuple[str, list[Candidate]]:
     """The word that a text ends with, perhaps empty, and what it may become: the likeliest first.
 
     `others`: names that may have any value, such as those of a text around this one, with what is known of them.
+    `is_python`: whether it is read as Python, if the session does not say so.
     """
-    if last_part(text, session.reads_python).is_python:
-        made: tuple[str, list[Candidate]] = helping.python_completion.completions(text, session)
+    if is_python if is_python is not None else last_part(text, session.reads_python).is_python:
+        made: tuple[str, list[Candidate]] = helping.python_completion.completions(text, session, others)
         return made
     if (inside := _COLUMN.search(text)) and isinstance(table := session.names.get(inside[1]), Table):
         names = dict.fromkeys(table.columns)

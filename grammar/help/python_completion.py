@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agrad.engine.core.tensor import Tensor
@@ -29,21 +29,24 @@ _CLOSED = pattern(r"""(?is)[rbfu]*(\"{3}.*\"{3}|'{3}.*'{3}|"(?!"{2}).*"|'(?!'{2}
 _OF_TENSORS = frozenset("data grad requires_grad is_leaf grad_fn shape dtype ndim T".split())
 
 
-def completions(text: str, session: Session) -> tuple[str, list[Candidate]]:
-    """The word that a text ends with, perhaps empty, and what it may become: the likeliest first."""
+def completions(text: str, session: Session, others: Mapping[str, str]) -> tuple[str, list[Candidate]]:
+    """The word that a text ends with, perhaps empty, and what it may become: the likeliest first.
+
+    `others`: names that may have any value.
+    """
     kind, start, end = (tokens(text, True) or [("", 0, 0)])[-1]
     if end == len(text) and (kind == "comment" or (kind == "string" and not _CLOSED.fullmatch(text, start))):
         return "", []
     found = _WORD.search(text)
     word = found[0] if found else ""
     known: dict[str, Candidate] = {}
-    for candidate in _candidates(text.removesuffix(word), bool(word), session):
+    for candidate in _candidates(text.removesuffix(word), bool(word), session, others):
         if word[:1] == "_" or candidate.text[:1] != "_":
             known.setdefault(candidate.text, candidate)
     return word, likeliest(word, list(known.values()))
 
 
-def _candidates(before: str, begun: bool, session: Session) -> Iterator[Candidate]:
+def _candidates(before: str, begun: bool, session: Session, others: Mapping[str, str]) -> Iterator[Candidate]:
     """All words that fit behind a text."""
     if found := _MEMBER.search(before):
         yield from (Candidate(name, meaning=f"of {found[1]}") for name in modules.names_in(found[1]))
@@ -60,6 +63,7 @@ def _candidates(before: str, begun: bool, session: Session) -> Iterator[Candidat
         if found := _CALLED.search(before):
             yield from _arguments(value_of(found[1], session))
         yield from (_told(name, session.names[name], session) for name in reversed(session.names))
+        yield from (Candidate(name, name, meaning) for name, meaning in others.items())
         is_start = not before.rpartition("\n")[2].rpartition(";")[2].strip()
         if is_start:
             yield from (Candidate(word, COMMANDS[word].usage, first_sentence(COMMANDS[word].help)) for word in _words())
@@ -99,6 +103,16 @@ def usage_of(name: str, value: Any) -> str:
         return f"{name}(…)"
     parts = [str(one.replace(annotation=inspect.Parameter.empty)) for one in given.parameters.values()]
     return f"{name}({', '.join(parts)})" if parts[-1:] != ["**keywords"] else f"{name}(…)"
+
+
+def told(path: str, session: Session) -> str | None:
+    """How what a path leads to is called, and what it does; None where that is not known."""
+    value = value_of(path, session)
+    if value is None or not callable(value) or isinstance(value, Tensor):
+        return f"{path}\n  a module" if isinstance(value, modules.Module) else None
+    text = getattr(value, "__doc__", None)
+    usage = usage_of(path, value)
+    return f"{usage}\n  {text.strip()}" if isinstance(text, str) and text.strip() else usage
 
 
 def _arguments(function: Any) -> Iterator[Candidate]:

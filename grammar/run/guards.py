@@ -28,7 +28,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.libraries import told
-from agrad.grammar.results import Printed, Quit
+from agrad.grammar.results import Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
@@ -371,7 +371,7 @@ class Python(Machine):
         behind = span.source.text[span.end :]
         is_last = not re.sub(r"#.*", "", behind).strip()
         if not span.source.is_file and session.shows[is_last] and not _SILENT.match(behind):
-            session.emit(Printed(repr(value)))
+            session.emit(Represented(repr(value), value))
 
     def _keep_recording(self) -> None:
         """Let what `torch.set_grad_enabled` has set be so in the next statements, too."""
