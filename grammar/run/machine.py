@@ -96,6 +96,17 @@ _OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"
 FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"}) | {"stack"}  # of truths
 
 
+def _places(value: Any, index: Any) -> Any:
+    """An index as a tensor of PyTorch's rules takes it: its whole numbers as ints."""
+    if type(value).__module__ != "torch":
+        return index
+    if type(index) is tuple:
+        return tuple([_places(value, part) for part in index])
+    if isinstance(index, slice):
+        return tidy_slice(index)
+    return int(index) if type(index) is float and index.is_integer() else index
+
+
 def _is_of_python(value: Any) -> bool:
     """Whether a value is a module, a class or an object of a script of Python."""
     kind = value if isinstance(value, type) else type(value)
@@ -757,7 +768,7 @@ class Machine:
             index = as_array(index)
         if is_table(value):
             return adapted(value[index])
-        entry = as_tensor(value, "an index")[index]
+        entry = as_tensor(value, "an index")[_places(value, index)]
         if operations.is_basic(index):
             mark(entry, value)
         return entry
@@ -779,7 +790,7 @@ class Machine:
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
-            target[index] = as_array(value)
+            target[_places(target, index)] = as_array(value)
         else:
             message = f"the entries of {describe(target)} cannot be assigned to"
             raise AgradError("type", message, labels=[Label(site[1])])

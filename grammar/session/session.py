@@ -413,7 +413,7 @@ class Session:
         machine.run(code)
         if by_python and isinstance(statement, ast.Variable):
             run.crossing.cross(self, True)  # the new leaf is a tensor of Python's
-        if by_python and not (is_file or self.reads_python):
+        if isinstance(statement, ast.Python) and not (is_file or self.reads_python):
             self.read_python(True)
             self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
         if self.chosen or running.guard is not None:
