@@ -140,7 +140,7 @@ def echo(session: Session, text: str, title: str, printing: bool, picture: str |
 def transcript(session: Session, text: str, write: Callable[[str], None], in_colour: bool) -> int:
     """Run the statements of a text, and write each with its answers, in colour with escape codes; the exit code."""
     session.steps.depth = DEPTH  # as at the prompt
-    session.record.on = True
+    session.record.on, session.shows = True, (True, True)
     code = 0
     with suppress(Quit):
         for typed in statements(line.encode() for line in text.splitlines(keepends=True)):

@@ -80,7 +80,7 @@ def _machine(session: Session) -> Any:
 
 def _words() -> Iterable[str]:
     """The commands that are words in Python."""
-    return [word for word in COMMANDS if word in python.words()]
+    return [word for word in COMMANDS if word in python.WORDS]
 
 
 def _told(name: str, value: Any, session: Session) -> Candidate:

@@ -117,7 +117,7 @@ _ABSENT = {
     "open": "a script of Python's reading opens no files by itself",
     "input": "a script gets nothing from the keyboard",
     **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
-    **dict.fromkeys(("globals", "locals", "dir", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
+    **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
 }
 _USUAL = {  # the names that tutorials give to modules
     "torch": "import torch",
@@ -1025,9 +1025,9 @@ class Python(Machine):
             raise TypeError("vars() argument must be an object of a class of the script")
         return _Attributes(x, self.on_mine)
 
-    def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: None = None, flush: Any = False) -> None:
+    def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: Any = False) -> None:
         """`print`."""
-        if file is not None:
+        if file is not None and getattr(file, ".name", "") not in ("sys.stdout", "sys.stderr"):
             raise TypeError("print writes into no file here")
         between, after = " " if sep is None else sep, "\n" if end is None else end
         if not (isinstance(between, str) and isinstance(after, str)):
@@ -1103,6 +1103,16 @@ class Python(Machine):
             return 0
         return round(number, ndigits) if ndigits is not None else round(number)
 
+    def dir(self, *given: Any) -> list[str]:
+        """`dir`: the names of the session, or the attributes of a value that a script may know."""
+        return sorted(self.names_of(given[0]) if given else self.session.names)
+
+    def help(self, x: Any = None) -> None:
+        """`help`: how a function is called, and what it does."""
+        text = getattr(x, "__doc__", None)
+        name = getattr(x, "__name__", type(x).__name__)
+        self.print(text.strip() if isinstance(text, str) and text.strip() else f"there is no help on {name}")
+
     @staticmethod
     def exit(*_: Any) -> NoReturn:
         """`exit()`."""
@@ -1112,7 +1122,7 @@ class Python(Machine):
         """The builtins of a script, and the helpers of its code."""
         found: dict[str, Any] = {name: getattr(real, name) for name in _BUILTINS.split()}
         self.builtin_of = {found[name] for name in _EXCEPTIONS.split()}
-        for name in "getattr hasattr setattr delattr vars print sorted sum iter round format exit".split():
+        for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
             found[name] = _named(getattr(self, name), name)
         found |= {"type": self.type, "range": Range, "pow": _named(self.power, "pow"), "quit": found["exit"]}
         for name, beats in (("max", operator.gt), ("min", operator.lt)):

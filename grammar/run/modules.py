@@ -36,7 +36,7 @@ _NAMES = {
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
     " whitespace capwords",
     "io": "BytesIO",
-    "sys": "argv exit maxsize float_info version stdout",
+    "sys": "argv exit maxsize float_info version stdout stderr",
     "matplotlib": "pyplot use",
     "torchviz": "make_dot",
     "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
@@ -423,9 +423,9 @@ def _sys(guards: Any) -> dict[str, Any]:
         guards.print(text, end="")
         return len(text)
 
-    stdout = Module("sys.stdout", {"write": write, "flush": lambda: None})
+    streams = {name: Module(f"sys.{name}", {"write": write, "flush": lambda: None}) for name in ("stdout", "stderr")}
     argv = [*session.loading[:1], *map(str, session.names.get("args", ()))] or [""]
-    return {"argv": argv, "exit": guards.exit, "float_info": info, "stdout": stdout}
+    return {"argv": argv, "exit": guards.exit, "float_info": info, **streams}
 
 
 def _matplotlib(guards: Any) -> dict[str, Any]:

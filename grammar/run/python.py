@@ -17,7 +17,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
@@ -29,7 +29,7 @@ from agrad.grammar.run import modules
 from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
-from agrad.grammar.syntax.keywords import SHAPES
+from agrad.grammar.syntax.keywords import COMMAND_WORDS
 from agrad.lazy import pattern
 
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
@@ -202,13 +202,11 @@ def is_load(node: Any) -> bool:
 def is_command(text: str, start: int) -> bool:
     """Whether a command begins at a place where a statement does."""
     found = _COMMAND.match(text, start)
-    return found is not None and found[1] in words()
+    return found is not None and found[1] in WORDS
 
 
-@cache
-def words() -> frozenset[str]:
-    """The commands that are words of Python's reading."""
-    return frozenset(SHAPES) - {"del", "fails", "for", "from", "import", "time"}
+# The commands that are words of Python's reading.
+WORDS = COMMAND_WORDS - {"print", "time"} | {"exit"}
 
 
 class Reader:
@@ -225,7 +223,7 @@ class Reader:
         taken = {name for one in nodes(tree) if not is_load(one) for name in bound(one)}
         inner: dict[int, tuple[ast.Statement, ...]] = {}
         for one in nodes(tree):
-            if isinstance(one, py.Expr) and isinstance(one.value, py.Name) and one.value.id in words() - taken:
+            if isinstance(one, py.Expr) and isinstance(one.value, py.Name) and one.value.id in WORDS - taken:
                 start = self.places.offset(one.lineno, one.col_offset)
                 self.commands[start] = Span(self.source, start, start + len(one.value.id))
         for start, span in self.commands.items():
@@ -278,13 +276,13 @@ class Reader:
     def blanked(self) -> str:
         """The text, with something that Python can read in place of each command."""
         text = self.text
-        known = "|".join(sorted(words()))
+        known = "|".join(sorted(WORDS))
         if not re.search(rf"(?m)^[ \t]*(?:.*;[ \t]*)?(?:{known})[ \t]+[\w.\"']", text):
             return text
         pieces, done = list[str](), 0
         for start, end in logical_lines(text):
             found = _COMMAND.match(text, start, end)
-            if found is None or found[1] not in words():
+            if found is None or found[1] not in WORDS:
                 continue
             start = found.start(1)
             end = start + len(re.sub(r"(?s)(\s|#[^\n\"']*)*\Z", "", text[start:end]))

@@ -77,7 +77,7 @@ def tokens(text: str, is_python: bool = False) -> list[tuple[str, int, int]]:
 
 def _tokens(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """The pieces of a part of Python."""
-    words, before = python.words(), "\n"
+    words, before = python.WORDS, "\n"
     for found in _WORD.finditer(text, start, end):
         kind, word = str(found.lastgroup), found[0]
         if kind == "name" and keyword.iskeyword(word):
