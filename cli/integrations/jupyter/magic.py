@@ -69,7 +69,7 @@ def run_cell(line: str, cell: str, shell: Any) -> None:
     options = parse_argstring(agrad, line)
     wrt, outputs = _names(options.wrt), _names(options.output)
     session = Session()
-    session.settings.precision = find("precision")[0]
+    session.settings.precision, session.shows = find("precision")[0], (False, True)
     copied: list[str] = []
 
     def write(name: str, text: str) -> None:
