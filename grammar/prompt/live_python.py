@@ -43,7 +43,7 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.GtE: operator.ge,
 }
 _FAMILIES = frozenset({"arithmetic", "comparison", "selection", "reductions", "elementary", "special", "learning"})
-_SLOW = frozenset("comb dist factorial fsum gcd isqrt lcm perm prod".split())  # of math, or not of numbers
+_SLOW = frozenset({"comb", "factorial", "perm"})  # of math
 _BUILTINS = {one.__name__: one for one in (abs, float, int, bool, len, round, min, max)}
 _ATTRIBUTES = frozenset({"shape", "T", "ndim", "dtype", "requires_grad", "is_leaf", "grad"})
 
