@@ -16,7 +16,6 @@ from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_number, format_shape, size_of
-from agrad.grammar import runtime
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Span
@@ -83,12 +82,8 @@ def tell_of_nodes(graph: inspect.rows.GraphRows, session: Session) -> None:
 
 
 def _functions(session: Session) -> Iterator[tuple[str, Closure]]:
-    """The functions of the session, and the methods of its classes by the names of these."""
-    for name, value in session.names.items():
-        if isinstance(value, Closure):
-            yield name, value
-        else:
-            yield from ((name, method) for method in runtime.objects.methods_of(value))
+    """The functions of the session."""
+    return ((name, value) for name, value in session.names.items() if isinstance(value, Closure))
 
 
 def _fact(label: str, text: str, margin: int, width: int | None) -> str:
