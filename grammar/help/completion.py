@@ -51,6 +51,9 @@ class Candidate:
     meaning: str = ""
 
 
+_IMPORT = pattern(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+$")  # with which Python's reading will begin
+
+
 def completions(
     text: str, session: Session, others: Mapping[str, str] = MappingProxyType({}), is_python: bool | None = None
 ) -> tuple[str, list[Candidate]]:
@@ -59,7 +62,9 @@ def completions(
     `others`: names that may have any value, such as those of a text around this one, with what is known of them.
     `is_python`: whether it is read as Python, if the session does not say so.
     """
-    if is_python if is_python is not None else last_part(text, session.reads_python).is_python:
+    if is_python is None:
+        is_python = last_part(text, session.reads_python).is_python
+    if is_python or _IMPORT.search(text):
         made: tuple[str, list[Candidate]] = helping.python_completion.completions(text, session, others)
         return made
     if (inside := _COLUMN.search(text)) and isinstance(table := session.names.get(inside[1]), Table):
