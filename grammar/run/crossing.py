@@ -64,7 +64,7 @@ def for_calculator(value: Any, known: dict[int, Any]) -> Any:
     if kind is int:
         made = float(value) if value.bit_length() <= _LARGEST else math.inf if value > 0 else -math.inf
     elif kind is list:
-        made = known[id(value)] = List([])
+        made = known[id(value)] = List([], joins=True)
         made.parts += _each(value, known, for_calculator)
         made = settled(made) if value and all(type(one) in (float, Tensor) for one in made.parts) else made
     elif kind is tuple:

@@ -440,7 +440,8 @@ class Machine:
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator on what need not be a number or an array."""
         if type(left) is str and sign == "%":
-            return with_sequences(function_of(sign), left, right, span)
+            given = tuple(map(operations.in_text, right)) if type(right) is tuple else operations.in_text(right)
+            return self.of_python(self.session.python.mod, left, given)
         if is_table(left) or is_table(right):
             texts, other = (left, right) if isinstance(left, Texts) else (right, left)
             if isinstance(texts, Texts) and sign in ("==", "!="):
@@ -754,6 +755,10 @@ class Machine:
             value = attributes.table_callee(value, name)
         if is_object(value):
             return self.of_python(self.of_python(self.session.python.getattr, value, name), *args, **keywords)
+        if type(value) is str:
+            change = operations.in_text if name == "format" else operations.of_text
+            method = self.of_python(self.session.python.getattr, value, name)
+            return self.of_python(method, *map(change, args), **{key: change(one) for key, one in keywords.items()})
         if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             if name != "extend":
                 lists.refuse_itself(value, args)
