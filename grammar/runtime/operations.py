@@ -480,7 +480,7 @@ def _formatted(part: Any, value: Any) -> str:
         raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None
 
 
-class _Shown:
+class Value:
     """A value in a text that Python fills: as it is shown, and with the formats of an f-string."""
 
     def __init__(self, value: Any) -> None:
@@ -496,7 +496,7 @@ class _Shown:
         return formatted(ast.Formatted(self.value, "", spec, "", False, span=span), self.value)
 
 
-class _Number(_Shown, float):
+class _Number(Value, float):
     """A number there, which is shown with fewer digits than it has."""
 
 
@@ -510,7 +510,7 @@ def in_text(value: Any) -> Any:
     if isinstance(value, float):
         is_whole = 0 < abs(value) < _IN_FULL and value.is_integer()
         return int(value) if is_whole or repr(value) == "0.0" else _Number(value)
-    return _Shown(value)
+    return Value(value)
 
 
 def of_text(value: Any) -> Any:
