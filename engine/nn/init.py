@@ -25,7 +25,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Random numbers of a normal distribution."""
-    return _written(tensor, float(mean) + float(std) * generator().standard_normal(tensor.shape or None))
+    return _written(tensor, generator().standard_normal(tensor.shape or None) * float(std) + float(mean))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

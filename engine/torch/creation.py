@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.context import current, remember_random
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
+from agrad.torch.generator import Mersenne
 from agrad.torch.registry import TORCH, checked, public, sizes
 from agrad.torch.tensor import Tensor, give, write_over
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64, int64
@@ -184,7 +185,7 @@ def _new(name: str) -> Callable[..., Any]:
     return lambda self, *args, **given: TORCH[name](*args, **{"dtype": self.dtype, **given})
 
 
-# Random numbers, which are not those of PyTorch: they come from NumPy's generator.
+# Random numbers.
 
 
 class Generator:
@@ -192,11 +193,11 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         self._seed = 67280421310721
-        self._numbers: Any = np.random.default_rng(self._seed)
+        self._numbers: Any = Mersenne(self._seed)
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
-        self._seed, self._numbers = seed, np.random.default_rng(seed)
+        self._seed, self._numbers = seed, Mersenne(seed)
         return self
 
     def seed(self) -> int:
@@ -230,8 +231,9 @@ class _Default(Generator):
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
-        FUNCTIONS["manual_seed"].call(int(seed) % 2**63)
-        self._seed = seed
+        numbers = current().random
+        remember_random(numbers)
+        self._seed, numbers.generator = seed, Mersenne(int(seed))
         return self
 
 
@@ -282,7 +284,7 @@ _likes()
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
     """Random numbers of normal distributions."""
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), np.shape(_plain(std)))
-    return _finished(_plain(mean) + _plain(std) * _draws(generator).standard_normal(shape), None, False)
+    return _finished(_draws(generator).standard_normal(shape) * _plain(std) + _plain(mean), None, False)
 
 
 def _plain(x: Any) -> Any:
@@ -299,10 +301,19 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
 @public()
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Places drawn with the weights that each row gives."""
-    rows = np.atleast_2d(_plain(input))
-    draws = _draws(generator)
-    found = [draws.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
-    return _finished(np.array(found if input.ndim > 1 else found[0]), int64, False)
+    rows, draws = np.atleast_2d(_plain(input)), _draws(generator)
+    if not replacement and num_samples > rows.shape[1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (rows.sum(1) > 0).all()):
+        raise RuntimeError("invalid multinomial distribution (each row needs weights of which none is below 0)")
+    if replacement and num_samples > 1:
+        ends = np.cumsum(rows / rows.sum(1, keepdims=True), axis=1)
+        ends /= ends[:, -1:]
+        drawn = draws.random((len(rows), num_samples))
+        found = np.stack([np.searchsorted(*pair) for pair in zip(ends, drawn, strict=True)])
+    else:
+        found = np.argsort(-rows / draws.standard_exponential(rows.shape), axis=1, kind="stable")[:, :num_samples]
+    return _finished(found if input.ndim > 1 else found[0], int64, False)
 
 
 @public(method=False)

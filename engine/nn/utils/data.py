@@ -136,6 +136,8 @@ class RandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         numbers, count = _numbers(self.generator), len(self.data_source)
+        if self.generator is None and hasattr(numbers, "fork"):
+            numbers = numbers.fork()
         if self.replacement:
             return iter(numbers.integers(count, size=self.num_samples).tolist())
         rounds = range(-(-self.num_samples // max(count, 1)))
@@ -243,6 +245,8 @@ class DataLoader(Object):
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
+        if hasattr(numbers := _numbers(self.generator), "fork"):
+            numbers.fork()  # as PyTorch draws a seed for processes
         if self.batch_sampler is None:
             return (self.dataset[place] for place in self.sampler)
         return (self._batch(places) for places in self.batch_sampler)
