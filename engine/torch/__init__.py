@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from agrad.torch import autograd as autograd
+from agrad.torch import composed as composed
 from agrad.torch import creation as creation
 from agrad.torch import functions as functions
 from agrad.torch.autograd import enable_grad as enable_grad

@@ -34,8 +34,10 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Tensor:
         dtype, requires_grad = keywords.pop("dtype", None), keywords.pop("requires_grad", False)
         device(keywords.pop("device", None) or "cpu")
-        for name in ("out", "layout", "pin_memory", "memory_format"):
+        for name in ("layout", "pin_memory", "memory_format"):
             keywords.pop(name, None)
+        if "size" in keywords and function.__name__ != "randint":
+            args = (keywords.pop("size"), *args)
         found = function(*args, **keywords)
         value, default = found if isinstance(found, tuple) else (found, float64)
         return _finished(value, dtype, requires_grad, default)
@@ -59,7 +61,8 @@ def _entries(data: Any) -> Any:
     try:
         return np.array(data, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"new(): data must be numbers, not {type(data).__name__}") from None
+        kind = ValueError if isinstance(data, str) else TypeError
+        raise kind(f"new(): data must be numbers, not {type(data).__name__}") from None
 
 
 def tensor(
@@ -82,19 +85,23 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 TORCH["tensor"], TORCH["as_tensor"], TORCH["asarray"] = tensor, as_tensor, as_tensor
 TORCH["from_numpy"] = as_tensor
 for _name, _kind in {"Float": float64, "Double": float64, "Long": int64, "Int": int64, "Bool": bool_}.items():
-    TORCH[f"{_name}Tensor"] = lambda data=(), _kind=_kind: tensor(data, dtype=_kind)
+    TORCH[f"{_name}Tensor"] = lambda *data, _kind=_kind: (
+        _finished(np.zeros(data), _kind, False)
+        if data and all(type(x) is int for x in data)
+        else tensor(data[0] if data else [], dtype=_kind)
+    )
 
 
 @_maker
-def zeros(*size: Any, **given: Any) -> Any:
+def zeros(*size: Any) -> Any:
     """Zeros."""
-    return np.zeros(sizes(size or (given.pop("size"),)))
+    return np.zeros(sizes(size))
 
 
 @_maker
-def ones(*size: Any, **given: Any) -> Any:
+def ones(*size: Any) -> Any:
     """Ones."""
-    return np.ones(sizes(size or (given.pop("size"),)))
+    return np.ones(sizes(size))
 
 
 @_maker
@@ -174,7 +181,7 @@ def _like(name: str) -> Callable[..., Any]:
     def call(input: Any, *args: Any, **given: Any) -> Any:
         shape = tuple(input.shape)
         if name == "randint":
-            return TORCH[name](*args, shape, **given)
+            return TORCH[name](*args, shape, **{"dtype": input.dtype, **given})
         return TORCH[name](shape, *args, **{"dtype": input.dtype, **given})
 
     call.__doc__ = f"{name} in the shape and type of another tensor."
@@ -241,7 +248,8 @@ default_generator = _Default()
 TORCH["manual_seed"] = default_generator.manual_seed
 TORCH["seed"] = default_generator.seed
 TORCH["initial_seed"] = default_generator.initial_seed
-TORCH["get_rng_state"], TORCH["set_rng_state"] = default_generator.get_state, default_generator.set_state
+TORCH["get_rng_state"] = default_generator.get_state
+TORCH["set_rng_state"] = lambda new_state: default_generator.set_state(new_state) and None
 
 
 def _draws(generator: Generator | None) -> Any:
@@ -281,10 +289,12 @@ _likes()
 
 
 @public(method=False)
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, **_: Any
+) -> Any:
     """Random numbers of normal distributions."""
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), np.shape(_plain(std)))
-    return _finished(_draws(generator).standard_normal(shape) * _plain(std) + _plain(mean), None, False)
+    return _finished(_draws(generator).standard_normal(shape) * _plain(std) + _plain(mean), None, requires_grad)
 
 
 def _plain(x: Any) -> Any:

@@ -96,7 +96,7 @@ def _gradients(outputs: list[Any], wanted: list[Any], seeds: Any) -> list[Any]:
     if not pairs:
         return [autograd.zeros_like(x) for x in wanted]
     ys, given = zip(*pairs, strict=True)
-    found = autograd.grad(ys, wanted, None if seeds is None else list(given), True, True, True)
+    found = autograd.grad(ys, wanted, None if seeds is None else list(given), True, True, allow_unused=True)
     return [autograd.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
 
 

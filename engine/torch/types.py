@@ -133,7 +133,7 @@ class _ValueError(ValueError, AgradError):
 
 
 _KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": _ValueError}
-_OF_PLACES = ("there is no axis", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
+_OF_PLACES = ("there is no axis", "there is no row", "there is no class", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
 
 
 def as_pytorch(error: AgradError) -> AgradError:

@@ -44,14 +44,15 @@ PACKAGES = {
     for name in (
         "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
         " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
-        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.parameter torch.nn.utils torch.optim"
+        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
+        " torch.nn.utils torch.optim torch.accelerator torch.amp torch.backends torch.backends.cudnn torch.backends.mps"
         " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
         " torch.utils.data numpy numpy.linalg numpy.random"
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
 _WITHHELD = {"torch": "as_dtype finfo iinfo"}
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy")  # whose functions and classes a script may have
+_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op")  # whose functions and classes a script may have
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock

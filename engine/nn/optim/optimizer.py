@@ -209,4 +209,5 @@ RMSprop = _declared("RMSprop", rmsprop, _RMSPROP)
 _ADAGRAD = "lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10"
 Adagrad = _declared("Adagrad", rules.adagrad, _ADAGRAD, "fused=None")
 Adadelta = _declared("Adadelta", rules.adadelta, "lr=1.0, rho=0.9, eps=1e-06, weight_decay=0")
+ASGD = _declared("ASGD", rules.asgd, "lr=0.01, lambd=0.0001, alpha=0.75, t0=1000000.0, weight_decay=0")
 Rprop = _declared("Rprop", rules.rprop, "lr=0.01, etas=(0.5, 1.2), step_sizes=(1e-06, 50)")
