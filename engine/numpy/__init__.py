@@ -15,10 +15,12 @@ from typing import Any
 from agrad.engine.values import np as _real
 from agrad.numpy.arrays import DTYPES as _DTYPES
 from agrad.numpy.arrays import NUMPY
+from agrad.numpy.arrays import c_ as c_
 from agrad.numpy.arrays import ndarray as ndarray
+from agrad.numpy.arrays import r_ as r_
+from agrad.numpy.arrays import set_printoptions as set_printoptions
 from agrad.numpy.functions import LINALG, RANDOM
 from agrad.numpy.functions import loadtxt as loadtxt
-from agrad.numpy.functions import set_printoptions as set_printoptions
 
 inf, nan, pi, e, newaxis, euler_gamma = _real.inf, _real.nan, _real.pi, _real.e, None, _real.euler_gamma
 globals().update(NUMPY, **_DTYPES)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from agrad.engine.autodiff import reverse as passes
 from agrad.engine.autodiff.anomalies import say_not_finite
-from agrad.engine.autodiff.autograd import detect_anomaly as detect_anomaly
 from agrad.engine.autodiff.autograd import set_detect_anomaly as _set_anomalies
 from agrad.engine.autodiff.backward import _storage_of, seed_of
 from agrad.engine.core import graph_errors
@@ -104,6 +103,13 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *_: object) -> None:
         _set_anomalies(self._before)
+
+
+class detect_anomaly(set_detect_anomaly):  # noqa: N801 - PyTorch's name
+    """Until the end of a block, a backward that gives nan is an error, which names the operation."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
 
 
 class set_grad_enabled(no_grad):  # noqa: N801 - PyTorch's name
@@ -488,6 +494,10 @@ class FunctionCtx:
         self.materialize = value
 
 
+LEVELS: list[dict[Any, Any]] = []  # the directions of dual numbers, by their nodes
+PUSH: list[Callable[..., None]] = []  # what gives the results of a Function theirs: `func` has it
+
+
 class Function:
     """The base of operations of the user: `forward(ctx, *args)` and `backward(ctx, *grads)`."""
 
@@ -515,7 +525,10 @@ class Function:
         results = call.run_forward()
         if not any(call.context.needs_input_grad) or not current().recording:
             return results
-        return call.recorded(results)
+        made = call.recorded(results)
+        if LEVELS and LEVELS[-1] and "jvp" in cls.__dict__:
+            PUSH[0](cls, call.context, args, made)
+        return made
 
 
 def _piece(packed: Any, start: int, size: int, shape: tuple[int, ...]) -> Any:

@@ -150,9 +150,9 @@ def _logdet(input: Any) -> Any:
 
 def _rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     a, b = dims
-    turned = {0: lambda: input.clone(), 1: lambda: input.flip(b).transpose(a, b), 2: lambda: input.flip(a, b),
-              3: lambda: input.flip(a).transpose(a, b)}[k % 4]  # fmt: skip
-    return entitle(turned(), "Rot90Backward0")
+    for _ in range(k % 4):
+        input = input.flip(b).transpose(a, b)
+    return entitle(input.clone(), "Rot90Backward0")
 
 
 def _scattered(take: str) -> Callable[..., Any]:
@@ -223,7 +223,7 @@ install_rows(
         "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
         "histc": _without_graph(_histc),
         "isin FUNCTION": lambda elements, test_elements: tensor_of(
-            np.isin(*(np.asarray(getattr(x, "value", x)) for x in (elements, test_elements)))
+            np.isin(*[np.asarray(getattr(x, "value", x)) for x in (elements, test_elements)])  # type: ignore[arg-type]
         ),
         "isneginf": lambda input: T.eq(input, -math.inf),
         "isposinf": lambda input: T.eq(input, math.inf),
@@ -233,9 +233,7 @@ install_rows(
         "mode": _mode,
         "msort": lambda input: T.sort(input, 0)[0],
         "ldexp PLACE": lambda input, other: input * 2.0**other,
-        "logaddexp2": lambda input, other: (
-            T.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2)
-        ),
+        "logaddexp2": lambda input, other: T.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2),
         "logcumsumexp": _logcumsumexp,
         "logdet": _logdet,
         "mvlgamma multigammaln": lambda input, p: engine("multigammaln", input, p),
@@ -258,8 +256,9 @@ install_rows(
         "unravel_index FUNCTION": lambda indices, shape: tuple(
             tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
         ),
-        "vander FUNCTION": lambda x, N=None, increasing=False: x.unsqueeze(-1)  # noqa: N803
-        ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy()),
+        "vander FUNCTION": lambda x, N=None, increasing=False: (  # noqa: N803
+            x.unsqueeze(-1) ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy())
+        ),
         "select_scatter": _scattered("select"),
         "slice_scatter": _scattered("slice"),
         "diagonal_scatter": _scattered("diagonal"),
@@ -332,6 +331,6 @@ TORCH |= {
     "is_inference_mode_enabled": lambda: bool(inference_mode.entered and inference_mode.entered[-1]),
     "is_anomaly_enabled": lambda: current().anomalies,
     "are_deterministic_algorithms_enabled": lambda: True,
-    "typename": lambda obj: f"torch.{obj.type().removeprefix('torch.')}" if isinstance(obj, core.Tensor) else type(obj).__name__,
+    "typename": lambda obj: obj.type() if isinstance(obj, core.Tensor) else type(obj).__name__,
     "get_float32_matmul_precision": lambda: "highest",
 }  # fmt: skip

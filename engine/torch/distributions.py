@@ -1,4 +1,4 @@
-"""`torch.distributions`: random numbers, with a derivative or without one, and their densities, by PyTorch's formulas."""
+"""`torch.distributions`: random numbers, with a derivative or without one, and their densities."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Distribution:
         fine = fine and (name != "probs" or ((values >= 0) & (values <= 1)).all())
         if asked is not False and not fine:
             wanted = "from 0 to 1" if name == "probs" else "above 0" if name in self.positive else "real"
-            raise ValueError(f"Expected parameter {name} of distribution {type(self).__name__} to be {wanted}, but found:\n{x}")  # fmt: skip
+            of = f"Expected parameter {name} of distribution {type(self).__name__}"
+            raise ValueError(f"{of} to be {wanted}, but found:\n{x}")
 
     def _shape(self, sample_shape: Any) -> Size:
         return Size((*sample_shape, *self.batch_shape, *self.event_shape))
@@ -102,7 +103,7 @@ class Normal(Distribution):
     loc: Any
     scale: Any
     mean = mode = property(lambda self: self.loc)
-    stddev = property(lambda self: self.scale)  # type: ignore[assignment]
+    stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -159,7 +160,7 @@ class Exponential(Distribution):
     names, positive, has_rsample = ("rate",), ("rate",), True
     rate: Any
     mean = property(lambda self: self.rate.reciprocal())
-    stddev = property(lambda self: self.rate.reciprocal())  # type: ignore[assignment]
+    stddev = property(lambda self: self.rate.reciprocal())
     variance = property(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -236,7 +237,7 @@ class LogNormal(Normal):
     """That of the exponential of normal numbers."""
 
     mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
-    stddev = property(lambda self: self.variance.sqrt())  # type: ignore[assignment]
+    stddev = property(lambda self: self.variance.sqrt())
     variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -282,7 +283,8 @@ class Gamma(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Random numbers without a graph."""
-        drawn = default_generator._numbers.standard_gamma(np.asarray(self.concentration.value), self._shape(sample_shape))  # fmt: skip
+        rates = np.asarray(self.concentration.value)
+        drawn = default_generator._numbers.standard_gamma(rates, self._shape(sample_shape))
         return tensor_of(np.asarray(drawn)) / self.rate.detach()
 
     def log_prob(self, value: Any) -> Any:
@@ -355,7 +357,8 @@ class StudentT(Distribution):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         y, df = (value - self.loc) / self.scale, self.df
-        z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + T.lgamma(0.5 * df) - T.lgamma(0.5 * (df + 1.0))  # fmt: skip
+        z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi)
+        z = z + T.lgamma(0.5 * df) - T.lgamma(0.5 * (df + 1.0))
         return -0.5 * (df + 1.0) * T.log1p(y**2.0 / df) - z
 
 
@@ -622,7 +625,8 @@ class MixtureSameFamily(Distribution):
     @property
     def mean(self) -> Any:
         """The mean."""
-        probs = self.mixture_distribution.probs.reshape(*self.mixture_distribution.probs.shape, *(1,) * len(self.event_shape))  # fmt: skip
+        probs = self.mixture_distribution.probs
+        probs = probs.reshape(*probs.shape, *(1,) * len(self.event_shape))
         return (probs * self.component_distribution.mean).sum(-1 - len(self.event_shape))
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -643,7 +647,8 @@ def kl_divergence(p: Any, q: Any) -> Any:
     for kind, find in _DIVERGENCES.items():
         if type(p) is kind and type(q) is kind:
             return find(p, q)
-    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")  # fmt: skip
+    pair = f"p type {type(p).__name__} and q type {type(q).__name__}"
+    raise NotImplementedError(f"No KL(p || q) is implemented for {pair}")
 
 
 def _of_normals(p: Any, q: Any) -> Any:
@@ -683,4 +688,3 @@ _DIVERGENCES: dict[type, Callable[[Any, Any], Any]] = {
         + (q.rate - p.rate) * (p.concentration / p.rate)
     ),
 }
-

@@ -353,7 +353,20 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-_LEVELS: list[dict[Any, Any]] = []  # the directions of the values, by their nodes
+_LEVELS = autograd.LEVELS
+
+
+def _by_jvp(cls: Any, context: Any, args: Any, results: Any) -> None:
+    """Give the results of a Function the directions that its `jvp` computes."""
+    tangents = [unpack_dual(x).tangent if isinstance(x, core.Tensor) else None for x in args]
+    pushed = cls.jvp(context, *tangents)
+    for x, t in zip(*((one if isinstance(one, tuple) else (one,)) for one in (results, pushed)), strict=True):
+        if t is not None:
+            _LEVELS[-1][x.node] = t
+            x.node._more().dual = x
+
+
+autograd.PUSH.append(_by_jvp)
 
 
 class dual_level:  # noqa: N801 - PyTorch's name

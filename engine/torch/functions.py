@@ -1372,18 +1372,18 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
     plain_call, kind = _PLAIN.get(name, (None, float64))
 
     def method(self: Any, other: Any) -> Any:
-        if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
-            y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
-            if (y is not other and other.node.extra is None) or type(other) in (float, int):
-                made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
-                made.__class__, made.dtype = type(self) if y is other else Tensor, kind
-                return made
-        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
-            return NotImplemented
         try:
+            if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
+                y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
+                if (y is not other and other.node.extra is None) or type(other) in (float, int):
+                    made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
+                    made.__class__, made.dtype = type(self) if y is other else Tensor, kind
+                    return made
+            if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
+                return NotImplemented
             return call(other, self) if is_reflected else call(self, other)
         except AgradError as error:
-            raise as_pytorch(error) from None
+            raise as_pytorch(error, (self, other)) from None
 
     method.__name__ = name
     return method

@@ -69,13 +69,13 @@ def _index_name(index: Any) -> str:
     return "Slice" if isinstance(last, slice) else "Alias" if last is None else "Select"
 
 
+TYPED: list[Any] = []  # what makes a tensor of a handle: `tensor` has it
+
+
 def as_tensor(x: Any) -> Any:
     """A handle of the engine as a tensor: of a leaf, the one that its user has."""
-    from agrad.torch.tensor import typed  # here: it imports this
-    from agrad.torch.types import float64
-
     made = x.node.variable if x.node.op is None and x.node.requires_grad else None
-    return made if made is not None and made.node is not None else typed(x, float64)
+    return made if made is not None and made.node is not None else TYPED[0](x)
 
 
 class GradFn:
@@ -93,7 +93,9 @@ class GradFn:
         """The operations that the operands came from, None for that of a constant."""
         inputs = self._node.inputs
         if self.name() == "AddmmBackward0":  # a product and a sum here, one node in PyTorch
-            product = next((x for x in inputs if isinstance(x, Node) and x.op is not None and x.op.name == "matmul"), None)
+            product = next(
+                (x for x in inputs if isinstance(x, Node) and x.op is not None and x.op.name == "matmul"), None
+            )
             if product is not None:
                 inputs = (*(x for x in inputs if x is not product), *product.inputs)
         nodes = [x if isinstance(x, Node) else None for x in inputs]

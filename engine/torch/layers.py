@@ -51,9 +51,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     return entitle(found.reshape(*x.shape[:-3], x.shape[-3] * kh * kw, rows[0] * rows[1]), "Im2ColBackward0")
 
 
-def fold(
-    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Images of the windows that are columns, summed where they overlap."""
     (h, w), (kh, kw), (ph, pw) = _pair(output_size), _pair(kernel_size), _pair(padding)
     channels, full = input.shape[-2] // (kh * kw), (h + 2 * ph, w + 2 * pw)
@@ -345,7 +343,7 @@ class _Lazy(Module):
         args, keywords = self.__dict__.pop("_given")
         training = self.training
         self.__class__ = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
-        self.__class__.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)  # type: ignore[misc]
+        self.__class__.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)
         self.train(training)
         return self.forward(input)
 
@@ -392,6 +390,8 @@ def lazily(nn: Any) -> dict[str, Any]:
     """The lazy forms of the layers of a module."""
     made = {}
     for name in "Linear Conv1d Conv2d ConvTranspose2d BatchNorm1d BatchNorm2d".split():
-        made[f"Lazy{name}"] = one = type(f"Lazy{name}", (_Lazy,), {"__module__": "agrad.torch.nn", "__doc__": _Lazy.__doc__})
+        made[f"Lazy{name}"] = one = type(
+            f"Lazy{name}", (_Lazy,), {"__module__": "agrad.torch.nn", "__doc__": _Lazy.__doc__}
+        )
         _TARGETS[one] = getattr(nn, name)
     return made  # fmt: skip

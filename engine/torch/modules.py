@@ -14,8 +14,8 @@ from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.nn.applied import over
 from agrad.engine.errors import AgradError
+from agrad.engine.nn.applied import over
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func
 from agrad.torch import layers as composed
@@ -102,7 +102,7 @@ def _layer(name: str, found: Any) -> Any:
 
 def _subsequent(sz: int, device: Any = None, dtype: Any = None) -> Any:
     """-inf where a place would look at a later one."""
-    return creation.TORCH["full"]((sz, sz), float("-inf")).triu(1)
+    return TORCH["full"]((sz, sz), float("-inf")).triu(1)
 
 
 def _titled_layer(layer: Any, name: str, made: Any, args: tuple[Any, ...]) -> Any:
@@ -125,12 +125,40 @@ def _optimizer(name: str, found: Any) -> Any:
 
     def make(self: Any, *args: Any, **keywords: Any) -> None:
         try:
-            found.__init__(self, *args, **keywords)
+            found.__init__(self, *args, **keywords)  # type: ignore[misc]
         except AgradError as error:
             error.kind = "file" if error.kind != "type" else "type"  # a ValueError there
             raise as_pytorch(error) from None
 
-    return type(name, (found,), {"__init__": make, "__module__": "agrad.torch.optim", "__doc__": found.__doc__})
+    names = _KEPT.get(name, "").split()
+
+    def read(self: Any, state: Any) -> Any:
+        if not isinstance(state, dict):
+            return state
+        there = [name for name in names if name in state or name == "momentum_buffer"]
+        return tuple(state[name].value if name in state else 0.0 for name in there)
+
+    def written(self: Any, kept: Any, before: Any) -> Any:
+        made = {
+            key: x for key, x in zip(names, kept, strict=False) if key != "momentum_buffer" or hasattr(x, "shape") or x
+        }
+        if name != "SGD":
+            made.setdefault("step", before["step"].value + 1.0 if before else 1.0)
+        order = ("step", "mu_product", "eta", "mu")
+        return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
+
+    body = {"__init__": make, "_read": read, "_written": written} if names else {"__init__": make}
+    return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
+
+
+# What optimisers keep of a parameter, by PyTorch's names.
+_ADAM = "exp_avg exp_avg_sq step"
+_KEPT = {
+    "SGD": "momentum_buffer", "Adam": f"{_ADAM} max_exp_avg_sq", "AdamW": f"{_ADAM} max_exp_avg_sq", "RAdam": _ADAM,
+    "NAdam": f"{_ADAM} mu_product", "Adamax": "exp_avg exp_inf step", "Adadelta": "square_avg acc_delta",
+    "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
+    "ASGD": "step eta mu ax",
+}  # fmt: skip
 
 
 def _typing(name: str, found: Any) -> Any:
@@ -149,7 +177,8 @@ def _typing(name: str, found: Any) -> Any:
 # What PyTorch calls the last operation of a layer, where that is not what it is called here.
 _TITLES = {
     "L1Loss": "Mean", "HingeEmbeddingLoss": "Mean", "SoftMarginLoss": "SoftMarginLoss", "MarginRankingLoss": "Mean",
-    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm", "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
+    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm",
+    "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
     "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
     "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
     "GroupNorm": "NativeGroupNorm", "Conv1d": "Convolution", "Conv2d": "Convolution", "AvgPool2d": "AvgPool2D",
@@ -202,7 +231,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def _loss(ours: str, title: str) -> Callable[..., Any]:
     def call(input: Any, target: Any, *args: Any, **keywords: Any) -> Any:
-        if ours == "binary_cross_entropy" and not np.all((np.asarray(input.value) >= 0) & (np.asarray(input.value) <= 1)):
+        values = np.asarray(input.value) if ours == "binary_cross_entropy" else np.zeros(0)
+        if not np.all((values >= 0) & (values <= 1)):
             raise RuntimeError("all elements of input should be between 0 and 1")
         keywords.pop("size_average", None)
         keywords.pop("reduce", None)
@@ -350,8 +380,10 @@ def _linalg() -> dict[str, Any]:
         "eigvalsh": checked("eigvalsh", lambda x: engine("eigh", x)[0]),
         "svdvals": checked("svdvals", lambda x: engine("svd", x)[1]),
         "matrix_norm": checked("matrix_norm", matrix_norm), "vector_norm": checked("vector_norm", vector_norm),
-        "norm": checked("norm", norm), "cond": checked("cond", cond), "tensorsolve": checked("tensorsolve", tensorsolve),
-        "vecdot": checked("vecdot", lambda x, y, *, dim=-1: (x * y).sum(dim)), "vander": TORCH["vander"],
+        "norm": checked("norm", norm), "cond": checked("cond", cond),
+        "tensorsolve": checked("tensorsolve", tensorsolve),
+        "vecdot": checked("vecdot", lambda x, y, *, dim=-1: (x * y).sum(dim)),
+        "vander": TORCH["vander"],
         "multi_dot": checked("multi_dot", multi_dot),
         "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
         "solve_triangular": checked(

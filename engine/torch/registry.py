@@ -60,7 +60,7 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*args, **keywords)
             return found if out is None else into(out, found)
         except AgradError as error:
-            raise as_pytorch(error) from None
+            raise as_pytorch(error, args) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__

@@ -133,13 +133,18 @@ class _ValueError(ValueError, AgradError):
 
 
 _KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": _ValueError}
-_OF_PLACES = ("there is no axis", "there is no row", "there is no class", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
+_OF_PLACES = (
+    "there is no axis", "there is no row", "there is no class", "is out of range", "indices for a value",
+    "no entries to index",
+    "a mask of shape",
+)  # fmt: skip
 
 
-def as_pytorch(error: AgradError) -> AgradError:
-    """The same error, which is of the class that PyTorch raises."""
+def as_pytorch(error: AgradError, operands: Any = ()) -> AgradError:
+    """The same error, which is of the class that PyTorch raises, or of arrays NumPy."""
     if type(error) is AgradError:
-        kind = _KINDS.get(error.kind, AgradError)
+        of_numpy = any(type(x).__module__ == "numpy" for x in operands)
+        kind = _KINDS.get(error.kind, _ValueError if of_numpy else AgradError)
         if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
         if kind is not AgradError:

@@ -107,9 +107,20 @@ class Optimizer(Object):
                 for value in group["params"]:
                     if value.grad is not None:
                         gradient = -value.grad.value if group.get("maximize") else value.grad.value
-                        change, self.state[value] = rule(value.value, gradient, self.state.get(value, ()), **chosen)
+                        before = self.state.get(value, ())
+                        change, kept = rule(value.value, gradient, self._read(before), **chosen)
+                        if kept:
+                            self.state[value] = self._written(kept, before)
                         value.copy_(value.value - change)
         return loss
+
+    def _read(self, state: Any) -> Any:
+        """What a rule has kept of a parameter, from what is in the state."""
+        return state
+
+    def _written(self, kept: Any, before: Any) -> Any:
+        """What is put into the state."""
+        return kept
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients; without `set_to_none` they become zeros."""

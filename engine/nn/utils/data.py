@@ -16,8 +16,9 @@ from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, np, whole
 
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
-    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "get_worker_info", "random_split",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "WeightedRandomSampler", "default_collate", "get_worker_info", "random_split",
 ]  # fmt: skip
 
 
@@ -266,7 +267,7 @@ class DataLoader(Object):
 
     def __len__(self) -> int:
         if isinstance(self.dataset, IterableDataset):
-            return -(-len(self.dataset) // (self.batch_size or 1))  # type: ignore[arg-type]
+            return -(-len(self.dataset) // (self.batch_size or 1))
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
@@ -281,7 +282,7 @@ class DataLoader(Object):
     def _streamed(self) -> Iterator[Any]:
         """The entries of a data set that has no places, in batches."""
         collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
-        entries = iter(self.dataset)  # type: ignore[call-overload]
+        entries = iter(self.dataset)
         if self.batch_size is None:
             yield from entries
             return
