@@ -21,7 +21,7 @@ from agrad.torch import autograd, creation, distributions, func
 from agrad.torch import layers as composed
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
-from agrad.torch.types import as_pytorch, dtype_of, float64, int64
+from agrad.torch.types import _ValueError, as_pytorch, dtype_of, float64, int64
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -127,8 +127,7 @@ def _optimizer(name: str, found: Any) -> Any:
         try:
             found.__init__(self, *args, **keywords)  # type: ignore[misc]
         except AgradError as error:
-            error.kind = "file" if error.kind != "type" else "type"  # a ValueError there
-            raise as_pytorch(error) from None
+            raise as_pytorch(error, usual=_ValueError) from None
 
     names = _KEPT.get(name, "").split()
 

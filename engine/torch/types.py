@@ -140,11 +140,11 @@ _OF_PLACES = (
 )  # fmt: skip
 
 
-def as_pytorch(error: AgradError, operands: Any = ()) -> AgradError:
+def as_pytorch(error: AgradError, operands: Any = (), usual: type[AgradError] = AgradError) -> AgradError:
     """The same error, which is of the class that PyTorch raises, or of arrays NumPy."""
     if type(error) is AgradError:
         of_numpy = any(type(x).__module__ == "numpy" for x in operands)
-        kind = _KINDS.get(error.kind, _ValueError if of_numpy else AgradError)
+        kind = _KINDS.get(error.kind, _ValueError if of_numpy else usual)
         if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
         if kind is not AgradError:
