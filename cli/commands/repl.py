@@ -93,14 +93,14 @@ def command(asked: Asked) -> int:
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth, session.by_entry = DEPTH, at_terminal
-    session.settings.echo = at_terminal and find("echo")[0]
+    session.settings.echo, session.shows = at_terminal and find("echo")[0], (at_terminal, at_terminal)
     try:
         failure = failure if file is None else _begin(session, file)
     except Quit:
         return 0
     if log is not None:
         session.record.keeper = log  # which writes the accepted statements from now on
-    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message)
+    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(session, message)
     code = loop(session, lines, interactive=at_terminal)
     if log is not None:
         log.end()
@@ -139,12 +139,12 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
     return agrad.cli.repl.prompt.prompted(session, keys == "vi", opening)
 
 
-def piped(message: str = "") -> Iterator[str]:
+def piped(session: Session, message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
     if message:
         click.echo(message, err=True)
     with main.reading_input():
-        yield from statements(sys.stdin.buffer)
+        yield from statements(sys.stdin.buffer, lambda: session.reads_python)
 
 
 def _initialise(session: Session) -> None:

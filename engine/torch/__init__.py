@@ -2,7 +2,7 @@
 
 Signatures, defaults, kinds of errors and the printed form are PyTorch's, with float64 as the default type; the messages
 are agrad's, with the line that is to blame and what to write instead. `python -m agrad.torch train.py` runs a script
-with this package in the place of torch. What differs is listed in docs/torch.md.
+with this package in the place of torch. What differs is listed in docs/pytorch.md.
 
 `tensor` has the class with its types, views and rules for writing in place, `functions` and `creation` what makes
 tensors, `autograd` the backward passes, `func` the transformations of functions, `modules` the names of torch.nn,

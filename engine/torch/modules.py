@@ -42,6 +42,12 @@ class Module(ModuleType):
         self.__path__: list[str] = []
         self._others, self._adapt = others, adapt
 
+    def __dir__(self) -> list[str]:
+        found = {*self.__dict__}
+        for other in self._others:
+            found.update(other if isinstance(other, dict) else getattr(other, "__all__", dir(other)))
+        return sorted(found)
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
             for other in self._others:

@@ -17,10 +17,12 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
+from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
 from agrad.grammar.help import help as texts
 from agrad.grammar.pytorch.names import IGNORED, PREFIXES, function
 from agrad.grammar.results import text_of
+from agrad.grammar.run.typed import last_part
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, is_result
 from agrad.grammar.session.session import Session
@@ -50,12 +52,16 @@ class Candidate:
 
 
 def completions(
-    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({})
+    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({}), is_python: bool | None = None
 ) -> tuple[str, list[Candidate]]:
     """The word that a text ends with, perhaps empty, and what it may become: the likeliest first.
 
     `others`: names that may have any value, such as those of a text around this one, with what is known of them.
+    `is_python`: whether it is read as Python, if the session does not say so.
     """
+    if is_python if is_python is not None else last_part(text, session.reads_python).is_python:
+        made: tuple[str, list[Candidate]] = helping.python_completion.completions(text, session, others)
+        return made
     if (inside := _COLUMN.search(text)) and isinstance(table := session.names.get(inside[1]), Table):
         names = dict.fromkeys(table.columns)
         return inside[2], likeliest(inside[2], [Candidate(name, meaning="a column") for name in names])
@@ -331,7 +337,7 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
             yield Candidate(name, entry.signature.usage, texts.first_sentence(entry.doc))
 
 
-_MODULES = dict.fromkeys(("torch", "numpy", "math"), "accepted, and without effect")
+_MODULES = dict.fromkeys(("torch", "numpy", "math"), "from here on Python is read")
 
 
 def described(value: Any, session: Session) -> str:

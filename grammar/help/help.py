@@ -90,12 +90,14 @@ OPERATORS = (
 )
 
 _PYTORCH = """\
-  Pasted code runs: imports are accepted, and these prefixes ignored:
+  Scripts run: agrad run train.py, or pasted at the prompt. From its first import on a session reads Python,
+  with agrad's own torch and numpy, and `calculator` goes back; see docs/pytorch.md. Every number is a
+  float64, and there is one device.
+  Without an import a line is the calculator's. There, these prefixes are left out:
   {prefixes}
   x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
-  x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
-  Every number is a float64, and there is one device. A backward frees every node that it visits.
-  There are no views. std and var divide by n.
+  x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do in PyTorch.
+  A backward frees every node that it visits. There are no views. std and var divide by n.
   {own} mean what they do there
   only with torch. before them."""
 
@@ -398,7 +400,7 @@ GLOSSARY = {
     "differently is refused.",
     "hint": "In `agrad learn`: helps with the task.",
     "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
-    "import": "`import torch`, `from torch import sin` are read, and have no effect.",
+    "import": "From its first `import` on, a session, or a script of agrad, reads Python; `calculator` goes back.",
     "jsonl": "JSON lines, an object on each line: `agrad map … --to jsonl`, or `-o out.jsonl`; they are read, too.",
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
     "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",

@@ -44,13 +44,20 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 
     Without `reads_files`, no other script is read: to load one is an error.
     """
-    files, allowed = Files(), current().files
-    if python.reads(source):
-        return ordered(files, python.problems(source, {*names, *Session().python.builtins}))
+    allowed, known, found = current().files, {*names}, list[AgradError]()
     before, allowed.on = allowed.on, reads_files
     try:
-        body = files.read(source)
-        return problems_of(files, body, names) if body is not None else ordered(files, files.problems)
+        for is_python, start, end in python.parts(source):
+            part, files = python.blank(source.text, start, end), Files()
+            if is_python:
+                there = {*known, *Session().python.builtins, "_"}
+                found += python.problems(source, part, there)
+                known |= there
+                continue
+            body = files.read(Source(source.name, part, source.first_line, source.is_file))
+            found += files.problems if body is None else problems_of(files, body, known)
+            known.update(files.givers(body or ()))
+        return ordered(files, found)
     finally:
         allowed.on = before
 
@@ -322,6 +329,8 @@ class EditedScript:
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
+        if any(part.is_python for part in python.parts(Source(self.name, text, 1, True))):
+            return problems(Source(self.name, text, 1, True), self.names)
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
@@ -605,7 +614,7 @@ def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
     found: list[AgradError] = []
     start = 0
-    for text in () if python.reads(source) else pieces(source.text):
+    for text in () if any(part.is_python for part in python.parts(source)) else pieces(source.text):
         found += mistakes(source.name, text, source.position(start)[0], source.is_file)
         start += len(text)
     return found

@@ -95,6 +95,24 @@ _OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"
 # Functions that call the operators of objects, or ask for their attributes.
 FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"}) | {"stack"}  # of truths
 
+
+def _places(value: Any, index: Any) -> Any:
+    """An index as a tensor of PyTorch's rules takes it: its whole numbers as ints."""
+    if type(value).__module__ != "torch":
+        return index
+    if type(index) is tuple:
+        return tuple([_places(value, part) for part in index])
+    if isinstance(index, slice):
+        return tidy_slice(index)
+    return int(index) if type(index) is float and index.is_integer() else index
+
+
+def _is_of_python(value: Any) -> bool:
+    """Whether a value is a module, a class or an object of a script of Python."""
+    kind = value if isinstance(value, type) else type(value)
+    return kind.__module__ in ("__main__", "agrad.grammar.run.modules")
+
+
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
 _MOST_FROM_PYTHON = 100  # calls of functions of the user by the engine, each within the one before
@@ -363,7 +381,10 @@ class Machine:
             return AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
         if isinstance(error, NameError):
             return self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
-        return self._misfit(error, frame, place) if isinstance(error, TypeError) else error
+        found = self._misfit(error, frame, place) if isinstance(error, TypeError) else error
+        if not isinstance(found, AgradError) and "python" in vars(self.session):  # of a function of Python, say
+            return self.session.python.worded(found, frame, place, is_deep)  # type: ignore[no-any-return]
+        return found
 
     def unknown(self, name: str, span: Span) -> AgradError:
         """The error for an unknown name, with suggestions."""
@@ -747,7 +768,7 @@ class Machine:
             index = as_array(index)
         if is_table(value):
             return adapted(value[index])
-        entry = as_tensor(value, "an index")[index]
+        entry = as_tensor(value, "an index")[_places(value, index)]
         if operations.is_basic(index):
             mark(entry, value)
         return entry
@@ -769,7 +790,7 @@ class Machine:
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
-            target[index] = as_array(value)
+            target[_places(target, index)] = as_array(value)
         else:
             message = f"the entries of {describe(target)} cannot be assigned to"
             raise AgradError("type", message, labels=[Label(site[1])])
@@ -812,6 +833,8 @@ class Machine:
     def on_attribute(self, site: tuple[str, Span], value: Any) -> Any:
         """`x.name`."""
         name = site[0]
+        if _is_of_python(value):
+            return self.of_python(value, name)
         if is_table(value):
             found = adapted(attributes.table_attribute(value, name))
         elif is_object(value):
@@ -825,6 +848,8 @@ class Machine:
         (name, module), span = site
         first, *path = module.split(".")
         known = own[0] if own else meaning(first, (self.session.names,), None)
+        if _is_of_python(known):
+            return self.of_python(known, *path, name)
         if known is not None:
             return adapted(runtime.objects.member(known, [*path, name]))
         if module in pytorch.names.DRAWERS:
@@ -848,6 +873,8 @@ class Machine:
         args, keywords = arguments(given, count, names)
         if name == "backward":
             self.before_backward(value, span)
+        if _is_of_python(value):
+            return self.called(self.of_python(value, name), args, keywords, span)
         if is_table(value):
             value = attributes.table_callee(value, name)
         if is_object(value):
@@ -867,6 +894,12 @@ class Machine:
         if name in READERS:
             self.tell(at_number(value, span, self.cut_at))
         return operations.shared(self.invoke(attributes.method(value, name), (value, *args), keywords), name, value)
+
+    def of_python(self, value: Any, *path: str) -> Any:
+        """An attribute of a module, or of an object, that only Python's reading makes."""
+        for name in path:
+            value = self.session.python.on_attr(value, name)
+        return adapted(value)
 
     # Functions and calls
 

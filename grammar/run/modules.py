@@ -13,6 +13,7 @@ from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.ops.creation import generator
 from agrad.grammar.diagnostics import suggest
 
 # The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
@@ -35,6 +36,9 @@ _NAMES = {
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
     " whitespace capwords",
     "io": "BytesIO",
+    "sys": "argv exit maxsize float_info version stdout stderr",
+    "matplotlib": "pyplot use",
+    "torchviz": "make_dot",
     "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
     " DOTALL X VERBOSE A ASCII",
 }
@@ -187,7 +191,7 @@ class Modules:
                 self.known[name] = Package(name, {})
             elif name in _NAMES:
                 own = _OWN.get(name, lambda guards: {})(self.guards)
-                real = import_module(name)
+                real = None if name in _DRAWING else import_module(name)
                 members = {one: own.get(one, getattr(real, one, None)) for one in _NAMES[name].split()}
                 self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
             else:
@@ -217,14 +221,24 @@ def _math(guards: Any) -> dict[str, Any]:
 
 
 def _random(guards: Any) -> dict[str, Any]:
-    """The functions of one generator of the session, whose state is logged."""
-    made = import_module("random").Random()
+    """The functions of one generator of the session, whose state is logged.
+
+    A script that does not seed it gets what follows from the seed of the session's own, which a log has.
+    """
+    made, state = import_module("random").Random(), {"seeded": False}
+
+    def restore(before: Any) -> None:
+        made.setstate(before[0])
+        state["seeded"] = before[1]
 
     def method(name: str) -> Callable[..., Any]:
         function = getattr(made, name)
 
         def call(*args: Any, **options: Any) -> Any:
-            guards.log_state("random", made.getstate, made.setstate)
+            guards.log_state("random", lambda: (made.getstate(), state["seeded"]), restore)
+            if not state["seeded"] and name != "seed":
+                made.seed(repr(generator().bit_generator.state))
+            state["seeded"] = True
             if name == "shuffle":
                 guards.logged(args[0] if args else options.get("x"))
             if name == "getrandbits" and args and args[0] > _MOST:
@@ -403,8 +417,49 @@ def _io(guards: Any) -> dict[str, Any]:
     return {"BytesIO": lambda: made()}
 
 
+def _sys(guards: Any) -> dict[str, Any]:
+    """What a script gets of its command line and of floats; what it writes is printed."""
+    session, real = guards.session, import_module("sys")
+    names = "max min epsilon dig mant_dig max_exp min_exp"
+    info = Module("sys.float_info", {name: getattr(real.float_info, name) for name in names.split()})
+
+    def write(text: str) -> int:
+        guards.print(text, end="")
+        return len(text)
+
+    streams = {name: Module(f"sys.{name}", {"write": write, "flush": lambda: None}) for name in ("stdout", "stderr")}
+    argv = [*session.loading[:1], *map(str, session.names.get("args", ()))] or [""]
+    return {"argv": argv, "exit": guards.exit, "float_info": info, **streams}
+
+
+def _matplotlib(guards: Any) -> dict[str, Any]:
+    """`pyplot`, which draws with agrad's own plots."""
+    session = guards.session
+    figure = import_module("agrad.grammar.values.figures").Figure(lambda plot: session.emit(plot), session.draw)
+
+    def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            guards.log_state("figure", lambda: dict(vars(figure)), vars(figure).update)
+            figure.curves = [*figure.curves]
+            return function(*args, **options)
+
+        return call
+
+    members = {name: logged(function) for name, function in figure.members().items()}
+    return {"pyplot": Module("matplotlib.pyplot", members), "use": lambda *_, **__: None}
+
+
+def _torchviz(guards: Any) -> dict[str, Any]:
+    picture = import_module("agrad.grammar.values.figures").Picture
+    return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
+
+
+_DRAWING = frozenset({"matplotlib", "torchviz"})  # which only agrad's own are of
 _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "io": _io,
+    "sys": _sys,
+    "matplotlib": _matplotlib,
+    "torchviz": _torchviz,
     "math": _math,
     "random": _random,
     "itertools": _itertools,

@@ -445,6 +445,7 @@ class Python(Statement):
     written: set[str]
     globals: set[str]
     deletes: bool
+    shown: bool  # whether its value is the answer of a session
 
 
 Body: TypeAlias = tuple[Statement, ...]

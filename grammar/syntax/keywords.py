@@ -101,7 +101,7 @@ HEADERS = frozenset(_WORDS["HEADERS"])
 ALONE = frozenset(_WORDS["ALONE"])
 BEFORE_VALUES = frozenset(_WORDS["BEFORE_VALUES"])
 # Commands that are names wherever more follows than a number, as in `history = []`.
-NAMES_TOO = frozenset({"history", "again", "redo"})
+NAMES_TOO = frozenset({"history", "again", "redo", "calculator"})
 # Commands with a range of numbers.
 RANGING = frozenset(_WORDS["RANGING"])
 # The commands of a session, for completion, help and suggestions.

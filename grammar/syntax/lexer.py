@@ -103,10 +103,10 @@ class Input:
 
     _Token = lark.Token  # of which that parser makes the kinds that it tries
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, text: str | None = None) -> None:
         self.source = source
         self.taken: list[Token] = []
-        self.ahead = read(source)
+        self.ahead = read(source, text)
 
     def lex(self, parser: Any = None) -> Iterator[Token]:
         """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
@@ -126,9 +126,12 @@ def terminals() -> tuple[dict[str, str], re.Pattern[str]]:
     return dict.fromkeys(RESERVED, "RESERVED") | saved()["keywords"], re.compile(signs)
 
 
-def read(source: Source, *, comments: bool = False) -> Iterator[Item]:
-    """The tokens of a text, one at a time, and its lexical errors where they occur."""
-    return _Scanner(source, comments).items()
+def read(source: Source, text: str | None = None, *, comments: bool = False) -> Iterator[Item]:
+    """The tokens of a text, one at a time, and its lexical errors where they occur.
+
+    `text`: what is read in its place, of the same length.
+    """
+    return _Scanner(source, source.text if text is None else text, comments).items()
 
 
 _PROMPT = r"[ \t]*(?:>>>|agrad(?: \d+)?>)"
@@ -191,9 +194,9 @@ class _Open:
 class _Scanner:
     """One pass over one text."""
 
-    def __init__(self, source: Source, comments: bool) -> None:
+    def __init__(self, source: Source, text: str, comments: bool) -> None:
         self.source = source
-        self.text = typed_in(source.text) if ">>>" in source.text or "agrad" in source.text else source.text
+        self.text = typed_in(text) if ">>>" in text or "agrad" in text else text
         self.words, self.pattern = terminals()
         self.comments = comments
         # A file may begin with a byte order mark.

@@ -40,13 +40,13 @@ def _parser() -> tuple[_Parser, Builder]:
 _PARSING = threading.Lock()
 
 
-def parse(source: Source) -> tuple[ast.Statement, ...]:
-    """The statements of a text.
+def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
+    """The statements of a text; of a part of it, `text` has all other parts blanked.
 
     Raises AgradError of kind `syntax`, whose label is the place and which has a fix if there is an obvious one.
     """
     try:
-        return _read(source)
+        return _read(source, text)
     except AgradError as problem:
         if problem.kind == "syntax":
             problem.fixes = [fix for fix in problem.fixes if all(map(_can_be_typed, typed([fix])))]
@@ -69,11 +69,11 @@ def can_be_read(text: str) -> bool:
     return True
 
 
-def _read(source: Source) -> tuple[ast.Statement, ...]:
+def _read(source: Source, part: str | None = None) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
 
-    (parser, builder), text = _parser(), syntax.lexer.Input(source)
+    (parser, builder), text = _parser(), syntax.lexer.Input(source, part)
     with _PARSING:
         builder.begin(source)
         collecting = gc.isenabled()

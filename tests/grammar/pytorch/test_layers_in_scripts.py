@@ -3,12 +3,6 @@
 from agrad.grammar.session.session import Session
 
 LESSON = """
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch.optim.lr_scheduler import OneCycleLR
-from torch.utils.data import DataLoader, TensorDataset, random_split
-
 torch.manual_seed(0)
 
 class Net(nn.Module):
@@ -27,10 +21,10 @@ class Net(nn.Module):
 net = Net()
 y = torch.arange(20) % 3
 x = torch.randn(20, 1, 8, 8)*0.3 + y.reshape(20, 1, 1, 1)
-train, test = random_split(TensorDataset(x, y), [15, 5])
-loader = DataLoader(train, batch_size=5, shuffle=True)
+train, test = torch.utils.data.random_split(torch.utils.data.TensorDataset(x, y), [15, 5])
+loader = torch.utils.data.DataLoader(train, batch_size=5, shuffle=True)
 opt = torch.optim.NAdam(net.parameters(), lr=0.05)
-plan = OneCycleLR(opt, 0.05, epochs=8, steps_per_epoch=len(loader))
+plan = optim.lr_scheduler.OneCycleLR(opt, 0.05, epochs=8, steps_per_epoch=len(loader))
 losses = []
 for epoch in range(8):
     for xb, yb in loader:

@@ -14,7 +14,6 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
 TRAINED = """
-import torch, torch.nn as nn
 m = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
 opt = torch.optim.Adam(m.parameters(), lr=0.1)
 def train(model, optimizer, steps):

@@ -14,7 +14,7 @@ from agrad.grammar.session.session import Session
 TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("python.txt")).items()}
 VECTOR = TEXTS.pop("a vector")
 PRINTED = {name: VECTOR + text if name.startswith("of a vector: ") else text for name, text in TEXTS.items()}
-PRINTED |= {"micrograd": ENGINE, "micrograd's network": f"{ENGINE}\n{NETWORK}"}
+PRINTED |= {"micrograd": ENGINE, "micrograd's network": f"import random\n{ENGINE}\n{NETWORK}"}
 
 
 def printed(text):

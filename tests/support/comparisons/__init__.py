@@ -22,6 +22,8 @@ NAMES = {
     "python": "programs of the language here, and in CPython",
     "python_scripts": "scripts in Python's reading, and in CPython",
     "python_states": "a session of Python's reading before a statement that failed or was undone, and after it",
+    "session_states": "sessions of both readings, and a model of them",
+    "torch_reading": "programs of torch in Python's reading, and in plain Python",
     "fixes": "the error of a statement, and that of its fix",
 }
 if find_spec("torch") is not None:
