@@ -21,9 +21,13 @@ from agrad.numpy.arrays import r_ as r_
 from agrad.numpy.arrays import set_printoptions as set_printoptions
 from agrad.numpy.functions import LINALG, RANDOM
 from agrad.numpy.functions import loadtxt as loadtxt
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 
 inf, nan, pi, e, newaxis, euler_gamma = _real.inf, _real.nan, _real.pi, _real.e, None, _real.euler_gamma
 globals().update(NUMPY, **_DTYPES)
+
+__version__ = f"{_real.__version__}+agrad"
 
 
 def _module(name: str, names: dict[str, Any]) -> ModuleType:

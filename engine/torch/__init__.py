@@ -30,6 +30,8 @@ from agrad.torch.printing import set_printoptions as set_printoptions
 from agrad.torch.registry import TORCH
 from agrad.torch.tensor import Tensor as Tensor
 from agrad.torch.types import DTYPES, as_dtype, dtype, float64
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 from agrad.torch.types import Size as Size
 from agrad.torch.types import device as device
 

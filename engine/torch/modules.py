@@ -21,7 +21,7 @@ from agrad.torch import autograd, creation, distributions, func
 from agrad.torch import layers as composed
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
-from agrad.torch.types import _ValueError, as_pytorch, dtype_of, float64, int64
+from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -133,7 +133,7 @@ def _optimizer(name: str, found: Any) -> Any:
         try:
             found.__init__(self, *args, **keywords)  # type: ignore[misc]
         except AgradError as error:
-            raise as_pytorch(error, usual=_ValueError) from None
+            raise (as_pytorch(error) if error.kind == "type" else of_class(ValueMistake, error)) from None
 
     names = _KEPT.get(name, "").split()
 
@@ -679,6 +679,5 @@ def install(torch: Any) -> None:
     torch.__dict__.update({name: getattr(table["nn.functional"], name) for name in _ALSO.split()})
     torch.__dict__.update(
         compile=_same, save=save, load=load, vmap=func.vmap, Tensor=Tensor, cdist=TORCH["cdist"],
-        finfo=lambda kind=None: np.finfo(np.float64), iinfo=lambda kind=None: np.iinfo(np.int64),
         return_types=SimpleNamespace(), use_deterministic_algorithms=lambda *_: None, set_num_threads=lambda n: None,
     )  # fmt: skip

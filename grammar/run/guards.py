@@ -565,6 +565,8 @@ class Python(Machine):
         word, kind = name[2:-2], type(x)
         if word == "class":
             return self.type_of(x)
+        if word == "version" and isinstance(x, modules.Package):
+            return modules.version(x)
         if word in ("name", "qualname", "module", "doc"):
             if (
                 isinstance(x, type)

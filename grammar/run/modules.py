@@ -55,7 +55,7 @@ PACKAGES = {
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "as_dtype finfo iinfo"}
+_WITHHELD = {"torch": "as_dtype"}
 # Whose functions and classes a script may have.
 _OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op")
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
@@ -152,6 +152,11 @@ class Package(Module):
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
         vars(self)[name] = found
         return found
+
+
+def version(package: Package) -> str:
+    """The version of a package that stands for a real one."""
+    return str(getattr(import_module(PACKAGES[vars(package)[".name"]]), "__version__", ""))
 
 
 def as_array(found: Any) -> Any:
@@ -451,6 +456,7 @@ def _matplotlib(guards: Any) -> dict[str, Any]:
 
 def _torchviz(guards: Any) -> dict[str, Any]:
     picture = import_module("agrad.grammar.values.figures").Picture
+    guards.table[picture] = dict.fromkeys(("render", "source"), "read")
     return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.run import python
 from agrad.grammar.session.session import Session
 
 HERE = Path(__file__).parent
@@ -49,8 +48,7 @@ def read(path):
     return "\n".join(shown)
 
 
-def test_tutorials_print_what_pytorch_prints_where_agrad_runs_them(monkeypatch):
-    monkeypatch.setattr(python, "PACKAGED", True)
+def test_tutorials_print_what_pytorch_prints_where_agrad_runs_them():
     assert len(FOLDERS["tutorials"]) >= 80
     assert len(FOLDERS["numpy_programs"]) >= 30
     assert wrong({path: read(path) for path in SCRIPTS}) == []
