@@ -30,10 +30,10 @@ from agrad.torch.printing import set_printoptions as set_printoptions
 from agrad.torch.registry import TORCH
 from agrad.torch.tensor import Tensor as Tensor
 from agrad.torch.types import DTYPES, as_dtype, dtype, float64
-from agrad.torch.types import finfo as finfo
-from agrad.torch.types import iinfo as iinfo
 from agrad.torch.types import Size as Size
 from agrad.torch.types import device as device
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 __version__ = "2.13.0+agrad"

@@ -1212,7 +1212,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "expand_as": lambda input, other: expand(input, *other.shape),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
-    "hstack column_stack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
     "select VIEW": lambda input, dim, index: entitle(

@@ -342,8 +342,9 @@ class _Lazy(Module):
         """The value of the layer that it becomes."""
         args, keywords = self.__dict__.pop("_given")
         training = self.training
-        self.__class__ = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
-        self.__class__.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)
+        kind = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
+        object.__setattr__(self, "__class__", kind)
+        kind.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)
         self.train(training)
         return self.forward(input)
 

@@ -182,7 +182,7 @@ def _typing(name: str, found: Any) -> Any:
 # What PyTorch calls the last operation of a layer, where that is not what it is called here.
 _TITLES = {
     "L1Loss": "Mean", "HingeEmbeddingLoss": "Mean", "SoftMarginLoss": "SoftMarginLoss", "MarginRankingLoss": "Mean",
-    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm",
+    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm", "PReLU": "PreluKernel",
     "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
     "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
     "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
@@ -257,6 +257,10 @@ def _titled(ours: str, title: str) -> Callable[..., Any]:
     return checked(ours, named_)
 
 
+def _entitled(call: Callable[..., Any], title: str) -> Callable[..., Any]:
+    return checked(call.__name__, lambda *args, **keywords: entitle(call(*args, **keywords), title))
+
+
 def _functional() -> dict[str, Any]:
     names = {name: TORCH[name] for name in "relu sigmoid tanh softmax log_softmax softmin selu softplus silu".split()}
     for ours, title in {
@@ -271,6 +275,8 @@ def _functional() -> dict[str, Any]:
         "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0", "l1_loss": "MeanBackward0",
     }.items():  # fmt: skip
         names[ours] = _loss(ours, title)
+    for ours, title in {"smooth_l1_loss": "SmoothL1LossBackward0", "prelu": "PreluKernelBackward0"}.items():
+        names[ours] = _entitled(getattr(layers.functional, ours), title)
     names["linear"], names["one_hot"], names["normalize"] = checked("linear", linear), creation.ONE_HOT, normalize
     composed.PAD = layers.functional.pad
     for ours in "relu elu selu leaky_relu hardtanh".split():
