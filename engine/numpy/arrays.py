@@ -9,6 +9,7 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import Op
 from agrad.engine.values import np as real
+from agrad.torch.printing import MOST_DIGITS
 from agrad.torch.tensor import Tensor, as_array
 from agrad.torch.types import DTYPES as OF_TORCH
 from agrad.torch.types import as_dtype, bool_, float64, int64
@@ -104,6 +105,8 @@ def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: An
     given = {name: value for name, value in given.items() if value is not None}
     if not given.keys() <= _PRINTED or not all(type(value) in (int, float, bool, str) for value in given.values()):
         raise TypeError("np.set_printoptions takes numbers and names alone")
+    if not 0 <= given.get("precision", 0) <= MOST_DIGITS:
+        raise ValueError(f"np.set_printoptions: precision is from 0 to {MOST_DIGITS}")
     with real.printoptions(**given):  # which refuses what it does not take
         pass
     for name, value in given.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import current, remember_random
+from agrad.engine.core.context import afford, current, remember_random
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
 from agrad.torch.generator import Mersenne
@@ -361,7 +361,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     count = int(places.max()) + 1 if num_classes < 0 else num_classes
     if places.size and not (places.min() >= 0 and places.max() < count):
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return _finished(np.eye(count)[places], int64, False)
+    afford("one_hot", (*places.shape, count))
+    return _finished(places[..., None] == np.arange(count), int64, False)
 
 
 ONE_HOT = TORCH.pop("one_hot")

@@ -96,7 +96,7 @@ _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, G
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
 _DENIED = frozenset(
     "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
-    " bracketed is_truth type_of_entries".split()
+    " bracketed is_truth type_of_entries mro".split()
 )
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
