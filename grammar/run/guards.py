@@ -565,11 +565,14 @@ class Python(Machine):
         word, kind = name[2:-2], type(x)
         if word == "class":
             return self.type_of(x)
+        if word == "version" and isinstance(x, modules.Package):
+            return modules.version(x)
         if word in ("name", "qualname", "module", "doc"):
             if (
                 isinstance(x, type)
                 or kind in (FunctionType, MethodType, type(len))
                 or (word == "doc" and self.own(kind))
+                or (word == "name" and name in getattr(x, "__dict__", ()))
             ):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
@@ -662,7 +665,8 @@ class Python(Machine):
     def _is_shown(kind: Any, name: str) -> bool:
         """Whether an object of the engine may be asked for an attribute."""
         if name[0] == "_":
-            return name in _SHOWN and issubclass(kind, Tensor)
+            is_saved = kind.__module__ == "torch.autograd" and name.startswith("_saved_")
+            return is_saved or (name in _SHOWN and issubclass(kind, Tensor))
         return name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
 
     def own(self, kind: Any) -> bool:
@@ -725,9 +729,12 @@ class Python(Machine):
             return x
         if isinstance(x, Tensor) and name in _WRITABLE:
             return x
-        if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
+        if self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"):
             if hasattr(x, "__dict__"):
                 self.log_object(x)
+            return x
+        if isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn":
+            self.log_object(x)
             return x
         if isinstance(x, modules.Module | type) or kind in self.table:
             what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"

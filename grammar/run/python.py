@@ -41,7 +41,9 @@ SPECIAL = frozenset(
     " rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv"
     " trunc xor".split()
 )
-TOLD = frozenset({"name", "qualname", "doc", "module", "class", "dict"})  # what else may be read as an attribute
+TOLD = frozenset(
+    {"name", "qualname", "doc", "module", "class", "dict", "version"}
+)  # what else may be read as an attribute
 # Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
 NATIVE = frozenset(
     "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title"
