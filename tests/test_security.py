@@ -103,7 +103,7 @@ def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplot
 """))  # fmt: skip
 def test_what_cannot_be_reached(text):
     session = Session()
-    session.run(f"import os, sys, subprocess, time, torch\n{START}net = torch.nn.Linear(2, 1)")
+    session.run(f"{START}net = torch.nn.Linear(2, 1)")
     with pytest.raises(AgradError):
         session.run(text)
 

@@ -43,10 +43,7 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.GtE: operator.ge,
 }
 _FAMILIES = frozenset({"arithmetic", "comparison", "selection", "reductions", "elementary", "special", "learning"})
-_OF_MATH = frozenset(
-    "acos asin atan atan2 cbrt ceil cos cosh degrees exp exp2 expm1 fabs floor fmod hypot isclose isfinite isinf isnan"
-    " log log10 log1p log2 pow radians sin sinh sqrt tan tanh trunc".split()
-)
+_SLOW = frozenset({"comb", "factorial", "perm"})  # of math
 _BUILTINS = {one.__name__: one for one in (abs, float, int, bool, len, round, min, max)}
 _ATTRIBUTES = frozenset({"shape", "T", "ndim", "dtype", "requires_grad", "is_leaf", "grad"})
 
@@ -188,7 +185,7 @@ class _Walk:
             base = base if isinstance(base, Module) else self.plain(node.func.value)
             entry, name = FUNCTIONS.get(node.func.attr), node.func.attr
             if isinstance(base, Module) and vars(base)[".name"] == "math":
-                quick = name in _OF_MATH
+                quick = name not in _SLOW
             else:
                 quick = entry is not None and entry.pure and entry.family in _FAMILIES
             if not quick or not isinstance(base, Module | Tensor):

@@ -451,10 +451,20 @@ def _matplotlib(guards: Any) -> dict[str, Any]:
         return call
 
     members = {name: logged(function) for name, function in figure.members().items()}
-    return {"pyplot": Module("matplotlib.pyplot", members), "use": lambda *_, **__: None}
+
+    def subplots(nrows: int = 1, ncols: int = 1, **style: Any) -> Any:
+        if nrows != 1 or ncols != 1:
+            members["subplots"](nrows, ncols)  # which refuses several
+        axes = {**members, **{f"set_{name}": members[name] for name in ("xlabel", "ylabel", "title")}}
+        axes |= {f"set_{name}": lambda *_, **__: None for name in ("xlim", "ylim", "xscale", "yscale", "aspect")}
+        return Module("Figure", {**members}), Module("Axes", axes)
+
+    pyplot = Module("matplotlib.pyplot", members | {"subplots": subplots})
+    return {"pyplot": pyplot, "use": lambda *_, **__: None}
 
 
 def _torchviz(guards: Any) -> dict[str, Any]:
+    """`make_dot(y).render("g")`: the graph of a value, written to a file."""
     picture = import_module("agrad.grammar.values.figures").Picture
     guards.table[picture] = dict.fromkeys(("render", "source"), "read")
     return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
