@@ -24,11 +24,11 @@ from typing import Any, NoReturn
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch.libraries import told
-from agrad.grammar.results import Quit, Represented
+from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
@@ -318,6 +318,7 @@ class Python(Machine):
         self.table: dict[Any, dict[str, str]] = {}
         self.global_names: set[str] = set()  # that functions may bind
         self.deleting = False  # whether the statement may delete names
+        self.told_xor = False  # whether it was told what ^ is
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
@@ -784,6 +785,14 @@ class Python(Machine):
             raise large(f"a whole number of more than {_BITS} bits")
         return a << b
 
+    def xor(self, a: Any, b: Any) -> Any:
+        """`a ^ b`: of whole numbers it is told once what that is."""
+        if type(a) is int and type(b) is int and not self.told_xor:
+            place, self.told_xor = self.here(), True
+            message = "in Python ^ is the exclusive or of whole numbers, and ** the power"
+            self.session.emit(Noted(Note(message, [Label(place)], [place.text.replace("^", "**")])))
+        return a ^ b
+
     def mod(self, a: Any, b: Any) -> Any:
         """`a % b`: the remainder, or a format."""
         if isinstance(a, str | bytes):
@@ -1135,7 +1144,7 @@ class Python(Machine):
         for name, beats in (("max", operator.gt), ("min", operator.lt)):
             found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}

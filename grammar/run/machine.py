@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from sys import _getframe
-from types import CodeType, FrameType, FunctionType, TracebackType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
 
 from agrad.engine import autodiff
@@ -32,6 +32,7 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import CONSTANTS, NAMESPACES
 from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
+from agrad.grammar.run import crossing
 from agrad.grammar.run.code import EXACT, HELPERS, UNEVALUATED, Spread, module_name, names_of
 from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
 from agrad.grammar.runtime import attributes, operations
@@ -899,7 +900,7 @@ class Machine:
         """An attribute of a module, or of an object, that only Python's reading makes."""
         for name in path:
             value = self.session.python.on_attr(value, name)
-        return adapted(value)
+        return adapted(crossing.for_calculator(value, {}) if type(value) is BuiltinFunctionType else value)
 
     # Functions and calls
 
