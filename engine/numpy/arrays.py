@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 from agrad.engine.core import tensor as core
+from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import Op
 from agrad.engine.values import np as real
+from agrad.torch.printing import MOST_DIGITS
 from agrad.torch.tensor import Tensor, as_array
 from agrad.torch.types import DTYPES as OF_TORCH
 from agrad.torch.types import as_dtype, bool_, float64, int64
@@ -64,10 +67,16 @@ def dtype_in_numpy(given: Any) -> Any:
     return (real.bool_, real.int64, real.float64)[_kind(given).rank]
 
 
+_NAMED: dict[str, Any] = {}  # the types of several results
+
+
 def wrapped(found: Any) -> Any:
     """What NumPy has computed, as tensors; lists, tuples and plain numbers of Python as they are."""
     if isinstance(found, core.Tensor) or found is None or type(found) in (str, float, int, bool):
         return found
+    if hasattr(found, "_fields"):
+        name, fields = type(found).__name__, found._fields
+        return _NAMED.setdefault(name, namedtuple(name, fields, module=__name__))(*map(wrapped, found))
     if isinstance(found, tuple | list):
         return (
             type(found)([wrapped(one) for one in found]) if type(found) in (tuple, list) else tuple(map(wrapped, found))
@@ -84,6 +93,25 @@ def wrapped(found: Any) -> Any:
 def _numpys(x: Any) -> Any:
     x.__class__ = ndarray
     return x
+
+
+PRINTED: dict[str, Any] = {}  # what a script has set
+_PRINTED = frozenset("precision threshold edgeitems linewidth suppress nanstr infstr sign floatmode".split())
+
+
+def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: Any = None, **given: Any) -> None:
+    """How many digits and entries are printed."""
+    given |= {"precision": precision, "threshold": threshold, "edgeitems": edgeitems}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given.keys() <= _PRINTED or not all(type(value) in (int, float, bool, str) for value in given.values()):
+        raise TypeError("np.set_printoptions takes numbers and names alone")
+    if not 0 <= given.get("precision", 0) <= MOST_DIGITS:
+        raise ValueError(f"np.set_printoptions: precision is from 0 to {MOST_DIGITS}")
+    with real.printoptions(**given):  # which refuses what it does not take
+        pass
+    for name, value in given.items():
+        remember_entry(PRINTED, name)
+        PRINTED[name] = value
 
 
 class ndarray(Tensor):  # noqa: N801 - NumPy's name
@@ -114,10 +142,12 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return DTYPES[_TOLD[self.dtype]]
 
     def __repr__(self) -> str:
-        return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
+        with real.printoptions(**PRINTED):
+            return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
 
     def __str__(self) -> str:
-        return str(as_array(self))
+        with real.printoptions(**PRINTED):
+            return str(as_array(self))
 
     def __format__(self, form: str) -> str:
         return str(self) if self.node.shape and not form else format(self.item(), form)
@@ -151,6 +181,11 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
             return _numpys(core.Tensor.__getitem__(self, index))
         return Tensor.__getitem__(self, index)
 
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return NUMPY["transpose"](self, given)
+
     def copy(self) -> Any:
         """A copy."""
         return wrapped(as_array(self))
@@ -176,6 +211,28 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return as_array(self).tolist()
 
 
+class _Joined:
+    """`np.c_[…]` and `np.r_[…]`: arrays, numbers and ranges joined along the last axis, or the first."""
+
+    def __init__(self, axis: int) -> None:
+        self._axis = axis
+
+    def __getitem__(self, parts: Any) -> Any:
+        given = [self._part(one) for one in (parts if isinstance(parts, tuple) else (parts,))]
+        return NUMPY["concatenate"](given, axis=self._axis)
+
+    def _part(self, one: Any) -> Any:
+        if isinstance(one, slice):
+            start, stop, step = one.start or 0, one.stop, 1 if one.step is None else one.step
+            is_count = isinstance(step, complex)
+            one = NUMPY["linspace"](start, stop, int(abs(step))) if is_count else NUMPY["arange"](start, stop, step)
+        one = NUMPY["atleast_1d"](one)
+        return NUMPY["reshape"](one, (-1, 1)) if self._axis and one.ndim == 1 else one
+
+
+c_, r_ = _Joined(-1), _Joined(0)
+
+
 def _is_numeric(x: Any) -> bool:
     return isinstance(x, core.Tensor | int | float | list | real.ndarray)
 
@@ -192,6 +249,6 @@ def _by_numpy(name: str) -> Any:
 
 for _name in (
     "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod ptp repeat round"
-    " searchsorted squeeze std sum take trace transpose var"
+    " searchsorted squeeze std sum take trace var"
 ).split():
     setattr(ndarray, _name, _by_numpy(_name))

@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from agrad.torch import autograd as autograd
+from agrad.torch import composed as composed
 from agrad.torch import creation as creation
 from agrad.torch import functions as functions
 from agrad.torch.autograd import enable_grad as enable_grad
@@ -31,6 +32,8 @@ from agrad.torch.tensor import Tensor as Tensor
 from agrad.torch.types import DTYPES, as_dtype, dtype, float64
 from agrad.torch.types import Size as Size
 from agrad.torch.types import device as device
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 __version__ = "2.13.0+agrad"

@@ -645,7 +645,7 @@ def expand(input: Any, *shape: Any) -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """All in the shape that they have together."""
     shape = np.broadcast_shapes(*[x.shape for x in tensors])
-    return tuple(expand(x, *shape) for x in tensors)
+    return tuple(x if x.shape == shape else expand(x, *shape) for x in tensors)
 
 
 @public("repeat", "tile")
@@ -950,9 +950,9 @@ give("__setitem__", checked("__setitem__", _setitem))
 
 def _beside(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     """An index that takes, for each place of `index`, the entry there along one axis, and the same along the others."""
-    places = index.value.astype(np.intp) if index.ndim else np.array(int(index.value))
+    places = np.asarray(index.value).astype(np.intp).reshape(index.shape if index.ndim else (1,) * min(input.ndim, 1))
     grid = [*np.indices(places.shape)] if places.ndim else []
-    if input.ndim != index.ndim:
+    if input.ndim != places.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     length = input.shape[dim]
     if places.size and not (places.min() >= 0 and places.max() < length):
@@ -1192,7 +1192,9 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "logsumexp": lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
     "count_nonzero": lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim),
-    "quantile": lambda input, q, dim=None, keepdim=False: engine("quantile", input, q, axis=dim, keepdims=keepdim),
+    "quantile": lambda input, q, dim=None, keepdim=False: entitle(
+        engine("quantile", input, q, axis=dim, keepdims=keepdim), "SqueezeBackward4"
+    ),
     "dist": lambda input, other, p=2: norm(input - other, p),
     "cdist FUNCTION": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
     "logical_not PLACE": lambda input: engine("equal", input, 0.0),
@@ -1210,7 +1212,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "expand_as": lambda input, other: expand(input, *other.shape),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
-    "hstack column_stack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
     "select VIEW": lambda input, dim, index: entitle(
@@ -1229,10 +1232,17 @@ _ROWS: dict[str, Callable[..., Any]] = {
     ),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
-for _key, _function in _ROWS.items():
-    _words = [word for word in _key.split() if not word.isupper() or len(word) == 1]
-    _way = _key.split()[-1]
-    public(*_words, method=_way != "FUNCTION", place=_way == "PLACE", view=_way == "VIEW")(_function)
+
+
+def install_rows(rows: dict[str, Callable[..., Any]]) -> None:
+    """Make functions, and methods, of rows."""
+    for key, function in rows.items():
+        words = [word for word in key.split() if not word.isupper() or len(word) == 1]
+        way = key.split()[-1]
+        public(*words, method=way != "FUNCTION", place=way == "PLACE", view=way == "VIEW")(function)
+
+
+install_rows(_ROWS)
 
 
 # In place, without another function
@@ -1363,18 +1373,18 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
     plain_call, kind = _PLAIN.get(name, (None, float64))
 
     def method(self: Any, other: Any) -> Any:
-        if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
-            y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
-            if (y is not other and other.node.extra is None) or type(other) in (float, int):
-                made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
-                made.__class__, made.dtype = type(self) if y is other else Tensor, kind
-                return made
-        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
-            return NotImplemented
         try:
+            if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
+                y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
+                if (y is not other and other.node.extra is None) or type(other) in (float, int):
+                    made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
+                    made.__class__, made.dtype = type(self) if y is other else Tensor, kind
+                    return made
+            if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
+                return NotImplemented
             return call(other, self) if is_reflected else call(self, other)
         except AgradError as error:
-            raise as_pytorch(error) from None
+            raise as_pytorch(error, (self, other)) from None
 
     method.__name__ = name
     return method

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dis import opmap
+from functools import partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,11 +14,14 @@ from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
 from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.engine.nn.applied import over
 from agrad.engine.values import np
-from agrad.torch import autograd, creation, func
+from agrad.torch import autograd, creation, distributions, func
+from agrad.torch import layers as composed
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
-from agrad.torch.types import dtype_of, float64, int64
+from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -82,16 +86,103 @@ def _layer(name: str, found: Any) -> Any:
         found.__init__(self, *args, **keywords)
         as_torch(self)
 
+    def forward(self: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            made = found.forward(self, *args, **keywords)
+        except AgradError as error:
+            raise as_pytorch(error) from None
+        return _titled_layer(self, name, made, args) if name in _TITLES else made
+
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
+    body["forward"] = forward
     if name == "Linear":
         body["forward"] = lambda self, input: linear(input, self.weight, self.bias)
-    elif name in _TITLES:
-        body["forward"] = lambda self, *args: entitle(found.forward(self, *args), f"{_TITLES[name]}Backward0")
+    elif name == "BCELoss":
+        body["forward"] = lambda self, input, target: _functional()["binary_cross_entropy"](
+            input, target, self.weight, reduction=self.reduction
+        )
+    elif name == "Transformer":
+        body["generate_square_subsequent_mask"] = staticmethod(_subsequent)
     return type(name, (found,), body)
+
+
+def _subsequent(sz: int, device: Any = None, dtype: Any = None) -> Any:
+    """-inf where a place would look at a later one."""
+    return TORCH["full"]((sz, sz), float("-inf")).triu(1)
+
+
+def _titled_layer(layer: Any, name: str, made: Any, args: tuple[Any, ...]) -> Any:
+    """What a layer gives, with PyTorch's name of its last operation."""
+    reduction = getattr(layer, "reduction", "")
+    title = f"{_TITLES[name]}Backward0"
+    if _TITLES[name] == "Mean":
+        return made if reduction == "none" else entitle(made, title if reduction == "mean" else "SumBackward0")
+    if name == "CrossEntropyLoss" and getattr(args[1], "dtype", None) is float64:
+        title = "DivBackward1" if reduction == "mean" else "NegBackward0"
+    elif name == "CrossEntropyLoss" and layer.label_smoothing:
+        title = "AddBackward0"
+    return entitle(made, "NormBackward1" if name == "PairwiseDistance" else title)
+
+
+def _optimizer(name: str, found: Any) -> Any:
+    """An optimiser whose errors are of PyTorch's classes."""
+    if not isinstance(found, type) or found is import_module("agrad.engine.nn.optim").Optimizer:
+        return found
+
+    def make(self: Any, *args: Any, **keywords: Any) -> None:
+        try:
+            found.__init__(self, *args, **keywords)  # type: ignore[misc]
+        except AgradError as error:
+            raise (as_pytorch(error) if error.kind == "type" else of_class(ValueMistake, error)) from None
+
+    names = _KEPT.get(name, "").split()
+
+    def read(self: Any, state: Any) -> Any:
+        if not isinstance(state, dict):
+            return state
+        there = [name for name in names if name in state or name == "momentum_buffer"]
+        return tuple(state[name].value if name in state else 0.0 for name in there)
+
+    def written(self: Any, kept: Any, before: Any) -> Any:
+        made = {
+            key: x for key, x in zip(names, kept, strict=False) if key != "momentum_buffer" or hasattr(x, "shape") or x
+        }
+        if name != "SGD":
+            made.setdefault("step", before["step"].value + 1.0 if before else 1.0)
+        order = ("step", "mu_product", "eta", "mu")
+        return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
+
+    body = {"__init__": make, "_read": read, "_written": written} if names else {"__init__": make}
+    return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
+
+
+# What optimisers keep of a parameter, by PyTorch's names.
+_ADAM = "exp_avg exp_avg_sq step"
+_KEPT = {
+    "SGD": "momentum_buffer", "Adam": f"{_ADAM} max_exp_avg_sq", "AdamW": f"{_ADAM} max_exp_avg_sq", "RAdam": _ADAM,
+    "NAdam": f"{_ADAM} mu_product", "Adamax": "exp_avg exp_inf step", "Adadelta": "square_avg acc_delta",
+    "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
+    "ASGD": "step eta mu ax",
+}  # fmt: skip
+
+
+def _typing(name: str, found: Any) -> Any:
+    """A function of the engine whose results are tensors of this package."""
+    if not callable(found) or isinstance(found, type):
+        return found
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        made = found(*args, **keywords)
+        return typed(made, float64) if type(made) is core.Tensor else made
+
+    call.__name__, call.__doc__ = name, found.__doc__
+    return call
 
 
 # What PyTorch calls the last operation of a layer, where that is not what it is called here.
 _TITLES = {
+    "L1Loss": "Mean", "HingeEmbeddingLoss": "Mean", "SoftMarginLoss": "SoftMarginLoss", "MarginRankingLoss": "Mean",
+    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm", "PReLU": "PreluKernel",
     "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
     "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
     "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
@@ -106,7 +197,10 @@ def _data(name: str, found: Any) -> Any:
         return found
 
     def batches(self: Any) -> Any:
-        sample = self.dataset[0] if len(self.dataset) else None
+        if isinstance(self.dataset, import_module("agrad.engine.nn.utils.data").IterableDataset):
+            sample = next(iter(self.dataset), None)
+        else:
+            sample = self.dataset[0] if len(self.dataset) else None
         return (_batch(one, sample) for one in found.__iter__(self))
 
     return type(name, (found,), {"__iter__": batches, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__})
@@ -142,6 +236,9 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def _loss(ours: str, title: str) -> Callable[..., Any]:
     def call(input: Any, target: Any, *args: Any, **keywords: Any) -> Any:
+        values = np.asarray(input.value) if ours == "binary_cross_entropy" else np.zeros(0)
+        if not np.all((values >= 0) & (values <= 1)):
+            raise RuntimeError("all elements of input should be between 0 and 1")
         keywords.pop("size_average", None)
         keywords.pop("reduce", None)
         return entitle(engine(ours, input, target, *args, **keywords), title)
@@ -153,11 +250,15 @@ def _loss(ours: str, title: str) -> Callable[..., Any]:
 def _titled(ours: str, title: str) -> Callable[..., Any]:
     call = plain(ours, ours, False)
 
-    def named_(*args: Any, inplace: bool = False, **keywords: Any) -> Any:
-        return entitle(call(*args, **keywords), title)
+    def named_(input: Any, *args: Any, inplace: bool = False, **keywords: Any) -> Any:
+        return over(input, entitle(call(input, *args, **keywords), title), inplace)
 
     named_.__doc__ = call.__doc__
     return checked(ours, named_)
+
+
+def _entitled(call: Callable[..., Any], title: str) -> Callable[..., Any]:
+    return checked(call.__name__, lambda *args, **keywords: entitle(call(*args, **keywords), title))
 
 
 def _functional() -> dict[str, Any]:
@@ -174,8 +275,13 @@ def _functional() -> dict[str, Any]:
         "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0", "l1_loss": "MeanBackward0",
     }.items():  # fmt: skip
         names[ours] = _loss(ours, title)
+    for ours, title in {"smooth_l1_loss": "SmoothL1LossBackward0", "prelu": "PreluKernelBackward0"}.items():
+        names[ours] = _entitled(getattr(layers.functional, ours), title)
     names["linear"], names["one_hot"], names["normalize"] = checked("linear", linear), creation.ONE_HOT, normalize
-    return names
+    composed.PAD = layers.functional.pad
+    for ours in "relu elu selu leaky_relu hardtanh".split():
+        names[f"{ours}_"] = partial(names[ours], inplace=True)
+    return names | composed.OWN
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
@@ -264,6 +370,15 @@ def _linalg() -> dict[str, Any]:
             return vector_norm(x, 2 if ord is None else ord, dim, keepdim)
         return matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
 
+    def cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
+        if p in (None, 2, -2):
+            values = engine("svd", A)[1]
+            return values.amax(-1) / values.amin(-1) if p != -2 else values.amin(-1) / values.amax(-1)
+        return matrix_norm(A, p) * matrix_norm(engine("inv", A), p)
+
+    def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:  # noqa: N803 - PyTorch's names
+        return engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(A.shape[B.ndim :])
+
     def multi_dot(tensors: Any) -> Any:
         found = tensors[0]
         for one in tensors[1:]:
@@ -276,7 +391,11 @@ def _linalg() -> dict[str, Any]:
         "eigvalsh": checked("eigvalsh", lambda x: engine("eigh", x)[0]),
         "svdvals": checked("svdvals", lambda x: engine("svd", x)[1]),
         "matrix_norm": checked("matrix_norm", matrix_norm), "vector_norm": checked("vector_norm", vector_norm),
-        "norm": checked("norm", norm), "multi_dot": checked("multi_dot", multi_dot),
+        "norm": checked("norm", norm), "cond": checked("cond", cond),
+        "tensorsolve": checked("tensorsolve", tensorsolve),
+        "vecdot": checked("vecdot", lambda x, y, *, dim=-1: (x * y).sum(dim)),
+        "vander": TORCH["vander"],
+        "multi_dot": checked("multi_dot", multi_dot),
         "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
         "solve_triangular": checked(
             "solve_triangular", lambda x, b, *, upper: engine("solve_triangular", x, b, lower=not upper)
@@ -447,6 +566,14 @@ _SAVED = {
 
 # The modules
 
+# Functions of torch.nn.functional that are in torch, too.
+_ALSO = (
+    "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "
+    "pairwise_distance prelu celu hardshrink threshold bilinear max_pool1d max_pool2d avg_pool1d alpha_dropout "
+    "binary_cross_entropy_with_logits hinge_embedding_loss margin_ranking_loss cosine_embedding_loss pixel_shuffle "
+    "triplet_margin_loss poisson_nll_loss pixel_unshuffle channel_shuffle"
+)
+
 
 def _same(f: Any = None, **_: Any) -> Any:
     """The function itself: there is nothing to compile."""
@@ -505,20 +632,21 @@ def install(torch: Any) -> None:
             None,
         ),
         ("func", "Derivatives of functions, and functions of many values.", calls, (), None),
-        ("nn", "Layers, losses and modules.", module, (layers,), _layer),
+        ("nn", "Layers, losses and modules.", module, (layers, composed.MODULES), _layer),
         ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), None),
         ("nn.init", "First values of parameters.", {}, (layers.init,), None),
         ("nn.parameter", "Parameters.", {}, (import_module("agrad.engine.nn.parameter"),), None),
-        ("nn.modules", "The classes of layers.", module, (layers,), _layer),
-        ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), None),
+        ("nn.modules", "The classes of layers.", module, (layers, composed.MODULES), _layer),
+        ("nn.modules.module", "The base of modules.", module, (), None),
+        ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), _typing),
         (
             "distributions",
             "Random numbers with densities.",
             {},
-            (import_module("agrad.engine.nn.distributions"),),
+            (distributions,),
             None,
         ),
-        ("optim", "Optimisers.", {}, (engine_optim,), None),
+        ("optim", "Optimisers.", {}, (engine_optim,), _optimizer),
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
         ("utils", "Tools.", {}, (), None),
         ("utils.data", "Batches of data.", {}, (engine_data,), _data),
@@ -535,6 +663,11 @@ def install(torch: Any) -> None:
         ("random", "Random numbers.", {"manual_seed": TORCH["manual_seed"]}, (), None),
         ("cuda", "There is none.", nowhere, (), None),
         ("mps", "There is none.", nowhere, (), None),
+        ("accelerator", "There is none.", nowhere | {"current_accelerator": _nothing}, (), None),
+        ("backends", "There is none.", {}, (), None),
+        ("backends.cudnn", "There is none.", {**nowhere, "deterministic": False, "benchmark": False}, (), None),
+        ("backends.mps", "There is none.", {**nowhere, "is_built": lambda: False}, (), None),
+        ("amp", "One type of numbers.", {"autocast": TORCH["autocast"]}, (), None),
         (
             "jit",
             "There is nothing to compile.",
@@ -548,9 +681,9 @@ def install(torch: Any) -> None:
         owner, _, last = name.rpartition(".")
         (table[owner] if owner else torch).__dict__[last] = made
     table["autograd"].__dict__["gradcheck"] = _gradcheck
+    table["nn"].__dict__.update(composed.lazily(table["nn"]))
+    torch.__dict__.update({name: getattr(table["nn.functional"], name) for name in _ALSO.split()})
     torch.__dict__.update(
         compile=_same, save=save, load=load, vmap=func.vmap, Tensor=Tensor, cdist=TORCH["cdist"],
-        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False), cudnn=SimpleNamespace()),
-        finfo=lambda kind=None: np.finfo(np.float64), iinfo=lambda kind=None: np.iinfo(np.int64),
         return_types=SimpleNamespace(), use_deterministic_algorithms=lambda *_: None, set_num_threads=lambda n: None,
     )  # fmt: skip

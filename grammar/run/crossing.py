@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from types import BuiltinFunctionType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.values.lists import List, settled
 
@@ -63,6 +65,8 @@ def for_calculator(value: Any, known: dict[int, Any]) -> Any:
     kind, made = type(value), value
     if kind is int:
         made = float(value) if value.bit_length() <= _LARGEST else math.inf if value > 0 else -math.inf
+    elif kind is BuiltinFunctionType and value.__module__ == "math" and value.__name__ in FUNCTIONS:
+        made = FUNCTIONS[value.__name__].call  # which can be differentiated
     elif kind is list:
         made = known[id(value)] = List([], joins=True)
         made.parts += _each(value, known, for_calculator)

@@ -24,11 +24,11 @@ from typing import Any, NoReturn
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import ABSENT, MODULES
-from agrad.grammar.results import Quit, Represented
+from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
@@ -96,7 +96,7 @@ _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, G
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
 _DENIED = frozenset(
     "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
-    " bracketed is_truth type_of_entries".split()
+    " bracketed is_truth type_of_entries mro".split()
 )
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
@@ -310,6 +310,7 @@ class Python(Machine):
         self.table: dict[Any, dict[str, str]] = {}
         self.global_names: set[str] = set()  # that functions may bind
         self.deleting = False  # whether the statement may delete names
+        self.told_xor = False  # whether it was told what ^ is
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
@@ -557,11 +558,14 @@ class Python(Machine):
         word, kind = name[2:-2], type(x)
         if word == "class":
             return self.type_of(x)
+        if word == "version" and isinstance(x, modules.Package):
+            return modules.version(x)
         if word in ("name", "qualname", "module", "doc"):
             if (
                 isinstance(x, type)
                 or kind in (FunctionType, MethodType, type(len))
                 or (word == "doc" and self.own(kind))
+                or (word == "name" and name in getattr(x, "__dict__", ()))
             ):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
@@ -654,7 +658,8 @@ class Python(Machine):
     def _is_shown(kind: Any, name: str) -> bool:
         """Whether an object of the engine may be asked for an attribute."""
         if name[0] == "_":
-            return name in _SHOWN and issubclass(kind, Tensor)
+            is_saved = kind.__module__ == "torch.autograd" and name.startswith("_saved_")
+            return is_saved or (name in _SHOWN and issubclass(kind, Tensor))
         return name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
 
     def own(self, kind: Any) -> bool:
@@ -717,9 +722,12 @@ class Python(Machine):
             return x
         if isinstance(x, Tensor) and name in _WRITABLE:
             return x
-        if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
+        if self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"):
             if hasattr(x, "__dict__"):
                 self.log_object(x)
+            return x
+        if isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn":
+            self.log_object(x)
             return x
         if isinstance(x, modules.Module | type) or kind in self.table:
             what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
@@ -768,6 +776,14 @@ class Python(Machine):
         if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b > _BITS and a:
             raise large(f"a whole number of more than {_BITS} bits")
         return a << b
+
+    def xor(self, a: Any, b: Any) -> Any:
+        """`a ^ b`: of whole numbers it is told once what that is."""
+        if type(a) is int and type(b) is int and not self.told_xor:
+            place, self.told_xor = self.here(), True
+            message = "in Python ^ is the exclusive or of whole numbers, and ** the power"
+            self.session.emit(Noted(Note(message, [Label(place)], [place.text.replace("^", "**")])))
+        return a ^ b
 
     def mod(self, a: Any, b: Any) -> Any:
         """`a % b`: the remainder, or a format."""
@@ -1120,7 +1136,7 @@ class Python(Machine):
         for name, beats in (("max", operator.gt), ("min", operator.lt)):
             found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}

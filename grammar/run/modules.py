@@ -48,15 +48,16 @@ PACKAGES = {
     for name in (
         "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
         " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
-        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.parameter torch.nn.utils torch.optim"
+        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
+        " torch.nn.utils torch.optim torch.accelerator torch.amp torch.backends torch.backends.cudnn torch.backends.mps"
         " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
         " torch.utils.data numpy numpy.linalg numpy.random"
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "as_dtype finfo iinfo"}
+_WITHHELD = {"torch": "as_dtype"}
 # Whose functions and classes a script may have.
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.autodiff.autograd")
+_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op", "agrad.engine.autodiff.autograd")
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
@@ -140,6 +141,8 @@ class Package(Module):
 
     def __getattr__(self, name: str) -> Any:
         full = f"{vars(self)['.name']}.{name}"
+        if full == "numpy.newaxis":
+            return None
         if full in PACKAGES:
             found: Any = Package(full, {})
         else:
@@ -149,6 +152,11 @@ class Package(Module):
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
         vars(self)[name] = found
         return found
+
+
+def version(package: Package) -> str:
+    """The version of a package that stands for a real one."""
+    return str(getattr(import_module(PACKAGES[vars(package)[".name"]]), "__version__", ""))
 
 
 def as_array(found: Any) -> Any:
@@ -457,13 +465,9 @@ def _matplotlib(guards: Any) -> dict[str, Any]:
 
 def _torchviz(guards: Any) -> dict[str, Any]:
     """`make_dot(y).render("g")`: the graph of a value, written to a file."""
-    make = import_module("agrad.grammar.values.figures").Picture
-
-    def make_dot(var: Any, params: Any = None, **options: Any) -> Module:
-        made = make(var, guards.session.write)
-        return Module("Digraph", {"render": made.render, "view": made.render, "source": made.source})
-
-    return {"make_dot": make_dot}
+    picture = import_module("agrad.grammar.values.figures").Picture
+    guards.table[picture] = dict.fromkeys(("render", "source"), "read")
+    return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
 
 
 _DRAWING = frozenset({"matplotlib", "torchviz"})  # which only agrad's own are of

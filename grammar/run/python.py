@@ -29,7 +29,7 @@ from agrad.grammar.run import modules
 from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
-from agrad.grammar.syntax.keywords import COMMAND_WORDS
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS
 from agrad.lazy import pattern
 
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
@@ -41,7 +41,9 @@ SPECIAL = frozenset(
     " rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv"
     " trunc xor".split()
 )
-TOLD = frozenset({"name", "qualname", "doc", "module", "class", "dict"})  # what else may be read as an attribute
+TOLD = frozenset(
+    {"name", "qualname", "doc", "module", "class", "dict", "version"}
+)  # what else may be read as an attribute
 # Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
 NATIVE = frozenset(
     "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title"
@@ -451,11 +453,11 @@ class _Guards:
         """An expression as a statement."""
         return self.at(py.Expr(value), value)
 
-    def refuse(self, message: str, node: Any) -> NoReturn:
+    def refuse(self, message: str, node: Any, *fixes: str) -> NoReturn:
         """Raise the error for what is not read."""
         is_placed = getattr(node, "lineno", 0) == 1 and node.col_offset > self.places.start(2)
         span = Span(self.source, node.col_offset, node.end_col_offset) if is_placed else self.span(node)
-        raise AgradError("syntax", message, labels=[Label(span)])
+        raise AgradError("syntax", message, labels=[Label(span)], fixes=[Hint(one) for one in fixes])
 
     def word(self, name: str, node: Any, allowed: frozenset[str] = frozenset()) -> str:
         """A name, unless it is one of Python's own machinery."""
@@ -527,6 +529,8 @@ class _Guards:
     def _binop(self, node: Any) -> Any:
         """An operator: what may be large is a helper's, where no test of types shows that it is not."""
         node, (left, right) = self.whole(node), (node.left, node.right)
+        if isinstance(node.op, py.BitXor) and not is_script(self.source):
+            return self.call("xor", node, left, right)
         if not isinstance(node.op, _LARGE):
             return node
         is_product = isinstance(node.op, py.Mult)
@@ -789,7 +793,16 @@ class _Guards:
 
     def _annassign(self, node: Any) -> Any:
         """The annotation is a text in a class, and nothing elsewhere."""
-        span = self.span(node.annotation)
+        span, name = self.span(node.annotation), getattr(node.target, "id", "")
+        if name in HEADERS and not (is_script(self.source) or self.functions or self.owner):
+            told = f"`{name}:` is the calculator's language, and to Python a name with an annotation"
+            self.refuse(
+                told,
+                node,
+                f"calculator   goes back to where {name}: measures a statement"
+                if name == "time"
+                else "with torch.no_grad(): …",
+            )
         if isinstance(node.target, py.Name) and (self.functions or self.owner is not None):
             node.annotation = py.Constant(span.text)
             self.whole(node, "annotation")

@@ -118,7 +118,7 @@ def _fixes(error: AgradError) -> list[str]:
         case MissingLeaf():
             return [_leaf_missing(error, text)]
         case WrittenLeaf(name):
-            return _no_grad(name, _typed(error))
+            return _no_grad(name, _typed(error), error.statement or current().statement)
         case Freed(_, root, by):
             return [Hint(_freed(root, by))]
         case Overwritten(root, node, changed, by):
@@ -168,16 +168,19 @@ def _typed(error: AgradError) -> str:
     return statement.text if isinstance(statement, Span) else ""
 
 
-def _no_grad(name: str, statement: str) -> list[str]:
+def _no_grad(name: str, statement: str, span: Any) -> list[str]:
     if not statement:
         return []
+    source = span.source
+    is_python = source.is_python or (source.is_file and source.name.endswith(".py"))
+    word = "with torch.no_grad()" if is_python else "no_grad"
     found = re.match(r"(\w+)(.*)", statement)
     name, rest = found.groups() if found else (name, "")
     new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
     if rest.startswith("["):
         new = f"{name}.clone(); {name}2{rest}"
     made = f"{name}2 = {new}   to make a new value"
-    return [f"no_grad: {statement}   to update the leaf", Hint(made) if new == "…" else made]
+    return [f"{word}: {statement}   to update the leaf", Hint(made) if new == "…" else made]
 
 
 def _freed(root: Node, by: object) -> str:

@@ -458,7 +458,7 @@ class Session:
         try:
             silence.begin()
             result = action()
-            self._tell_undefined(result, log, held, span)
+            self._tell_undefined(result, log, held, span, isinstance(statement, ast.Python))
             self.steps.keep(Step(span, log, before[0], before[2], place))
             if statement is not None:
                 self.record.add(statement, self.last if self.last is not before[0] else ())
@@ -483,15 +483,18 @@ class Session:
                 raise self._stopped(error, span) from None
             raise
 
-    def _tell_undefined(self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None) -> None:
-        """Note where the result of a statement became nan, and that it became infinite."""
+    def _tell_undefined(
+        self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None, is_python: bool
+    ) -> None:
+        """Note where the result of a statement became nan, and that it became infinite, as masks of Python's may be."""
         context, names = current(), id(self.names)
         bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
         given = [result, held.shown]
         if held.noted or not (context.undefined or held.printed_inf or any(map(_is_special, [*given, *bound]))):
             return
         note = note_on_nan(given, context.undefined or [], log, span, self.names, held.printed_nan)
-        if note is None and span is not None and (held.printed_inf or any(map(_is_infinite, [*given, *bound]))):
+        is_inf = held.printed_inf or any(map(_is_infinite, [*given, *bound]))
+        if note is None and span is not None and not is_python and is_inf:
             known = {name: value for name, value in self.names.items() if (names, name) not in log.undos}
             read = [*log.held, *(known.get(word) for word in re.findall(r"\w+", span.text))]
             if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, parts_of(read, False))):
