@@ -27,7 +27,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch.libraries import told
+from agrad.grammar.elsewhere import ABSENT, MODULES
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
@@ -118,14 +118,6 @@ _ABSENT = {
     "input": "a script gets nothing from the keyboard",
     **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
     **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
-}
-_USUAL = {  # the names that tutorials give to modules
-    "torch": "import torch",
-    "np": "import numpy as np",
-    "nn": "from torch import nn",
-    "F": "import torch.nn.functional as F",
-    "optim": "from torch import optim",
-    "plt": "import matplotlib.pyplot as plt",
 }
 _KINDS: dict[type, Any] = {
     NameError: "name",
@@ -433,7 +425,7 @@ class Python(Machine):
         if type(error) is NameError and isinstance(name, str):
             there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
             close = suggest(name, there)
-            known = [_USUAL[name]] if name in _USUAL else []
+            known = [MODULES[name]] if name in MODULES else []
             found = [module for module in ("math", "torch") if name in modules.names_in(module) and not known]
             known += [f"from {module} import {name}" for module in found]
             if not (known or close) and name in FUNCTIONS and not python.is_script(place.source):
@@ -460,7 +452,7 @@ class Python(Machine):
         """What else is known of an exception."""
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
-            instead = told(str(error).split("'")[1])
+            instead = ABSENT.get(str(error).split("'")[1])
             return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
         if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
             return ["a number of the calculator is a float: int(n) is a whole one"]

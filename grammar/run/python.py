@@ -76,8 +76,8 @@ _TOKEN = pattern(
     | (?P<line>\n) | (?P<end>;)"""
 )
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
-_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from)\b|^\f*calculator\b")
-_IMPORT = pattern(r"[ \t\f]*(?:import[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
+_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from|class)\b|^\f*calculator\b")
+_IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
 _BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
 _GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above
 
@@ -362,7 +362,9 @@ class _Guards:
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
