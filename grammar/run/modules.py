@@ -49,8 +49,9 @@ PACKAGES = {
         "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
         " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
         " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
-        " torch.nn.utils torch.optim torch.accelerator torch.amp torch.backends torch.backends.cudnn torch.backends.mps"
-        " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
+        " torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrize torch.nn.utils.parametrizations"
+        " torch.optim torch.optim.swa_utils torch.accelerator torch.amp torch.backends torch.backends.cudnn"
+        " torch.backends.mps torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
         " torch.utils.data numpy numpy.linalg numpy.random"
     ).split()
 }
