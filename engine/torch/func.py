@@ -212,8 +212,8 @@ jacrev.__name__, jacfwd.__name__ = "jacrev", "jacfwd"
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """The function that gives the second derivatives."""
-    found: Callable[..., Any] = jacfwd(jacrev(func, argnums), argnums)
-    return found
+    made: Callable[..., Any] = jacfwd(jacrev(func, argnums), argnums)
+    return made
 
 
 def vmap(

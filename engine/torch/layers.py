@@ -407,7 +407,7 @@ class _Lazy(Module):
         """The value of the layer that it becomes."""
         args, keywords = self.__dict__.pop("_given")
         training = self.training
-        kind = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
+        kind: Any = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
         object.__setattr__(self, "__class__", kind)
         kind.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)  # type: ignore[misc]
         self.train(training)

@@ -211,22 +211,11 @@ class _Computed(Guarded):
             raise _Unknown
         return bool(_alone(_number(value)))
 
-    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
-        """A function of a module."""
-        name, module = site[0]
-        if module not in ("torch", "np", "math") or name not in FUNCTIONS:
-            raise _Unknown
-        return FUNCTIONS[name].call
-
     def on_named(self, name: str, value: Any) -> None:
         """A name gets a value."""
         _number(value)
 
     on_local = on_again = on_named
-
-    def on_pos(self, value: Any) -> Any:
-        """`+x`."""
-        return _number(value)
 
     def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
         """An operator or a comparison."""

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from types import BuiltinFunctionType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.values.dicts import Dict, Set
 from agrad.grammar.values.lists import List, settled
 
 _LARGEST = 1023  # bits of a whole number that a float can be
@@ -51,11 +52,6 @@ def for_python(value: Any, known: dict[int, Any]) -> Any:
     elif kind is List:
         made = known[id(value)] = []
         made += _each(value.parts, known, for_python)
-    elif kind is Dict:
-        made = known[id(value)] = {}
-        made.update(zip(value, _each(value.values(), known, for_python), strict=True))
-    elif kind is Set:
-        made = set(value)
     elif kind is tuple:
         made = tuple(_each(value, known, for_python))
     known[id(value)] = made
@@ -69,16 +65,12 @@ def for_calculator(value: Any, known: dict[int, Any]) -> Any:
     kind, made = type(value), value
     if kind is int:
         made = float(value) if value.bit_length() <= _LARGEST else math.inf if value > 0 else -math.inf
+    elif kind is BuiltinFunctionType and value.__module__ == "math" and value.__name__ in FUNCTIONS:
+        made = FUNCTIONS[value.__name__].call  # which can be differentiated
     elif kind is list:
         made = known[id(value)] = List([])
         made.parts += _each(value, known, for_calculator)
         made = settled(made) if value and all(type(one) in (float, Tensor) for one in made.parts) else made
-    elif kind is dict:
-        made = known[id(value)] = Dict()
-        for key, one in zip(value, _each(value.values(), known, for_calculator), strict=True):
-            dict.__setitem__(made, for_calculator(key, known), one)
-    elif kind is set:
-        made = Set(_each(value, known, for_calculator))
     elif kind is tuple:
         made = tuple(_each(value, known, for_calculator))
     known[id(value)] = made

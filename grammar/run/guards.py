@@ -24,11 +24,11 @@ from typing import Any, NoReturn
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch.libraries import told
-from agrad.grammar.results import Quit, Represented
+from agrad.grammar.elsewhere import ABSENT, MODULES
+from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
@@ -119,14 +119,6 @@ _ABSENT = {
     "input": "a script gets nothing from the keyboard",
     **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
     **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
-}
-_USUAL = {  # the names that tutorials give to modules
-    "torch": "import torch",
-    "np": "import numpy as np",
-    "nn": "from torch import nn",
-    "F": "import torch.nn.functional as F",
-    "optim": "from torch import optim",
-    "plt": "import matplotlib.pyplot as plt",
 }
 _KINDS: dict[type, Any] = {
     NameError: "name",
@@ -319,6 +311,7 @@ class Python(Machine):
         self.table: dict[Any, dict[str, str]] = {}
         self.global_names: set[str] = set()  # that functions may bind
         self.deleting = False  # whether the statement may delete names
+        self.told_xor = False  # whether it was told what ^ is
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
@@ -433,7 +426,7 @@ class Python(Machine):
         if type(error) is NameError and isinstance(name, str):
             there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
             close = suggest(name, there)
-            known = [_USUAL[name]] if name in _USUAL else []
+            known = [MODULES[name]] if name in MODULES else []
             found = [module for module in ("math", "torch") if name in modules.names_in(module) and not known]
             known += [f"from {module} import {name}" for module in found]
             if not (known or close) and name in FUNCTIONS and not python.is_script(place.source):
@@ -460,7 +453,7 @@ class Python(Machine):
         """What else is known of an exception."""
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
-            instead = told(str(error).split("'")[1])
+            instead = ABSENT.get(str(error).split("'")[1])
             return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
         if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
             return ["a number of the calculator is a float: int(n) is a whole one"]
@@ -788,6 +781,14 @@ class Python(Machine):
         if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b > _BITS and a:
             raise large(f"a whole number of more than {_BITS} bits")
         return a << b
+
+    def xor(self, a: Any, b: Any) -> Any:
+        """`a ^ b`: of whole numbers it is told once what that is."""
+        if type(a) is int and type(b) is int and not self.told_xor:
+            place, self.told_xor = self.here(), True
+            message = "in Python ^ is the exclusive or of whole numbers, and ** the power"
+            self.session.emit(Noted(Note(message, [Label(place)], [place.text.replace("^", "**")])))
+        return a ^ b
 
     def mod(self, a: Any, b: Any) -> Any:
         """`a % b`: the remainder, or a format."""
@@ -1140,7 +1141,7 @@ class Python(Machine):
         for name, beats in (("max", operator.gt), ("min", operator.lt)):
             found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
         words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}

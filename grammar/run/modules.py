@@ -58,7 +58,7 @@ PACKAGES = {
 # What a script does not get of them: these read and write files, or change what other sessions print.
 _WITHHELD = {"torch": "as_dtype"}
 # Whose functions and classes a script may have.
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op")
+_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op", "agrad.engine.autodiff.autograd")
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock

@@ -29,7 +29,7 @@ from agrad.grammar.run import modules
 from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
-from agrad.grammar.syntax.keywords import COMMAND_WORDS
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS
 from agrad.lazy import pattern
 
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
@@ -76,8 +76,8 @@ _TOKEN = pattern(
     | (?P<line>\n) | (?P<end>;)"""
 )
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
-_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from)\b|^\f*calculator\b")
-_IMPORT = pattern(r"[ \t\f]*(?:import[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
+_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from|class)\b|^\f*calculator\b")
+_IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
 _BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
 _GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above
 
@@ -362,7 +362,9 @@ class _Guards:
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
@@ -451,11 +453,11 @@ class _Guards:
         """An expression as a statement."""
         return self.at(py.Expr(value), value)
 
-    def refuse(self, message: str, node: Any) -> NoReturn:
+    def refuse(self, message: str, node: Any, *fixes: str) -> NoReturn:
         """Raise the error for what is not read."""
         is_placed = getattr(node, "lineno", 0) == 1 and node.col_offset > self.places.start(2)
         span = Span(self.source, node.col_offset, node.end_col_offset) if is_placed else self.span(node)
-        raise AgradError("syntax", message, labels=[Label(span)])
+        raise AgradError("syntax", message, labels=[Label(span)], fixes=[Hint(one) for one in fixes])
 
     def word(self, name: str, node: Any, allowed: frozenset[str] = frozenset()) -> str:
         """A name, unless it is one of Python's own machinery."""
@@ -527,6 +529,8 @@ class _Guards:
     def _binop(self, node: Any) -> Any:
         """An operator: what may be large is a helper's, where no test of types shows that it is not."""
         node, (left, right) = self.whole(node), (node.left, node.right)
+        if isinstance(node.op, py.BitXor) and not is_script(self.source):
+            return self.call("xor", node, left, right)
         if not isinstance(node.op, _LARGE):
             return node
         is_product = isinstance(node.op, py.Mult)
@@ -789,7 +793,16 @@ class _Guards:
 
     def _annassign(self, node: Any) -> Any:
         """The annotation is a text in a class, and nothing elsewhere."""
-        span = self.span(node.annotation)
+        span, name = self.span(node.annotation), getattr(node.target, "id", "")
+        if name in HEADERS and not (is_script(self.source) or self.functions or self.owner):
+            told = f"`{name}:` is the calculator's language, and to Python a name with an annotation"
+            self.refuse(
+                told,
+                node,
+                f"calculator   goes back to where {name}: measures a statement"
+                if name == "time"
+                else "with torch.no_grad(): …",
+            )
         if isinstance(node.target, py.Name) and (self.functions or self.owner is not None):
             node.annotation = py.Constant(span.text)
             self.whole(node, "annotation")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # Statements that contain others, and so may have results before they end.
-BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
+BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
 _TEXTS = 10_000  # that were typed, kept for `again`
 _RESULTS = 100  # kept for `_5`
 _MOST = 64e6  # bytes of them

@@ -128,8 +128,6 @@ class Session:
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[..., Iterator[Any]] | None = None
-        self.imported: set[str] = set()  # torch, numpy: whose methods are meant where they differ
-        self.absent: dict[str, str] = {}  # names that were imported from modules that agrad does not have
         self.fit: Any = None  # the latest, for `plot fit`
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before they were set

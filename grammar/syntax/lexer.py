@@ -348,8 +348,6 @@ class _Scanner:
         starting = self.starting
         if self.previous == "_DOT" and word not in PYTHON:
             kind = "NAME"
-        elif self.previous == "DEF" and len(self.margins) > 1 and word not in PYTHON:
-            kind = "NAME"  # a method may be called as a command is
         elif starting and word in SOFT and self.is_command(word, end):
             kind = word.upper()
         elif word in self.words:
@@ -608,7 +606,7 @@ class _Scanner:
         yield self.token("SUM", end)
 
     def product(self, kind: str, end: int) -> Iterator[Item]:
-        """`*` and the like; an `@` that begins a statement is that of a decorator, a `%` a command of IPython.
+        """`*` and the like; a `%` that begins a statement is that of a command of IPython.
 
         A `%` behind the number of an uncertainty means so many per cent, if nothing follows.
         """
@@ -618,8 +616,6 @@ class _Scanner:
         is_percent = self.text[self.position] == "%" and self.previous == "NUMBER" and self.before == "UNCERTAIN"
         if is_percent and not re.match(r"[ \t]*[\w.(\[\"']", self.text[end : end + 80]):
             kind = "PERCENT"
-        elif self.starting and self.text[self.position] == "@":
-            kind = "AT"  # of a decorator
         yield self.token(kind, end)
 
     def magic(self, found: re.Match[str]) -> AgradError:

@@ -16,7 +16,6 @@ from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT, saved
 from agrad.grammar.syntax.keywords import parser as loaded
-from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_parser import _Parser
@@ -62,6 +61,8 @@ def _can_be_typed(text: str) -> bool:
 
 def can_be_read(text: str) -> bool:
     """Whether a fix, once typed, is free of syntax errors: there may be a second mistake in the same line."""
+    if text.startswith(("import ", "from ")):
+        return True
     try:
         _read(Source("session", text))
     except AgradError:
@@ -101,21 +102,13 @@ def parse_expression(source: Source) -> ast.Expr:
     raise syntax_error("not an expression", first.span)
 
 
-_DECORATOR_ALONE = pattern(r"(^|\n)[ \t]*@[^\n]+(\n[ \t]*#[^\n]*)*\n?\Z")  # at the end, but for comments
-
-
 def needs_more(text: str) -> bool:
-    """Whether a session should wait for another line.
-
-    It does where a bracket is open, a block lacks its blank line, or a decorator its function.
-    """
+    """Whether a session should wait for another line: where a bracket is open, or a block lacks its blank line."""
     source = Source("session", text)
     blank = not text.rpartition("\n")[2].strip()
     try:
         parse(source)
     except AgradError as error:
-        if _DECORATOR_ALONE.search(text):
-            return True
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
     last = deque(syntax.lexer.read(source), maxlen=1)
     return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)

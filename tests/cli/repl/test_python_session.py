@@ -76,3 +76,11 @@ def test_a_session_of_torch_goes_on_after_mistakes_and_comes_back(tmp_path):
         one.enter("calculator")
         one.enter("2*w")
         one.wait("[2, 4]   <MulBackward0>")
+
+
+def test_a_session_goes_on_as_its_script_ended(tmp_path, agrad):
+    told = "note: this session reads Python, as the script did; `calculator` goes back\n"
+    for text, out, err in (("x = [1]\n", "[1, 1]\n", told), ("import math\ncalculator\nx = [1]\n", "[2]\n", "")):
+        script = tmp_path / ("a.py" if err else "a.ag")
+        script.write_text(text, "utf-8")
+        assert agrad("repl", str(script), given="print(x*2)\n") == (out, err, 0)

@@ -65,7 +65,7 @@ def test_no_way_out_is_open(text):
     assert not [name for name, value in session.names.items() if isinstance(value, OUTSIDE)]
 
 
-SAMPLES = """import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, re, torch, numpy
+SAMPLES = """import sys, matplotlib.pyplot, torchviz, math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, re, torch, numpy
 import torch.nn.functional, torch.optim
 class D(C):
     '''A class.'''

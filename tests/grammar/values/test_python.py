@@ -20,7 +20,7 @@ PRINTED |= {"micrograd": ENGINE, "micrograd's network": f"import random\n{ENGINE
 def printed(text):
     said = []
     session = Session()
-    session.run(text, lambda result: said.append(result.line) if hasattr(result, "line") else None)
+    session.run(f"import math\n{text}", lambda result: said.append(result.line) if hasattr(result, "line") else None)
     return "\n".join(said)
 
 
