@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agrad.engine.core.context import current, remember_entry
 from agrad.engine.nn import init
 from agrad.engine.nn import layers as ours
 from agrad.engine.nn.applied import _Applied, _Loss
@@ -405,11 +406,15 @@ class _Lazy(Module):
 
     def forward(self, input: Any) -> Any:
         """The value of the layer that it becomes."""
+        remember_entry(self.__dict__, "_given")
         args, keywords = self.__dict__.pop("_given")
+        log, before = current().undo_log, type(self)
+        if log is not None:
+            log.remember((self, "class"), lambda: object.__setattr__(self, "__class__", before))
         training = self.training
         kind: Any = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
         object.__setattr__(self, "__class__", kind)
-        kind.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)  # type: ignore[misc]
+        kind.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)
         self.train(training)
         return self.forward(input)
 

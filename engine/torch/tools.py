@@ -129,7 +129,8 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     if tensor_name not in module._parameters:
         raise ValueError(f"Module '{module}' does not have a parameter with name '{tensor_name}'")
     found = ParametrizationList([parametrization])
-    original, inverse = module._parameters.pop(tensor_name), getattr(parametrization, "right_inverse", None)
+    original, inverse = module._parameters[tensor_name], getattr(parametrization, "right_inverse", None)
+    delattr(module, tensor_name)
     with scope(recording=False):
         parts = inverse(original) if inverse is not None else original
     if isinstance(parts, tuple):

@@ -21,7 +21,7 @@ from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, in_order
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -31,7 +31,7 @@ from agrad.grammar.elsewhere import ABSENT, MODULES
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
-from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
+from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.runtime.builtins import is_result

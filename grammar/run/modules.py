@@ -114,7 +114,7 @@ def _member(name: str, member: str) -> Any:
     if found is None:
         return None
     kind = type(found)
-    if kind in (int, float, str, tuple) or kind.__module__ in _OF_VALUES:
+    if kind in (int, float, bool, str, tuple) or kind.__module__ in _OF_VALUES:
         return found
     is_code = isinstance(found, type) or kind is FunctionType or kind is MethodType
     of = str(getattr(found, "__module__", ""))
