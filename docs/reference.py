@@ -135,7 +135,7 @@ Where Python is read:
 
 Values are the same in both: a number of the calculator is a float of Python, a vector a tensor of float64, a list a
 list. Back in the calculator, whole numbers become numbers, lists of numbers vectors; modules, functions and objects of
-Python can be used there, `math.pi`, `f(2)`, `net(x)`, `a.size`. A class of the calculator is none of Python's.
+Python can be used there, `math.pi`, `f(2)`, `net(x)`, `a.size`, `d["k"]`.
 
 ## Statements
 

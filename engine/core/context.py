@@ -469,6 +469,19 @@ def remember_entry(entries: MutableMapping[Any, Any], key: Any) -> None:
     log.remember((id(entries), key), undo, before)
 
 
+def in_order(names: MutableMapping[Any, Any]) -> Callable[[], None]:
+    """A function that restores the present order of names, some of which may be deleted in the meantime."""
+    order = list(names)
+    kept: dict[Any, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
+
+    def undo() -> None:
+        kept.update({name: names[name] for name in order if name in names})
+        names.clear()
+        names.update(kept)
+
+    return undo
+
+
 def remember_random(numbers: RandomNumbers) -> None:
     """Log how to restore the state of the random numbers, if a statement is running."""
     log, generator = current().undo_log, numbers.generator

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
-from agrad.engine.core.context import remember_entry
+from agrad.engine.core.context import current, in_order, remember_entry
 from agrad.engine.core.graph import touch
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
@@ -149,6 +149,9 @@ class Module(Object):
         for store in _STORES:
             if name in own.get(store, ()):
                 return own[store][name]
+        computed = own.get("_modules", {}).get("parametrizations", ())
+        if name in computed:  # a parameter that is computed from others
+            return computed[name]()
         raise no_attribute(self, name)
 
     def __delattr__(self, name: str) -> None:
@@ -401,6 +404,9 @@ def _joined(prefix: str, name: str) -> str:
 
 def _drop(entries: dict[str, Any], name: str) -> None:
     if name in entries:
+        log = current().undo_log
+        if log is not None:
+            log.remember_first((id(entries), "order"), in_order(entries))
         remember_entry(entries, name)
         del entries[name]
 

@@ -230,7 +230,12 @@ class _Default(Generator):
     """The generator of the engine's session."""
 
     def __init__(self) -> None:
-        self._seed = 0
+        pass
+
+    @property
+    def _seed(self) -> int:  # type: ignore[override]
+        """That of the session, if one was given."""
+        return getattr(current().random.generator, "first", 0)
 
     @property
     def _numbers(self) -> Any:
@@ -240,7 +245,7 @@ class _Default(Generator):
         """Begin anew."""
         numbers = current().random
         remember_random(numbers)
-        self._seed, numbers.generator = seed, Mersenne(int(seed))
+        numbers.generator = Mersenne(int(seed))
         return self
 
 

@@ -17,7 +17,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.nn.applied import over
 from agrad.engine.values import np
-from agrad.torch import autograd, creation, distributions, func
+from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import layers as composed
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
@@ -87,6 +87,8 @@ def _layer(name: str, found: Any) -> Any:
         as_torch(self)
 
     def forward(self: Any, *args: Any, **keywords: Any) -> Any:
+        if args and isinstance(args[0], tools.PackedSequence):
+            return tools.run_packed(found.forward, self, *args, **keywords)
         try:
             made = found.forward(self, *args, **keywords)
         except AgradError as error:
@@ -196,14 +198,19 @@ def _data(name: str, found: Any) -> Any:
     if name != "DataLoader":
         return found
 
-    def batches(self: Any) -> Any:
-        if isinstance(self.dataset, import_module("agrad.engine.nn.utils.data").IterableDataset):
-            sample = next(iter(self.dataset), None)
-        else:
-            sample = self.dataset[0] if len(self.dataset) else None
-        return (_batch(one, sample) for one in found.__iter__(self))
+    def batch(self: Any, places: Any) -> Any:
+        made = found._batch(self, places)
+        return _batch(made, self.dataset[0]) if type(self.dataset) is _tensors() and self.collate_fn is None else made
 
-    return type(name, (found,), {"__iter__": batches, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__})
+    def collated(self: Any, entries: Any) -> Any:
+        return _batch(found._collated(self, entries), entries[0])
+
+    body = {"_batch": batch, "_collated": collated, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__}
+    return type(name, (found,), body)
+
+
+def _tensors() -> Any:
+    return import_module("agrad.engine.nn.utils.data").TensorDataset
 
 
 def _batch(found: Any, sample: Any) -> Any:
@@ -639,6 +646,9 @@ def install(torch: Any) -> None:
         ("nn.modules", "The classes of layers.", module, (layers, composed.MODULES), _layer),
         ("nn.modules.module", "The base of modules.", module, (), None),
         ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), _typing),
+        ("nn.utils.rnn", "Sequences of different lengths.", tools.RNN, (), None),
+        ("nn.utils.parametrize", "Parameters that are computed.", tools.PARAMETRIZE, (), None),
+        ("nn.utils.parametrizations", "Such parameters.", {"weight_norm": tools.weight_norm}, (), None),
         (
             "distributions",
             "Random numbers with densities.",
@@ -647,6 +657,7 @@ def install(torch: Any) -> None:
             None,
         ),
         ("optim", "Optimisers.", {}, (engine_optim,), _optimizer),
+        ("optim.swa_utils", "Means of weights.", tools.SWA, (), None),
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
         ("utils", "Tools.", {}, (), None),
         ("utils.data", "Batches of data.", {}, (engine_data,), _data),

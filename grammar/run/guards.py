@@ -21,7 +21,7 @@ from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, in_order
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -31,7 +31,7 @@ from agrad.grammar.elsewhere import ABSENT, MODULES
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
-from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
+from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.runtime.builtins import is_result
@@ -101,6 +101,7 @@ _DENIED = frozenset(
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
+_STORES = ("_parameters", "_buffers", "_modules")  # of a module, which has what is assigned there
 _EXCEPTIONS = (
     "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
     " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
@@ -631,8 +632,12 @@ class Python(Machine):
             mro = mro[mro.index(x.__thisclass__) + 1 :]
         else:
             mro = x.__mro__ if isinstance(x, type) else kind.__mro__
-            if not isinstance(x, type) and name in getattr(x, "__dict__", ()):
+            own = getattr(x, "__dict__", {}) if not isinstance(x, type) else {}
+            if name in own:
                 return getattr(x, name)
+            for store in _STORES:
+                if type(own.get(store)) is dict and name in own[store]:
+                    return own[store][name]
         for cls in mro:
             if name not in vars(cls):
                 continue

@@ -26,7 +26,6 @@ from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session
-from agrad.grammar.values.dicts import Dict
 from agrad.grammar.values.lists import List
 
 STATEMENTS = 20  # of a sequence
@@ -107,9 +106,6 @@ def crossed(names: dict[str, Any], to_python: bool) -> dict[str, Any]:
             made += map(of, value)
             if not to_python and value and all(type(one) is float for one in made):
                 made = Vector(made)
-        elif type(value) is dict:
-            made = known[id(value)] = {}
-            made.update({key: of(one) for key, one in value.items()})
         elif type(value) is tuple:
             made = tuple(map(of, value))
         known[id(value)] = made
@@ -132,7 +128,7 @@ def plain(value: Any) -> Any:
         return type(value).__name__, value
     if isinstance(value, list | List | tuple):
         return "tuple" if isinstance(value, tuple) else "list", [*map(plain, value)]
-    if isinstance(value, dict | Dict):
+    if isinstance(value, dict):
         return "dict", [(key, plain(one)) for key, one in value.items()]
     if isinstance(value, Imported | Module):
         return "module"
