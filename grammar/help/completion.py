@@ -347,7 +347,7 @@ def described(value: Any, session: Session) -> str:
 # The names that a text binds, and those without a value.
 
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
-_DEFINING = frozenset({"DEF", "FOR", "VAR"})
+_DEFINING = frozenset({"DEF", "FOR", "VAR", "RESERVED"})
 _OTHERWISE = {"_DOT", "AS", "FAILS", "SET", *(word.upper() for word, made in COMMANDS.items() if made.choices)}
 _KNOWN = frozenset({"print", "_", "ans", "no_grad"}).union(FUNCTIONS, CONSTANTS, MODULES, IGNORED)
 
