@@ -257,6 +257,22 @@ TORCH["get_rng_state"] = default_generator.get_state
 TORCH["set_rng_state"] = lambda new_state: default_generator.set_state(new_state) and None
 
 
+class fork_rng:  # noqa: N801 - PyTorch's name
+    """A block behind which random numbers go on as if nothing had been drawn in it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        self._state = default_generator.get_state()
+
+    def __exit__(self, *_: object) -> None:
+        default_generator.set_state(self._state)
+
+
+TORCH["fork_rng"] = fork_rng
+
+
 def _draws(generator: Generator | None) -> Any:
     return (generator or default_generator)._numbers
 
