@@ -22,7 +22,7 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, typed
+from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, note, typed
 from agrad.torch.types import dtype_of, float64
 
 # Switches
@@ -209,6 +209,9 @@ def backward(
     storage = None if create_graph else _storage_of(roots[0].node, order, ())
     for node, g in found.items():
         _accumulate(node, g, create_graph, storage)
+        for after in _after(node):
+            with scope(recording=False):
+                after()
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
 
@@ -358,22 +361,23 @@ def _register_after(self: Any, hook: Callable[[Any], None]) -> Any:
     """Call a function with this leaf after its gradient was added to."""
     if not self.requires_grad or not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    after = self.node._more().__dict__.setdefault("after", {})
-    key = object()
-    after[key] = lambda: hook(self)
-    return RemovableHandle(lambda: after.pop(key, None) and None)
+    node = self.node
+
+    def call() -> None:
+        hook(self)
+
+    note(node, "after", (*_after(node), call))
+    return RemovableHandle(lambda: note(node, "after", tuple([one for one in _after(node) if one is not call])))
+
+
+def _after(node: Node) -> tuple[Callable[[], None], ...]:
+    """What is called when the gradient of a leaf was added to."""
+    found: tuple[Callable[[], None], ...] = getattr(node.extra, "after", ())
+    return found
 
 
 give("register_hook", _register_hook)
 give("register_post_accumulate_grad_hook", _register_after)
-_accumulate_alone = _accumulate
-
-
-def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:  # type: ignore[no-redef]
-    _accumulate_alone(node, g, create_graph, storage)
-    for after in [*getattr(node.extra, "after", {}).values()]:
-        with scope(recording=False):
-            after()
 
 
 @kinded

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
+from agrad.engine.core.context import RandomNumbers, remember_random
 from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.nn.objects import Object
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
 from agrad.torch.registry import TORCH, checked, public, sizes
@@ -187,16 +189,22 @@ def _new(name: str) -> Callable[..., Any]:
 # Random numbers, which are not those of PyTorch: they come from NumPy's generator.
 
 
-class Generator:
+class Generator(Object):
     """Random numbers of their own."""
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._seed = 67280421310721
-        self._numbers: Any = np.random.default_rng(self._seed)
+        self._random = RandomNumbers()
+        self.manual_seed(67280421310721)
+
+    @property
+    def _numbers(self) -> Any:
+        remember_random(self._random)
+        return self._random.generator
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
-        self._seed, self._numbers = seed, np.random.default_rng(seed)
+        remember_random(self._random)
+        self._seed, self._random.generator = seed, np.random.default_rng(seed)
         return self
 
     def seed(self) -> int:
@@ -221,12 +229,11 @@ class Generator:
 class _Default(Generator):
     """The generator of the engine's session."""
 
-    def __init__(self) -> None:
-        self._seed = 0
+    _numbers = property(lambda self: engine_generator())
+    _seed = 0
 
-    @property
-    def _numbers(self) -> Any:
-        return engine_generator()
+    def __init__(self) -> None:
+        pass
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""

@@ -12,6 +12,7 @@ from typing import Any
 from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
+from agrad.engine.core.graph import touch
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
@@ -380,6 +381,7 @@ class Dot:
 
     def __init__(self, var: Any, params: Any = None, **_: Any) -> None:
         for name, x in dict(params or {}).items():
+            touch(x.node)
             x.node.name = x.node.name or name
         self.source = (var if isinstance(var, core.Tensor) else var[0]).graph().dot()
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import current, next_stamp, scope
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
+from agrad.engine.core.context import current, next_stamp, remember_entry, scope
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers, touch
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import inherit
@@ -275,9 +275,9 @@ class Tensor(core.Tensor):
     def data(self, value: Any) -> None:
         new = value.value if isinstance(value, core.Tensor) else coerce(value)
         new = new if isinstance(new, float) else np.array(new, order="C", subok=True)
-        self.node.shape = () if isinstance(new, float) else new.shape
         _hold(self, new)
-        _SILENT.add(self.node)
+        self.node.shape = () if isinstance(new, float) else new.shape
+        _silenced(self.node)
 
     def _alias(self, kind: str) -> Tensor:
         node = leaf(self.value)
@@ -371,7 +371,9 @@ class Tensor(core.Tensor):
     def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
         """Change the data, and those of all views."""
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
-        _write(self, change, scalar, way, source)
+        if current().undo_log is not None:
+            _remember_data(self)
+        core.Tensor.write(self, change, scalar, way, source)
         whole: Any = self
         while (shared := whole.view_of) is not None and shared.whole is not None:
             way = "" if shared.kind == "data" else way
@@ -438,9 +440,31 @@ def _settled(value: Any) -> Any:
     return value if value.shape else float(value)
 
 
+def _silenced(node: Node) -> None:
+    """Note that data were written in a way that is not counted."""
+    log = current().undo_log
+    if log is not None and node not in _SILENT:
+        log.remember((node, "silent"), partial(_SILENT.discard, node))
+    _SILENT.add(node)
+
+
+def _remember_data(x: Any) -> None:
+    """Log the entries of a view, and of all that it is a view of, before one is written: they may be the same array."""
+    chain = [x]
+    while (shared := chain[-1].view_of) is not None and shared.whole is not None:
+        chain.append(shared.whole)
+    oldest = min(node.seq for node in sharers(chain[-1].node))
+    for one in chain:
+        if one.node.shape:
+            core.remember_data(one.value, oldest)
+
+
 def _hold(x: Any, value: Any) -> None:
     """Give a handle, and its node, another array."""
-    node = x.node
+    node, log = x.node, current().undo_log
+    if log is not None and node.seq <= log.since:
+        touch(node)
+        log.remember((id(x), "array"), partial(setattr, x, "array", x.array), x)
     if x.array is not None:
         x.array = value
     if node.value is not None:
@@ -493,14 +517,9 @@ def part_of(
     return part
 
 
-def _write(x: Any, change: Any, scalar: Any, what: str, source: Any = None) -> None:
-    """Change data; a write that has no name is not counted."""
-    if what:
-        core.Tensor.write(x, change, scalar, what, source)
-    elif x.node.shape:
-        change(x.value)
-    else:
-        _hold(x, scalar)
+def _put(x: Any, value: Any, what: str) -> None:
+    """Write data; without a name the write is not counted."""
+    core.Tensor.write(x, lambda array: np.copyto(array, value), value if not x.node.shape else None, what)
 
 
 def _write_up(part: Any, shared: Shared, what: str) -> Any:
@@ -508,10 +527,10 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
     whole: Any = shared.whole
     value = part.value
     if not what:
-        _SILENT.add(whole.node)
+        _silenced(whole.node)
     if shared.again is None:
         if isinstance(value, float) or whole.value is not value or what:
-            _write(whole, lambda array: np.copyto(array, value), value if not whole.node.shape else None, what)
+            _put(whole, value, what)
         return whole
     places = shared.places
 
@@ -520,7 +539,7 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
         new = entries != array.flat[places] if shared.repeats else slice(None)
         array.flat[places[new]] = entries[new]
 
-    _write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
+    core.Tensor.write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
     return whole
 
 
@@ -535,8 +554,16 @@ def _adopt_up(chain: list[Any], other: Any, what: str) -> None:
 def entitle(x: Any, name: str) -> Any:
     """Let the operation that made a value be called by PyTorch's name; returns the value."""
     if x.node.op is not None and x.node.requires_grad:
-        x.node._more().title = name
+        note(x.node, "title", name)
     return x
+
+
+def note(node: Node, name: str, value: Any) -> None:
+    """Keep a fact of a node that the engine does not know."""
+    facts, log = node._more().__dict__, current().undo_log
+    if log is not None and node.seq <= log.since:
+        remember_entry(facts, name)
+    facts[name] = value
 
 
 def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any = None) -> None:
@@ -549,6 +576,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
             if node is not None and what:
                 _outdate(node, what)
             elif node is not None and node.value is not None and known_again is not None:
+                touch(node)
                 with scope(recording=False):
                     node.value = known_again(whole).value
             continue
@@ -568,9 +596,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
         elif part is not written:
             with scope(recording=False):
                 value = shared.again(whole).value
-            _write(
-                part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what
-            )
+            _put(part, value, what)
         if history is None and shared.again is not None:
             entitle(part, shared.renewed)
         _refresh(part, what, history if shared.again is not None else None, written, done)

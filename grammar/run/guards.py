@@ -21,14 +21,14 @@ from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, remember_order
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Quit
 from agrad.grammar.run import modules, python
 from agrad.grammar.run.code import operands_of
-from agrad.grammar.run.machine import MISSING, Machine, given_to, in_order
+from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.syntax import ast
@@ -347,9 +347,8 @@ class Python(Machine):
 
     def _remembered(self, binds: Collection[str]) -> tuple[Any, dict[str, Any]]:
         """The values of names that a statement may bind, or a function that it calls."""
-        names, log = self.session.names, current().undo_log
-        if log is not None and self.deleting:
-            log.remember_first((id(names), "order"), in_order(names))
+        if self.deleting:
+            remember_order(self.session.names)
         return super()._remembered({*binds, *self.global_names})
 
     def _changed(self, log: Any, before: dict[str, Any]) -> None:

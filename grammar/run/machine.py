@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, remember_order, scope
 from agrad.engine.core.graph import Uncertainty, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
@@ -1130,9 +1130,7 @@ class Machine:
             raise problem
         if names is self.session.names:
             remember_entry(names, name)
-            log = current().undo_log
-            if log is not None:
-                log.remember_first((id(names), "order"), in_order(names))
+            remember_order(names)
             del names[name]
 
     # What is shown
@@ -1414,19 +1412,6 @@ def _loses_leaf(name: str, old: Any, new: Any) -> bool:
     if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
         return False
     return not (isinstance(new, Tensor) and new.requires_grad and new.is_leaf)
-
-
-def in_order(names: dict[str, Any]) -> Callable[[], None]:
-    """A function that restores the present order of names, some of which may be deleted in the meantime."""
-    order = list(names)
-    kept: dict[str, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
-
-    def undo() -> None:
-        kept.update({name: names[name] for name in order if name in names})
-        names.clear()
-        names.update(kept)
-
-    return undo
 
 
 def _answer(value: Any) -> Any:

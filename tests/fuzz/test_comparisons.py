@@ -31,7 +31,9 @@ def test_processes_end_properly_whatever_is_in_their_files():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["python", "python_scripts", "python_states", "tensors", "torch_programs"])
+@pytest.mark.parametrize(
+    "name", ["python", "python_scripts", "python_states", "torch_states", "tensors", "torch_programs"]
+)
 def test_many_programs_leave_what_they_leave_elsewhere(name):
     if name in ("tensors", "torch_programs"):
         pytest.importorskip("torch")

@@ -1,8 +1,10 @@
 """Scripts that import torch or numpy: what they print in Python's reading is what they print in plain Python."""
 
+import random
 import re
 from pathlib import Path
 
+from comparisons import torch_states
 from rows import each
 
 from agrad.engine.errors import AgradError
@@ -59,3 +61,8 @@ def test_what_is_set_for_all_statements_is_taken_back_with_the_statement_that_se
     session.run("undo 2\n")
     assert session.context.recording is True
     assert printed("import torch\nprint(torch.tensor(1.23456))") == "tensor(1.2346)"
+
+
+def test_statements_of_torch_that_fail_or_are_undone_leave_nothing():
+    dice = random.Random(5)
+    assert [told for told in (torch_states.differing(dice) for _ in range(12)) if told] == []

@@ -22,6 +22,7 @@ NAMES = {
     "python": "programs of the language here, and in CPython",
     "python_scripts": "scripts in Python's reading, and in CPython",
     "python_states": "a session of Python's reading before a statement that failed or was undone, and after it",
+    "torch_states": "a session of torch with other statements between its own, which fail or are undone, and without",
     "fixes": "the error of a statement, and that of its fix",
 }
 if find_spec("torch") is not None:
