@@ -150,15 +150,26 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     return found
 
 
-_OF_SEVERAL = ("Addcmul", "Addcdiv", "Lerp", "Addmm", "Addmv")  # one node in PyTorch, several here
+# Nodes of PyTorch which are several here; and those that save nothing, though here they do, or the other way round.
+_OF_SEVERAL = ("Addcmul", "Addcdiv", "LerpBackward1", "Addmm", "Addmv")
+_SAVE_NOTHING = (
+    "Copy", "Zero", "Fill", "Tril", "Triu", "Sign", "LerpBackward0", "ConstantPad", "Unfold", "Scaled", "Diag", "Trace"
+)  # fmt: skip
 
 
 def _keeps(node: Node) -> bool:
     """Whether PyTorch has saved something in a node, which a backward frees."""
     title = getattr(node.extra, "title", "")
+    if title == "CopySlices" or node.op is None:
+        return node.op is not None
+    if title.startswith(_SAVE_NOTHING):
+        return False
     if title.startswith(_OF_SEVERAL) and isinstance(node.inputs[1], Node) and node.inputs[1].requires_grad:
         return True
-    return node.op is not None and (node.op.role == "opaque" or graph_errors._saved(node) != graph_errors._NOTHING)
+    index = (node.attrs or {}).get("index")
+    if type(index) is tuple and any(hasattr(part, "dtype") for part in index):
+        return True
+    return node.op.role == "opaque" or graph_errors._saved(node) != graph_errors._NOTHING
 
 
 def _release(order: list[Node]) -> None:

@@ -43,16 +43,16 @@ _UNARY = (
 )
 _BINARY = (
     "add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow atan2 arctan2=atan2 fmod remainder "
-    "floor_divide hypot logaddexp xlogy copysign heaviside gcd lcm"
+    "floor_divide hypot logaddexp xlogy heaviside gcd lcm"
 )
 _COMPARING = (
     "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal "
     "greater_equal"
 )
 _OTHERS = (
-    "clone maximum minimum fmax=maximum fmin=minimum isnan isfinite any all amax amin "
-    "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer kron inverse=inv det "
-    "slogdet matrix_power pinverse=pinv selu softplus silu trace cholesky nansum nanmean matrix_exp=expm"
+    "clone maximum minimum isnan isfinite any all amax amin "
+    "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer inverse=inv det "
+    "slogdet matrix_power pinverse=pinv selu softplus silu cholesky nanmean matrix_exp=expm"
 )
 
 
@@ -90,7 +90,7 @@ def _scaled(name: str) -> Any:
         need_tensor(name, input)
         if name == "sub" and dtype_of(input) is bool_ and dtype_of(other) is bool_:
             raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
-        return engine(name, input, other if alpha == 1 else engine("mul", other, alpha))
+        return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
 
     call.__doc__ = f"{name} alpha*other."
     return call
@@ -201,14 +201,18 @@ def _fitting(name: str, axes: tuple[int, int]) -> Any:
 
 
 for _name, _axes in (("mm", (2, 2)), ("mv", (2, 1)), ("bmm", (3, 3))):
-    public(_name)(_fitting(_name, _axes))
+    public(_name, title=f"{_name.capitalize()}Backward0")(_fitting(_name, _axes))
 
 
 @public(method=False)
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum of products by a formula of indices."""
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-    return engine("einsum", list(given), subscripts=equation)
+    made = engine("einsum", list(given), subscripts=equation)
+    inputs, _, kept = equation.replace(" ", "").partition("->")
+    summed = bool({*inputs} - {*kept, ","})
+    names = ("PermuteBackward0", "SumBackward1") if len(given) == 1 else ("MulBackward0", "ViewBackward0")
+    return entitle(made, names[summed])
 
 
 @public(method=False)
@@ -266,7 +270,7 @@ def _extreme(name: str) -> Any:
 
 def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[Any, Any]:
     """The entries at one place along an axis for each of the others, and these places."""
-    title = f"{name.capitalize()}Backward0"
+    title = f"{name.capitalize()}Backward{int(name == 'median')}"
     if not input.ndim:
         return entitle(engine("clone", input), title), places
     dim = _axis(input, dim)
@@ -453,14 +457,13 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     return tensor_of(found | (np.isnan(a) & np.isnan(b)) if equal_nan else found)
 
 
-@public(place=True)
+@public(place=True, title="NanToNumBackward0")
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """Numbers in the place of nan and of infinities."""
     most = float(np.finfo(np.float64).max)
     found = where(engine("isnan", input), 0.0 if nan is None else nan, input)
     found = where(engine("equal", input, math.inf), most if posinf is None else posinf, found)
-    made = where(engine("equal", input, -math.inf), -most if neginf is None else neginf, found)
-    return entitle(made, "NanToNumBackward0")
+    return where(engine("equal", input, -math.inf), -most if neginf is None else neginf, found)
 
 
 # Shapes
@@ -574,45 +577,44 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return entitle(engine("reshape", input, tuple(shape)), f"SqueezeBackward{number}")
 
 
-@public(view=True)
+@public(view=True, title="UnsqueezeBackward0")
 def unsqueeze(input: Any, dim: int) -> Any:
     """With one more axis, of length 1."""
     count = input.ndim + 1
     if not -count <= dim < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     dim %= count
-    return entitle(engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:])), "UnsqueezeBackward0")
+    return engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:]))
 
 
-@public(view=True)
+@public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
     axes = [_axis(input, x) for x in sizes(dims)]
     if sorted_(axes) != [*range(input.ndim)]:
         raise RuntimeError("permute(dims): the dims must name each axis once")
-    return entitle(engine("permute", input, *axes) if axes else engine("clone", input), "PermuteBackward0")
+    return engine("permute", input, *axes) if axes else engine("clone", input)
 
 
 sorted_ = sorted
 
 
-@public("transpose", "swapaxes", "swapdims", view=True)
+@public("transpose", "swapaxes", "swapdims", view=True, title="TransposeBackward0")
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     axes = [*range(input.ndim)]
     one, other = _axis(input, dim0), _axis(input, dim1)
     if axes:
         axes[one], axes[other] = axes[other], axes[one]
-    return entitle(engine("permute", input, *axes) if axes else engine("clone", input), "TransposeBackward0")
+    return engine("permute", input, *axes) if axes else engine("clone", input)
 
 
-@public("t", view=True)
+@public("t", view=True, title="TBackward0")
 def t(input: Any) -> Any:
     """The transpose of a matrix."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    made = engine("transpose", input) if input.ndim == 2 else engine("clone", input)
-    return entitle(made, "TBackward0" if input.ndim == 2 else "AliasBackward0")
+    return engine("transpose", input) if input.ndim == 2 else engine("clone", input)
 
 
 give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
@@ -648,13 +650,13 @@ def broadcast_tensors(*tensors: Any) -> Any:
     return tuple(expand(x, *shape) for x in tensors)
 
 
-@public("repeat", "tile")
+@public("repeat", "tile", title="RepeatBackward0")
 def repeat(input: Any, *counts: Any) -> Any:
     """The whole, so many times along each axis."""
     given = sizes(counts)
     if len(given) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return entitle(engine("tile", input, *given), "RepeatBackward0")
+    return engine("tile", input, *given)
 
 
 @public("tile")
@@ -669,7 +671,12 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
     """Each entry, so many times."""
     if dim is None:
         input, dim = reshape(input, -1), 0
-    counts = repeats.tolist() if isinstance(repeats, core.Tensor) else repeats
+    dim = _axis(input, dim)
+    if isinstance(repeats, int):
+        shape = input.shape
+        wide = engine("expand", unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+        return _reshaped(wide, *shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+    counts = np.asarray(repeats.value if isinstance(repeats, core.Tensor) else repeats).astype(np.intp)
     return index_select(input, dim, tensor_of(np.repeat(np.arange(input.shape[dim]), counts)))
 
 
@@ -708,9 +715,8 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     return engine("stack", list(tensors), axis=dim)
 
 
-def _piece(dim: int, start: int, end: int) -> Callable[[Any], Any]:
-    name = "SplitBackward0"
-    return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (slice(start, end),)), name)
+def _piece(dim: int, start: int, end: int, title: str) -> Callable[[Any], Any]:
+    return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (slice(start, end),)), title)
 
 
 @public()
@@ -724,14 +730,16 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
         ends = [*accumulate(size)]
         if ends[-1] != length:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length}, but got {[*size]}")
-    return several(tensor, [_piece(dim, *pair) for pair in zip([0, *ends[:-1]], ends, strict=True)])
+    title = "SplitBackward0" if isinstance(size, int) else "SplitWithSizesBackward0"
+    return several(tensor, [_piece(dim, *pair, title) for pair in zip([0, *ends[:-1]], ends, strict=True)])
 
 
 @public()
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     """Pieces whose lengths differ by one at most."""
     pieces = np.array_split(np.arange(input.shape[_axis(input, dim)]), indices_or_sections)
-    return split(input, [len(piece) for piece in pieces], dim)
+    starts = accumulate(map(len, pieces), initial=0)
+    return tuple([narrow(input, dim, *pair) for pair in zip(starts, map(len, pieces), strict=False)])
 
 
 @public()
@@ -747,25 +755,26 @@ def unbind(input: Any, dim: int = 0) -> Any:
     return several(input, [take(place) for place in range(input.shape[dim])])
 
 
-@public(view=True)
+@public(view=True, title="SliceBackward0")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """A piece along an axis."""
     where_ = (slice(None),) * _axis(input, dim) + (slice(int(start), int(start) + length),)
-    return entitle(engine("getitem", input, where_), "SliceBackward0")
+    return engine("getitem", input, where_)
 
 
-@public(view=True)
+@public(view=True, title="DiagonalBackward0")
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The entries of a diagonal."""
-    return entitle(engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2), "DiagonalBackward0")
+    return engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2)
 
 
-@public("diag_embed", "diagflat")
+@public(title="DiagEmbedBackward0")
 def diag_embed(input: Any, offset: int = 0) -> Any:
     """Matrices of diagonals."""
-    if input.ndim == 1:
-        return engine("diag", input, k=offset)
-    return input.unsqueeze(-1) * TORCH["eye"](input.shape[-1])
+    places = np.arange(input.shape[-1])
+    size = len(places) + abs(offset)
+    where_ = (*(slice(None),) * (input.ndim - 1), places + max(-offset, 0), places + max(offset, 0))
+    return entitle(engine("scatter", input, where_, (*input.shape[:-1], size, size)), "DiagEmbedBackward0")
 
 
 @public(method=False)
@@ -782,13 +791,15 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     )
 
 
-@public()
+@public(view=True, title="UnfoldBackward0")
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
     dim = _axis(input, dimension)
     starts = np.arange(0, input.shape[dim] - size + 1, step)
-    taken = index_select(input, dim, tensor_of((starts[:, None] + np.arange(size)).reshape(-1)))
-    return movedim(unflatten(taken, dim, (len(starts), size)), dim + 1, -1)
+    where_ = (slice(None),) * dim + (starts[:, None] + np.arange(size),)
+    taken = entitle(engine("getitem", input, where_), "UnfoldBackward0")
+    order = [x for x in range(input.ndim + 1) if x != dim + 1]
+    return engine("permute", taken, *order, dim + 1)
 
 
 # Indices
@@ -889,7 +900,7 @@ def getitem(input: Any, index: Any) -> Any:
         if any(part != slice(None) for part in first):
             input = engine("getitem", input, first)
         return engine("getitem", input, then)
-    taken = _steps_taken(input, parts)
+    taken = ["Slice"] if type(index) is slice else _steps_taken(input, parts)
     made = entitle(_at(input, parts), f"{taken[-1]}Backward0" if taken else "AliasBackward0")
     return part_of(input, made, lambda whole: _at(whole, parts))
 
@@ -922,9 +933,12 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         shape = np.shape(places)
         value = value if not isinstance(value, core.Tensor) or not value.ndim else expand(value, *shape)
         flat = engine("index_put", reshape(self, -1), _flat(value), np.asarray(places).astype(np.intp).reshape(-1))
-        write_over(self, entitle(engine("reshape", flat, self.shape), "IndexPutBackward0"), "x[…] =")
+        write_over(self, entitle(engine("reshape", flat, self.shape), "CopySlices"), "x[…] =")
         return
-    title = "IndexPutBackward0" if arrays else "CopySlices" if _steps_taken(self, parts) else "CopyBackwards"
+    if arrays or _steps_taken(self, parts):
+        title = "IndexPutBackward0" if arrays else "CopySlices"
+    else:
+        title = "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3"
     write_over(self, entitle(_put(self, value, parts), title), "x[…] =")
 
 
@@ -965,33 +979,33 @@ def _need_places(name: str, index: Any) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int64 for index")
 
 
-@public()
+@public(title="GatherBackward0")
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The entries at places along an axis."""
     _need_places("gather", index)
     if not input.ndim:
         return engine("clone", input)
-    return entitle(engine("getitem", input, _beside(input, _axis(input, dim), index)), "GatherBackward0")
+    return engine("getitem", input, _beside(input, _axis(input, dim), index))
 
 
-@public()
+@public(title="IndexSelectBackward0")
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries at some places along an axis."""
     where_ = _slices("index_select", input, dim, index)
-    return entitle(engine("getitem", input, where_), "IndexSelectBackward0")
+    return engine("getitem", input, where_)
 
 
-@public()
+@public(title="TakeBackward0")
 def take(input: Any, index: Any) -> Any:
     """Entries by their places in the whole."""
-    return entitle(getitem(reshape(input, -1), index), "TakeBackward0")
+    return getitem(reshape(input, -1), index)
 
 
-@public()
+@public(title="MaskedSelectBackward0")
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where a mask holds."""
     shape = np.broadcast_shapes(input.shape, mask.shape)
-    return entitle(getitem(expand(input, *shape), expand(mask, *shape)), "MaskedSelectBackward0")
+    return getitem(expand(input, *shape), expand(mask, *shape))
 
 
 @public(place=True)
@@ -999,15 +1013,15 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A number where a mask holds."""
     if dtype_of(mask) is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
-    return entitle(engine("where", mask, _cast(value, input), input), "MaskedFillBackward0")
+    number = int(isinstance(value, core.Tensor))
+    return entitle(engine("where", mask, _cast(value, input), input), f"MaskedFillBackward{number}")
 
 
-@public(place=True)
+@public(place=True, title="MaskedScatterBackward0")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Entries of a source, in order, where a mask holds."""
     places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, input.shape))
-    made = engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
-    return entitle(made, "MaskedScatterBackward0")
+    return engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
 
 
 def _source(src: Any, index: Any, where_: tuple[Any, ...]) -> Any:
@@ -1029,48 +1043,42 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
         )
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
-    return entitle(engine("index_put", input, _source(src, index, places), places), "ScatterBackward0")
+    title = f"ScatterBackward{int(not isinstance(src, core.Tensor))}"
+    return entitle(engine("index_put", input, _source(src, index, places), places), title)
 
 
-@public(place=True)
+@public(place=True, title="ScatterAddBackward0")
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """Entries added at places along an axis."""
     _need_places("scatter_add", index)
     places = _beside(input, _axis(input, dim), index)
     added = engine("scatter", _source(src, index, places), places, tuple(input.shape))
-    return entitle(engine("add", input, added), "ScatterAddBackward0")
+    return engine("add", input, added)
 
 
-@public(place=True)
+@public(place=True, title="ScatterReduceBackward0")
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """Entries joined at places along an axis: by sum, mean, prod, amax or amin."""
     if reduce == "sum" and include_self:
-        return entitle(scatter_add(input, dim, index, src), "ScatterReduceBackward0")
+        return scatter_add(input, dim, index, src)
     dim = _axis(input, dim)
     found: dict[tuple[int, ...], list[Any]] = {}
     for at in np.ndindex(*index.shape):
         place = (*at[:dim], int(index.value[at]), *at[dim + 1 :])
         found.setdefault(place, [input[place]] if include_self else []).append(src[at])
-    join = {
-        "sum": TORCH["sum"],
-        "mean": TORCH["mean"],
-        "prod": TORCH["prod"],
-        "amax": TORCH["amax"],
-        "amin": TORCH["amin"],
-    }
     places = tuple(np.array(column) for column in zip(*found, strict=True))
-    joined = stack([join[reduce](stack(several_)) for several_ in found.values()])
-    return entitle(engine("index_put", input, joined, places), "ScatterReduceBackward0")
+    joined = stack([TORCH[reduce](stack(several_)) for several_ in found.values()])
+    return engine("index_put", input, joined, places)
 
 
-@public(place=True)
+@public(place=True, title="IndexAddBackward0")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
     where_ = _slices("index_add", input, dim, index)
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
-    return entitle(engine("add", input, added), "IndexAddBackward0")
+    return engine("add", input, added)
 
 
 def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -1083,22 +1091,22 @@ def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (places,)
 
 
-@public(place=True)
+@public(place=True, title="IndexCopyBackward0")
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """Slices put at places along an axis."""
     where_ = _slices("index_copy", input, dim, index)
-    return entitle(engine("index_put", input, source, where_), "IndexCopyBackward0")
+    return engine("index_put", input, source, where_)
 
 
-@public(place=True)
+@public(place=True, title="IndexPutBackward0")
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Values put, or added, at an index."""
     parts = index_of(tuple(indices))
     if not accumulate:
-        return entitle(engine("index_put", input, values, parts), "IndexPutBackward0")
+        return engine("index_put", input, values, parts)
     shape = engine("getitem", input, parts).shape
     added = engine("scatter", expand(values, *shape), parts, tuple(input.shape))
-    return entitle(engine("add", input, added), "IndexPutBackward0")
+    return engine("add", input, added)
 
 
 @public()
@@ -1149,11 +1157,11 @@ def cummax(input: Any, dim: int) -> Any:
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
-@public("sign", "sgn", place=True)
+@public("sign", "sgn", place=True, title="SignBackward0")
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 of nan."""
     need_tensor("sign", input)
-    return entitle(engine("where", engine("isnan", input), 0, engine("sign", input)), "SignBackward0")
+    return engine("where", engine("isnan", input), 0, engine("sign", input))
 
 
 @public(place=True)
@@ -1161,8 +1169,9 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight*(end - input), computed from the nearer end."""
     if isinstance(weight, core.Tensor):
         return entitle(input + weight * (end - input), "LerpBackward1")
-    found = input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
-    return entitle(found, "LerpBackward0")
+    is_low = abs(weight) < 0.5
+    step = entitle(engine("mul", end - input, weight if is_low else 1 - weight), "Scaled")
+    return entitle(input + step if is_low else end - step, "LerpBackward0")
 
 
 def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> Any:
@@ -1170,31 +1179,32 @@ def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> 
     return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
 
 
-# What is one expression, by PyTorch's names; PLACE: it also writes in place, VIEW: it is a view, FUNCTION: no method.
+# What is one expression, by PyTorch's names, and that of its node. PLACE: it also writes in place, VIEW: it is a view,
+# FUNCTION: it is no method.
 _ROWS: dict[str, Callable[..., Any]] = {
     "rsub PLACE": lambda input, other: engine("sub", other, input),
-    "clamp_min PLACE": lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0"),
-    "clamp_max PLACE": lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0"),
-    "addcmul PLACE": lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b), "AddcmulBackward0"),
-    "addcdiv PLACE": lambda input, a, b, *, value=1: entitle(
-        input + _scaled_first(value, a, b, "div"), "AddcdivBackward0"
-    ),
+    "clamp_min PLACE ClampMinBackward0": lambda input, min: clamp(input, min=min),
+    "clamp_max PLACE ClampMaxBackward0": lambda input, max: clamp(input, max=max),
+    "addcmul PLACE AddcmulBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b),
+    "addcdiv PLACE AddcdivBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b, "div"),
+    "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
+    "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
     "argmax": lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim),
     "argmin": lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim),
-    "var_mean std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
-        TORCH["var"](input, dim, unbiased, keepdim),
-        engine("mean", input, axis=dim, keepdims=keepdim),
-    ),
-    "std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
-        TORCH["std"](input, dim, unbiased, keepdim),
-        engine("mean", input, axis=dim, keepdims=keepdim),
-    ),
     "logsumexp": lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim),
+    "nansum NansumBackward0": lambda input, dim=None, keepdim=False: engine(
+        "nansum", input, axis=dim, keepdims=keepdim
+    ),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
     "count_nonzero": lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim),
-    "quantile": lambda input, q, dim=None, keepdim=False: engine("quantile", input, q, axis=dim, keepdims=keepdim),
-    "dist": lambda input, other, p=2: norm(input - other, p),
-    "cdist FUNCTION": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
+    "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
+        "quantile", input, q, axis=dim, keepdims=keepdim
+    ),
+    "trace TraceBackward0": lambda input: engine("sum", diagonal(input)),
+    "copysign PLACE CopysignBackward0": lambda input, other: engine("copysign", input, other),
+    "kron UnsafeViewBackward0": lambda input, other: engine("kron", input, other),
+    "dist DistBackward0": lambda input, other, p=2: norm(input - other, p),
+    "cdist FUNCTION CdistBackward0": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
     "logical_not PLACE": lambda input: engine("equal", input, 0.0),
     "isinf": lambda input: engine("equal", engine("abs", input), math.inf),
     "allclose": lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
@@ -1206,33 +1216,72 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "contiguous": lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input),
     "ravel": lambda input: reshape(input, -1),
     "view_as reshape_as": lambda input, other: reshape(input, *other.shape),
-    "broadcast_to": lambda input, size: expand(input, *size),
+    "broadcast_to": lambda input, *size: expand(input, *size),
     "expand_as": lambda input, other: expand(input, *other.shape),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
-    "hstack column_stack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
+    "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
     "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
-    "select VIEW": lambda input, dim, index: entitle(
-        engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0"
+    "select VIEW SelectBackward0": lambda input, dim, index: engine(
+        "getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)
     ),
-    "diag": lambda input, diagonal=0: entitle(
-        engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0"
+    "diagflat": lambda input, offset=0: diag_embed(reshape(input, -1), offset),
+    "diag": lambda input, diagonal=0: (
+        diag_embed(input, diagonal)
+        if input.ndim == 1
+        else entitle(engine("diagonal", input, k=diagonal), "DiagonalBackward0_copy")
     ),
-    "tril PLACE": lambda input, diagonal=0: entitle(engine("tril", input, k=diagonal), "TrilBackward0"),
-    "triu PLACE": lambda input, diagonal=0: entitle(engine("triu", input, k=diagonal), "TriuBackward0"),
+    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal),
+    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal),
     "cartesian_prod FUNCTION": lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1),
-    "cross": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
-    "take_along_dim": lambda input, indices, dim: gather(input, dim, indices),
-    "index_fill PLACE": lambda input, dim, index, value: entitle(
-        index_copy(input, dim, index, value), "IndexFillBackward0"
-    ),
+    "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
+    "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
 for _key, _function in _ROWS.items():
-    _words = [word for word in _key.split() if not word.isupper() or len(word) == 1]
-    _way = _key.split()[-1]
-    public(*_words, method=_way != "FUNCTION", place=_way == "PLACE", view=_way == "VIEW")(_function)
+    _words = _key.split()
+    public(
+        *[word for word in _words if word.islower()],
+        title=next((word for word in _words if "Backward" in word), ""),
+        method="FUNCTION" not in _words,
+        place="PLACE" in _words,
+        view="VIEW" in _words,
+    )(_function)
+
+
+def _without_nan(name: str, x: Any, y: Any) -> Any:
+    """The larger, or the smaller, of two entries; the other one, where one is nan."""
+    return engine("where", engine("isnan", x), y, engine("where", engine("isnan", y), x, engine(name, x, y)))
+
+
+for _name in ("var", "std"):
+
+    def _with_mean(
+        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, _name: str = _name, **given: Any
+    ) -> Any:
+        """The spread, and the mean."""
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        both = TORCH[_name](input, dim, unbiased, keepdim, **given), TORCH["mean"](input, dim, keepdim)
+        return tuple([entitle(x, f"{_name.capitalize()}MeanBackward0") for x in both])
+
+    public(f"{_name}_mean", method=False)(_with_mean)
+
+
+@public()
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """The entries at places along an axis; the other axes are spread to each other."""
+    if dim is None:
+        return gather(reshape(input, -1), 0, reshape(indices, -1))
+    dim = _axis(input, dim)
+    wide = np.broadcast_shapes(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
+    return gather(
+        expand(input, *wide[:dim], input.shape[dim], *wide[dim + 1 :]),
+        dim,
+        expand(indices, *wide[:dim], indices.shape[dim], *wide[dim + 1 :]),
+    )
 
 
 # In place, without another function

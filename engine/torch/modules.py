@@ -13,11 +13,11 @@ from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
+from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain
-from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
+from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
 from agrad.torch.types import dtype_of, float64, int64
 
 
@@ -43,8 +43,8 @@ class Module(ModuleType):
         if not name.startswith("_"):
             for other in self._others:
                 found = other.get(name) if isinstance(other, dict) else getattr(other, name, None)
+                found = self._adapt(name, found) if found is not None and self._adapt is not None else found
                 if found is not None:
-                    found = self._adapt(name, found) if self._adapt is not None else found
                     self.__dict__[name] = found
                     return found
         known = [
@@ -72,27 +72,55 @@ def _layer(name: str, found: Any) -> Any:
     """A layer of the engine as a class of torch.nn."""
     if not (isinstance(found, type) and issubclass(found, layers.Module)) or found in _PLAIN:
         return found
+    function = getattr(found, "function", _FUNCTIONS.get(name, ""))
 
     def make(self: Any, *args: Any, **keywords: Any) -> None:
         found.__init__(self, *args, **keywords)
         as_torch(self)
 
+    def forward(self: Any, *args: Any) -> Any:
+        return _entitled(function, found.forward(self, *args), args)
+
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
     if name == "Linear":
         body["forward"] = lambda self, input: linear(input, self.weight, self.bias)
-    elif name in _TITLES:
-        body["forward"] = lambda self, *args: entitle(found.forward(self, *args), f"{_TITLES[name]}Backward0")
+    elif function in _TITLES:
+        body["forward"] = forward
     return type(name, (found,), body)
 
 
-# What PyTorch calls the last operation of a layer, where that is not what it is called here.
-_TITLES = {
-    "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
-    "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
-    "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
-    "GroupNorm": "NativeGroupNorm", "Conv1d": "Convolution", "Conv2d": "Convolution", "AvgPool2d": "AvgPool2D",
-    "MaxPool2d": "MaxPool2DWithIndices",
+# The functions that layers call, where they do not tell.
+_FUNCTIONS = {
+    "Embedding": "embedding", "BatchNorm1d": "batch_norm", "BatchNorm2d": "batch_norm", "LayerNorm": "layer_norm",
+    "GroupNorm": "group_norm", "Conv1d": "conv1d", "Conv2d": "conv2d", "ConvTranspose1d": "conv1d",
+    "ConvTranspose2d": "conv2d", "PReLU": "prelu",
 }  # fmt: skip
+# What PyTorch calls the last node of a function, where that is not what it is called here.
+_TITLES = dict(
+    pair.split("=")
+    for pair in (
+        "relu=Relu elu=Elu selu=Elu celu=Celu gelu=Gelu silu=Silu mish=Mish leaky_relu=LeakyRelu softplus=Softplus "
+        "softshrink=Softshrink hardshrink=Hardshrink hardtanh=Hardtanh hardsigmoid=Hardsigmoid hardswish=Hardswish "
+        "logsigmoid=LogSigmoid threshold=Threshold glu=Glu prelu=PreluKernel mse_loss=MseLoss nll_loss=NllLoss "
+        "cross_entropy=NllLoss smooth_l1_loss=SmoothL1Loss huber_loss=HuberLoss soft_margin_loss=SoftMarginLoss "
+        "binary_cross_entropy=BinaryCrossEntropy binary_cross_entropy_with_logits=BinaryCrossEntropyWithLogits "
+        "layer_norm=NativeLayerNorm group_norm=NativeGroupNorm batch_norm=NativeBatchNorm embedding=Embedding "
+        "pad=ConstantPadNd conv1d=Convolution conv2d=Convolution conv_transpose1d=Convolution max_pool1d=Squeeze1 "
+        "conv_transpose2d=Convolution avg_pool1d=Squeeze1 adaptive_avg_pool1d=Squeeze1 adaptive_max_pool1d=Squeeze1 "
+        "max_pool2d=MaxPool2DWithIndices adaptive_max_pool2d=AdaptiveMaxPool2D avg_pool2d=AvgPool2D "
+        "adaptive_avg_pool2d=AdaptiveAvgPool2D pairwise_distance=Norm1"
+    ).split()
+)
+
+
+def _entitled(function: str, found: Any, args: tuple[Any, ...]) -> Any:
+    """What a function of torch.nn.functional has made, with PyTorch's name of it."""
+    title = _TITLES.get(function)
+    if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
+        return found
+    if function == "cross_entropy" and dtype_of(args[1]) is float64:
+        title = "Div1"
+    return entitle(found, numbered(title))
 
 
 def _data(name: str, found: Any) -> Any:
@@ -130,47 +158,32 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = engine("linear", input, weight, bias=bias)
     except RuntimeError as error:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied: {error}") from None
+    title = "View" if bias is not None else "Squeeze4" if input.ndim == 1 else "UnsafeView"
     if input.ndim == 2:
-        return entitle(made, "MmBackward0" if bias is None else "AddmmBackward0")
-    return entitle(made, "ViewBackward0")
+        title = "Mm" if bias is None else "Addmm"
+    return entitle(made, numbered(title))
 
 
-def _loss(ours: str, title: str) -> Callable[..., Any]:
-    def call(input: Any, target: Any, *args: Any, **keywords: Any) -> Any:
-        keywords.pop("size_average", None)
-        keywords.pop("reduce", None)
-        return entitle(engine(ours, input, target, *args, **keywords), title)
+def _function(name: str, found: Any) -> Any:
+    """A function of the engine as one of torch.nn.functional; nothing, of what it imports."""
+    if name not in dir(layers.functional):
+        return None
 
-    call.__doc__ = FUNCTIONS[ours].doc
-    return checked(ours, call)
+    def call(*args: Any, **keywords: Any) -> Any:
+        for left_out in ("size_average", "reduce"):
+            keywords.pop(left_out, None)
+        x = args[0] if args else keywords.get("input")
+        is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
+        made = _entitled(name, found(*args, **keywords), args)
+        return write_over(x, made, f"{name}_") if is_written else made
 
-
-def _titled(ours: str, title: str) -> Callable[..., Any]:
-    call = plain(ours, ours, False)
-
-    def named_(*args: Any, inplace: bool = False, **keywords: Any) -> Any:
-        return entitle(call(*args, **keywords), title)
-
-    named_.__doc__ = call.__doc__
-    return checked(ours, named_)
+    call.__doc__ = found.__doc__
+    return checked(name, call)
 
 
 def _functional() -> dict[str, Any]:
-    names = {name: TORCH[name] for name in "relu sigmoid tanh softmax log_softmax softmin selu softplus silu".split()}
-    for ours, title in {
-        "relu": "ReluBackward0", "selu": "EluBackward0", "elu": "EluBackward0", "leaky_relu": "LeakyReluBackward0",
-        "gelu": "GeluBackward0", "silu": "SiluBackward0", "hardtanh": "HardtanhBackward0",
-        "softplus": "SoftplusBackward0", "logsigmoid": "LogSigmoidBackward0",
-    }.items():  # fmt: skip
-        names[ours] = _titled(ours, title)
-    for ours, title in {
-        "mse_loss": "MseLossBackward0", "cross_entropy": "NllLossBackward0", "nll_loss": "NllLossBackward0",
-        "binary_cross_entropy": "BinaryCrossEntropyBackward0", "huber_loss": "HuberLossBackward0",
-        "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0", "l1_loss": "MeanBackward0",
-    }.items():  # fmt: skip
-        names[ours] = _loss(ours, title)
-    names["linear"], names["one_hot"], names["normalize"] = checked("linear", linear), creation.ONE_HOT, normalize
-    return names
+    names = {name: TORCH[name] for name in "sigmoid tanh softmax log_softmax softmin".split()}
+    return names | {"linear": checked("linear", linear), "one_hot": creation.ONE_HOT, "normalize": normalize}
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
@@ -502,7 +515,7 @@ def install(torch: Any) -> None:
         ),
         ("func", "Derivatives of functions, and functions of many values.", calls, (), None),
         ("nn", "Layers, losses and modules.", module, (layers,), _layer),
-        ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), None),
+        ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), _function),
         ("nn.init", "First values of parameters.", {}, (layers.init,), None),
         ("nn.parameter", "Parameters.", {}, (import_module("agrad.engine.nn.parameter"),), None),
         ("nn.modules", "The classes of layers.", module, (layers,), _layer),

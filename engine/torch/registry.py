@@ -12,7 +12,7 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import Tensor, check_writable, give, part_of, typed, write_over
+from agrad.torch.tensor import Tensor, check_writable, entitle, give, part_of, typed, write_over
 from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
@@ -28,13 +28,16 @@ def engine(name: str, *args: Any, **keywords: Any) -> Any:
 
 
 def public(
-    *names: str, method: bool = True, place: bool = False, view: bool = False
+    *names: str, title: str = "", method: bool = True, place: bool = False, view: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too."""
+    """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too.
+
+    `title` is PyTorch's name of the last node that it makes, where the engine's operation does not tell it.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         listed = names or (function.__name__.rstrip("_"),)
-        call = checked(listed[0], viewing(function) if view else function)
+        call = checked(listed[0], viewing(function) if view else function, title)
         for name in listed:
             TORCH[name] = call
             if method:
@@ -47,16 +50,17 @@ def public(
     return register
 
 
-def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def checked(name: str, function: Callable[..., Any], title: str = "") -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args, keywords = _ordered(name, args, keywords)
         try:
-            return function(*args, **keywords)
+            found = function(*args, **keywords)
         except AgradError as error:
             raise as_pytorch(error) from None
+        return entitle(found, title) if title else found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__

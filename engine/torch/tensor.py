@@ -186,7 +186,7 @@ class Tensor(core.Tensor):
             result.node.op = _variant(op)
             if op.name in _RULES:
                 result.node.value = result.value  # which these rules read
-        for x in operands if current().recording else ():
+        for x in operands if result.node.requires_grad else ():
             if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
                 raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
         kind = float64
@@ -399,8 +399,10 @@ class Tensor(core.Tensor):
         _refresh(root, what, what, None)
         if up is not root:
             _refresh(up, way, None, None, root)
-        if root is not self and before.storage is not None:  # the operation itself has read what was there before
-            before.storage = before.storage._replace(successor=other.node.seq)
+        if root is not self:
+            root.view_of.deeper.append(weakref.ref(other.node))  # whose rule may read its result, which is data now
+            if before.storage is not None:  # the operation itself has read what was there before
+                before.storage = before.storage._replace(successor=other.node.seq)
         return self
 
     def set_(self, value: Any) -> Tensor:
