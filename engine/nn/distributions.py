@@ -213,6 +213,8 @@ class Categorical(_Discrete):
             self.logits = log(clip(self.probs, _EPS, 1.0 - _EPS))
         self.batch_shape = self.probs.shape[:-1]
 
+    mean = variance = property(lambda self: self.probs.sum(-1) * math.nan, doc="There is none: classes are no numbers.")
+
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Random numbers of classes."""
         ends = cumsum(self.probs.detach(), -1).value
@@ -248,6 +250,8 @@ class MultivariateNormal(Distribution):
         covariance = FUNCTIONS["inv"].call(precision_matrix) if precision_matrix is not None else covariance_matrix
         self.scale_tril = array_of(given[0] if scale_tril is not None else FUNCTIONS["cholesky"].call(covariance))
         super().__init__(loc=loc)
+        names = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        self._names = ("loc", *(name for name, value in names.items() if value is not None))
         self.event_shape = self.scale_tril.shape[-1:]
         self.batch_shape = broadcast(self.batch_shape[:-1], self.scale_tril.shape[:-2])
         self._size = float(self.event_shape[0])
@@ -280,8 +284,8 @@ class MultivariateNormal(Distribution):
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """How much is told by p that q does not tell: the mean of log(p/q). Of two distributions of one kind."""
-    kind: Any = type(p)
-    if kind is not type(q) or kind not in _DIVERGENCES:
+    kind: Any = next((one for one in type(p).__mro__ if one in _DIVERGENCES), None)
+    if kind is None or not isinstance(q, kind):
         raise AgradError("type", f"kl_divergence does not know that of {describe(p)} and {describe(q)}")
     found: Tensor = _DIVERGENCES[kind](p, q)
     return found

@@ -14,7 +14,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.values import np
+from agrad.engine.values import broadcast, np
 from agrad.torch.registry import (
     NUMBERS,
     TORCH,
@@ -38,8 +38,8 @@ from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, in
 _UNARY = (
     "abs absolute=abs acos arccos=acos acosh arccosh=acosh asin arcsin=asin asinh arcsinh=asinh atan arctan=atan atanh "
     "arctanh=atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor lgamma log log10 log1p log2 neg "
-    "negative=neg rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
-    "logit i0"
+    "negative=neg rad2deg reciprocal relu rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
+    "i0"
 )
 _BINARY = (
     "add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow atan2 arctan2=atan2 fmod remainder "
@@ -50,8 +50,8 @@ _COMPARING = (
     "greater_equal"
 )
 _OTHERS = (
-    "clone maximum minimum isnan isfinite any all amax amin "
-    "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer inverse=inv det "
+    "clone maximum minimum isnan isfinite "
+    "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
     "slogdet matrix_power pinverse=pinv selu softplus silu cholesky nanmean matrix_exp=expm"
 )
 
@@ -85,11 +85,18 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 give("where", lambda self, condition, other: where(condition, self, other))
 
 
+def _check_subtraction(input: Any, other: Any) -> None:
+    if bool_ in (dtype_of(input), dtype_of(other)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported.\n  fix: ^, or logical_not()"
+        )
+
+
 def _scaled(name: str) -> Any:
     def call(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         need_tensor(name, input)
-        if name == "sub" and dtype_of(input) is bool_ and dtype_of(other) is bool_:
-            raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
+        if name == "sub":
+            _check_subtraction(input, other)
         return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
 
     call.__doc__ = f"{name} alpha*other."
@@ -111,8 +118,11 @@ def neg(input: Any) -> Any:
 
 def _of_wholes(name: str, x: Any, y: Any) -> None:
     """What PyTorch refuses of whole numbers."""
-    if dtype_of(x) is float64 or dtype_of(y) is float64:
+    kinds = dtype_of(x), dtype_of(y)
+    if float64 in kinds:
         return
+    if int64 not in kinds:
+        raise NotImplementedError(f"{name} is not implemented for truths")
     other = np.asarray(getattr(y, "value", y))
     if name == "pow" and (other < 0).any():
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -145,16 +155,11 @@ def pow(input: Any, exponent: Any) -> Any:
 @public("div", "divide", "true_divide", place=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input/other, cut to whole numbers in one of two ways."""
-    if rounding_mode == "floor":
-        return floor_divide(input, other)
-    if rounding_mode == "trunc":
+    if rounding_mode in ("floor", "trunc"):
         _of_wholes("div", input, other)
-        found = engine("trunc", engine("div", input, other))
+        found = engine(rounding_mode, engine("div", input, other))
         return found.to(max(dtype_of(input), dtype_of(other), key=lambda one: one.rank))
     return engine("div", input, other)
-
-
-floor_divide = TORCH["floor_divide"]
 
 
 @public("clamp", "clip", place=True)
@@ -185,6 +190,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @public("dot", "vdot", "inner")
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors."""
+    need_tensor("dot", tensor, "tensor")
     if input.ndim != 1 or tensor.ndim != 1 or len(input) != len(tensor):
         raise RuntimeError(f"1D tensors of one length expected, but got {[*input.shape]} and {[*tensor.shape]}")
     return engine("matmul", input, tensor)
@@ -192,6 +198,7 @@ def dot(input: Any, tensor: Any) -> Any:
 
 def _fitting(name: str, axes: tuple[int, int]) -> Any:
     def call(input: Any, mat2: Any) -> Any:
+        need_tensor(name, mat2, "mat2")
         if (input.ndim, mat2.ndim) != axes:
             raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
         return engine("matmul", input, mat2)
@@ -231,14 +238,45 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 def _axis(x: Any, dim: int) -> int:
     count = max(x.ndim, 1)
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"an axis is a whole number, not {type(dim).__name__}")
     if not -count <= dim < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     return int(dim % count)
 
 
+def _lined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function along an axis, which of a single number there is none: that is a vector meanwhile."""
+
+    def call(input: Any, *args: Any, **keywords: Any) -> Any:
+        if not isinstance(input, core.Tensor) or input.ndim:
+            return function(input, *args, **keywords)
+        found = function(engine("reshape", input, (1,)), *args, **keywords)
+        if isinstance(found, tuple):
+            return type(found)(*[engine("reshape", x, ()) for x in found])
+        return engine("reshape", found, ())
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
 _HALVES = {
     name: named(name, "values", "indices") for name in ("max", "min", "sort", "topk", "median", "mode", "cummax")
 }
+
+
+def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any) -> Any:
+    """A reduction by the engine: of all entries, or along axes; a single number has one, too."""
+    need_tensor(name, input)
+    if isinstance(dim, tuple | list) and name in ("argmax", "argmin"):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
+        _axis(input, one)
+        if name in ("amax", "amin", "argmax", "argmin") and input.ndim and not input.shape[one]:
+            raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
+    if dim is not None and not input.ndim:
+        input, keepdim = engine("reshape", input, (1,)), False
+    return engine(name, input, axis=dim, keepdims=keepdim, **more)
 
 
 def _along(input: Any, places: Any, dim: int) -> Any:
@@ -260,19 +298,25 @@ def _extreme(name: str) -> Any:
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
             return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
         keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
+        if input.ndim and not input.shape[_axis(input, dim)]:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
         if keywords:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-        return _HALVES[name](*_chosen(input, engine(f"arg{name}", input, axis=_axis(input, dim)), dim, keep, name))
+        return _places_of(name)(input, _axis(input, dim), keep)
 
     call.__doc__ = f"The {name}imum of all entries; along an axis, with its places; of two tensors, entry by entry."
     return call
 
 
+def _places_of(name: str) -> Callable[..., Any]:
+    return _lined(
+        lambda input, dim, keep: _HALVES[name](*_chosen(input, engine(f"arg{name}", input, axis=dim), dim, keep, name))
+    )
+
+
 def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[Any, Any]:
     """The entries at one place along an axis for each of the others, and these places."""
     title = f"{name.capitalize()}Backward{int(name == 'median')}"
-    if not input.ndim:
-        return entitle(engine("clone", input), title), places
     dim = _axis(input, dim)
     wide = engine("unsqueeze", places, dim)
     values = engine("take_along", input, wide, axis=dim)
@@ -293,12 +337,12 @@ def _total(name: str) -> Any:
         dim = axis if dim is None else dim
         dim = None if isinstance(dim, tuple | list) and not dim else dim
         input = input if dtype is None else to(input, dtype)
-        if dim is not None and not isinstance(dim, tuple | list):
-            _axis(input, dim)
-        if not input.ndim:
-            dim = None if dim is None else ()
+        if name == "mean":
+            _need_floats(name, input)
+        elif name == "prod" and isinstance(dim, tuple | list):
+            raise TypeError("prod(): argument 'dim' must be int")
         number = 0 if dim is None and not keepdim else 1
-        return entitle(engine(name, input, axis=dim, keepdims=keepdim), f"{name.capitalize()}Backward{number}")
+        return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
 
     call.__doc__ = f"The {name} of all entries, or along axes."
     return call
@@ -308,6 +352,11 @@ for _name in ("sum", "mean", "prod"):
     public(_name)(_total(_name))
 
 
+def _need_floats(name: str, x: Any) -> None:
+    if x.dtype is not float64:
+        raise RuntimeError(f"{name}(): input dtype should be either floating point or complex dtypes. Got {x.dtype}")
+
+
 def _moment(name: str) -> Any:
     def call(
         input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
@@ -315,7 +364,8 @@ def _moment(name: str) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         ddof = correction if correction is not None else 0 if unbiased is False else 1
-        return engine(name, input, axis=dim if dim != () else None, keepdims=keepdim, ddof=ddof)
+        _need_floats(name, input)
+        return _reduce(name, input, dim if dim != () else None, keepdim, ddof=ddof)
 
     call.__doc__ = f"The {name} of the entries, divided by n - 1 unless told otherwise."
     return call
@@ -328,41 +378,32 @@ for _name in ("std", "var"):
 @public()
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all entries, or along axes."""
-    if input.dtype is not float64:
-        raise RuntimeError("norm(): input dtype should be either floating point or complex. Got Long instead.")
+    _need_floats("norm", input)
+    if isinstance(dim, bool):
+        raise TypeError("norm(): argument 'dim' must be int")
     if p in ("fro", None) or p == 2:
-        axes = tuple(range(input.ndim)) if dim is None else dim
-        return entitle(engine("euclidean", input, axis=axes, keepdims=keepdim), "LinalgVectorNormBackward0")
+        return entitle(_reduce("euclidean", input, dim, keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
         return engine("norm", input, ord="nuc", axis=dim, keepdims=keepdim)
-    axes = (
-        tuple(range(input.ndim))
-        if dim is None
-        else tuple(dim)
-        if isinstance(dim, tuple | list)
-        else (_axis(input, dim),)
-    )
-    return entitle(
-        of_vector(input, float(p), tuple(sorted(x % input.ndim for x in axes)), keepdim), "LinalgVectorNormBackward0"
-    )
+    axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+    found = of_vector(input, float(p), tuple(sorted([_axis(input, x) for x in axes])), keepdim)
+    return entitle(found.to(float64), "LinalgVectorNormBackward0")
 
 
 @public()
+@_lined
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The entries in order along an axis, and the places where they were."""
     places = engine("argsort", input, axis=dim, descending=descending)
-    return _HALVES["sort"](entitle(_taken(input, places, dim), "SortBackward0"), places)
-
-
-def _taken(input: Any, places: Any, dim: int) -> Any:
-    return engine("take_along", input, places, axis=dim) if input.ndim else engine("clone", input)
+    return _HALVES["sort"](entitle(engine("take_along", input, places, axis=dim), "SortBackward0"), places)
 
 
 @public()
+@_lined
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest entries along an axis, and their places."""
     places = engine("topk_places", input, k=k, axis=_axis(input, dim), largest=largest)
-    return _HALVES["topk"](entitle(_taken(input, places, dim), "TopkBackward0"), places)
+    return _HALVES["topk"](entitle(engine("take_along", input, places, axis=dim), "TopkBackward0"), places)
 
 
 @public()
@@ -370,6 +411,8 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle entries; along an axis, with its places."""
     if dim is None:
         flat = input.reshape(-1)
+        if not input.numel():
+            return tensor_of(math.nan)
         with scope(recording=False):
             middle = median(flat, 0)[0]
         found = engine("equal", flat, middle)
@@ -377,7 +420,11 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
             return entitle(median(flat, 0)[0], "MedianBackward0")
         made = engine("amax", engine("where", found, flat, -math.inf))  # equal ones share the gradient
         return entitle(made.to(input.dtype), "MedianBackward0")
-    dim = _axis(input, dim)
+    return _middle(input, _axis(input, dim), keepdim)
+
+
+@_lined
+def _middle(input: Any, dim: int, keepdim: bool) -> Any:
     order = engine("argsort", input, axis=dim)
     places = engine("getitem", order, (slice(None),) * dim + ((input.shape[dim] - 1) // 2,))
     return _HALVES["median"](*_chosen(input, places, dim, keepdim, "median"))
@@ -385,8 +432,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 def _over_axis(name: str) -> Any:
     def call(input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
-        if dim is None:
-            dim = 0 if input.ndim in (0, 1, 3) else 1
+        dim = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
         return engine(name, input.double() if dtype is not None else input, axis=dim)
 
     call.__doc__ = f"{name} along an axis."
@@ -394,16 +440,19 @@ def _over_axis(name: str) -> Any:
 
 
 for _name in ("softmax", "log_softmax"):
-    public(_name)(_over_axis(_name))
+    public(_name)(_lined(_over_axis(_name)))
 
 
 @public()
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
     dim = _axis(input, dim)
-    before = (slice(None),) * dim
+    if n < 0 or not input.ndim:
+        raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
+    minus, before = "not_equal" if input.dtype is bool_ else "sub", (slice(None),) * dim
     for _ in range(n):
-        input = getitem(input, (*before, slice(1, None))) - getitem(input, (*before, slice(None, -1)))
+        ends = [getitem(input, (*before, part)) for part in (slice(1, None), slice(None, -1))]
+        input = engine(minus, *ends)
     return input
 
 
@@ -414,6 +463,11 @@ def _truths(x: Any) -> Any:
     return x if dtype_of(x) is bool_ else engine("not_equal", x, 0.0)
 
 
+def _in_place(write: Callable[..., Any]) -> Callable[..., Any]:
+    """`x += y`, which nothing but numbers and tensors can follow."""
+    return lambda self, other: write(self, other) if isinstance(other, (core.Tensor, *NUMBERS)) else NotImplemented
+
+
 def _logical(name: str, bitwise: str) -> None:
     def of_truths(input: Any, other: Any) -> Any:
         a, b = _truths(input), _truths(other)
@@ -422,36 +476,70 @@ def _logical(name: str, bitwise: str) -> None:
         return engine("mul" if name == "and" else "maximum", a, b)
 
     def of_bits(input: Any, other: Any) -> Any:
-        kinds = dtype_of(input), dtype_of(other)
-        if float64 in kinds:
-            raise RuntimeError(f"\"bitwise_{name}_cpu\" not implemented for 'Double'")
+        kinds = _bits_of(f"bitwise_{name}", input, other)
         if int64 in kinds:
-            a, b = (np.asarray(getattr(x, "value", x)).astype(np.int64) for x in (input, other))
-            return tensor_of(getattr(np, f"bitwise_{name}")(a, b))
+            return _of_bits(getattr(np, f"bitwise_{name}"), input, other)
         return of_truths(input, other)
 
     of_truths.__doc__, of_bits.__doc__ = f"Logical {name}, entry by entry.", f"{name} of truths, or of bits."
     public(f"logical_{name}", place=True)(of_truths)
     call = public(f"bitwise_{name}", f"__{bitwise}__", f"__r{bitwise}__", place=True)(of_bits)
-    give(f"__i{bitwise}__", in_place(f"bitwise_{name}", call))
+    give(f"__i{bitwise}__", _in_place(in_place(f"bitwise_{name}", call)))
 
 
-for _name, _bitwise in (("and", "and"), ("or", "or"), ("xor", "xor")):
-    _logical(_name, _bitwise)
+def _bits_of(name: str, *given: Any) -> tuple[Any, ...]:
+    """The types of operands that have bits."""
+    if not all(isinstance(x, (core.Tensor, *NUMBERS)) for x in given):
+        raise TypeError(f"{name}(): the operands must be tensors or numbers")
+    kinds = tuple(map(dtype_of, given))
+    if float64 in kinds:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Double'")
+    return kinds
 
 
-@public("bitwise_not", "__invert__", place=True)
+def _of_bits(function: Any, *given: Any) -> Any:
+    arrays = [np.asarray(getattr(x, "value", x)).astype(np.int64) for x in given]
+    broadcast(*[array.shape for array in arrays])
+    return tensor_of(function(*arrays))
+
+
+for _name in ("and", "or", "xor"):
+    _logical(_name, _name)
+for _name, _shift in (("lshift", np.left_shift), ("rshift", np.right_shift)):
+
+    def _shifted(input: Any, other: Any, _name: str = _name, _shift: Any = _shift) -> Any:
+        """The bits of whole numbers moved."""
+        if int64 not in _bits_of(_name, input, other):
+            raise NotImplementedError(f"{_name} is not implemented for truths")
+        return _of_bits(_shift, input, other)
+
+    give(f"__{_name}__", checked(_name, _shifted))
+    give(f"__r{_name}__", checked(_name, lambda input, other, _call=_shifted: _call(other, input)))
+
+
+@public("bitwise_not", place=True)
 def bitwise_not(input: Any) -> Any:
     """Whether an entry does not hold; of whole numbers -x - 1."""
+    _bits_of("bitwise_not", input)
+    return engine("equal", input, 0.0) if input.dtype is bool_ else engine("sub", engine("neg", input), 1)
+
+
+@public("__invert__")
+def _invert(input: Any) -> Any:
+    """`~x`."""
     if input.dtype is float64:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return engine("equal", input, 0.0) if input.dtype is bool_ else engine("sub", engine("neg", input), 1)
+    return bitwise_not(input)
 
 
 @public()
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether entries are near to each other."""
-    a, b = np.broadcast_arrays(np.asarray(input.value), np.asarray(other.value))
+    need_tensor("isclose", other, "other")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    a, b = np.asarray(input.value), np.asarray(other.value)
+    broadcast(a.shape, b.shape)
     with np.errstate(all="ignore"):
         found = (a == b) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + np.abs(rtol * b)))
     return tensor_of(found | (np.isnan(a) & np.isnan(b)) if equal_nan else found)
@@ -590,6 +678,8 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
+    if len(sizes(dims)) != input.ndim:
+        raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
     axes = [_axis(input, x) for x in sizes(dims)]
     if sorted_(axes) != [*range(input.ndim)]:
         raise RuntimeError("permute(dims): the dims must name each axis once")
@@ -646,7 +736,7 @@ def expand(input: Any, *shape: Any) -> Any:
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> Any:
     """All in the shape that they have together."""
-    shape = np.broadcast_shapes(*[x.shape for x in tensors])
+    shape = broadcast(*[x.shape for x in tensors])
     return tuple(expand(x, *shape) for x in tensors)
 
 
@@ -683,6 +773,10 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
 @public()
 def flip(input: Any, *dims: Any) -> Any:
     """In the opposite order along axes."""
+    for dim in sizes(dims):
+        _axis(input, dim)
+    if not input.ndim:
+        return engine("clone", input)
     return engine("flip", input, axis=sizes(dims))
 
 
@@ -746,7 +840,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
 def unbind(input: Any, dim: int = 0) -> Any:
     """Views of the entries along an axis."""
     if not input.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = _axis(input, dim)
 
     def take(place: int) -> Callable[[Any], Any]:
@@ -765,6 +859,8 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 @public(view=True, title="DiagonalBackward0")
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The entries of a diagonal."""
+    if input.ndim < 2:
+        raise IndexError(f"diagonal needs two axes, and this has {input.ndim}")
     return engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2)
 
 
@@ -807,12 +903,17 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 def index_of(index: Any) -> Any:
     """An index as the engine has it."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return tuple(_part(part) for part in parts)
+    is_tuple = isinstance(index, tuple) or (isinstance(index, list) and any(_is_part(part) for part in index))
+    return tuple(_part(part) for part in (index if is_tuple else (index,)))
+
+
+def _is_part(x: Any) -> bool:
+    """Whether a list with this in it is an index of several parts."""
+    return x is None or x is Ellipsis or isinstance(x, list | tuple | slice | core.Tensor | np.ndarray)
 
 
 def _checked(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index without the slices that take everything, at its end; IndexError where it has too many parts."""
+    """The parts of an index; IndexError where there are too many."""
     taken = sum(_width(part) for part in parts)
     if taken > len(x.node.shape):
         if not x.node.shape:
@@ -865,8 +966,8 @@ def _part(part: Any) -> Any:
     if isinstance(part, bool):
         return np.array(part)
     if isinstance(part, float | str):
-        raise TypeError(
-            f"only integers, slices, ellipsis, None and tensors are valid indices, not {type(part).__name__}"
+        raise (IndexError if isinstance(part, float) else TypeError)(
+            f"only integers, slices, …, None and tensors are valid indices, not {type(part).__name__}"
         )
     return int(part)
 
@@ -911,6 +1012,8 @@ def _at(x: Any, parts: tuple[Any, ...]) -> Any:
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
+    if isinstance(value, list | tuple):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor\n  fix: x[…] = torch.tensor(…)")
     parts = _checked(self, index_of(index))
     if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
         if not parts[0]:
@@ -947,8 +1050,9 @@ def _flat(value: Any) -> Any:
 
 
 def _put(self: Any, value: Any, parts: tuple[Any, ...]) -> Any:
-    if isinstance(value, core.Tensor) and len(value.node.shape) > len(self.node.shape):
-        value = engine("reshape", value, value.node.shape[len(value.node.shape) - len(self.node.shape) :])
+    if isinstance(value, core.Tensor) and value.ndim:
+        more = value.ndim - np.broadcast_to(0.0, self.node.shape)[parts].ndim
+        value = engine("reshape", value, value.node.shape[more:]) if more > 0 else value
     return engine("index_put", self, value, parts)
 
 
@@ -1004,7 +1108,7 @@ def take(input: Any, index: Any) -> Any:
 @public(title="MaskedSelectBackward0")
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where a mask holds."""
-    shape = np.broadcast_shapes(input.shape, mask.shape)
+    shape = broadcast(input.shape, mask.shape)
     return getitem(expand(input, *shape), expand(mask, *shape))
 
 
@@ -1020,7 +1124,9 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 @public(place=True, title="MaskedScatterBackward0")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Entries of a source, in order, where a mask holds."""
-    places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, input.shape))
+    shape = broadcast(tuple(input.shape), tuple(mask.shape))
+    input = input if input.shape == shape else expand(input, *shape)
+    places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, shape))
     return engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
 
 
@@ -1112,7 +1218,8 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 @public()
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not 0."""
-    places = np.argwhere(np.atleast_1d(np.asarray(input.value)))
+    array = np.asarray(input.value)
+    places = np.argwhere(np.atleast_1d(array) if as_tuple else array)
     return tuple(tensor_of(column) for column in places.T) if as_tuple else tensor_of(places)
 
 
@@ -1124,6 +1231,8 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Each entry once, in order."""
+    if not isinstance(sorted, bool):
+        raise TypeError("unique(): argument 'sorted' must be bool")
     from agrad.torch.tensor import as_array
 
     found, inverse, counts = np.unique(as_array(input), return_inverse=True, return_counts=True, axis=dim)
@@ -1136,6 +1245,8 @@ def unique(
 @public()
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number occurs."""
+    if input.dtype is float64:
+        raise NotImplementedError("\"bincount_cpu\" not implemented for 'Double'")
     given = None if weights is None else np.asarray(weights.value)
     return tensor_of(np.bincount(np.asarray(input.value).astype(np.intp), given, minlength))
 
@@ -1148,6 +1259,7 @@ def searchsorted(sorted_sequence: Any, values: Any, *, right: bool = False) -> A
 
 
 @public("cummax")
+@_lined
 def cummax(input: Any, dim: int) -> Any:
     """The largest entry so far along an axis, and its place."""
     array, dim = np.asarray(input.value), _axis(input, dim)
@@ -1161,6 +1273,8 @@ def cummax(input: Any, dim: int) -> Any:
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 of nan."""
     need_tensor("sign", input)
+    if input.dtype is bool_:
+        return engine("clone", input)
     return engine("where", engine("isnan", input), 0, engine("sign", input))
 
 
@@ -1189,19 +1303,24 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "addcdiv PLACE AddcdivBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b, "div"),
     "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
     "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
-    "argmax": lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim),
-    "argmin": lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim),
-    "logsumexp": lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim),
-    "nansum NansumBackward0": lambda input, dim=None, keepdim=False: engine(
-        "nansum", input, axis=dim, keepdims=keepdim
+    "logit PLACE": lambda input, eps=None: engine("logit", input if eps is None else clamp(input, eps, 1 - eps)),
+    "round PLACE": lambda input, *, decimals=0: engine("round", input, digits=decimals),
+    "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=_axis(input, dim))),
+    "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=_axis(input, dim))),
+    "argsort": _lined(
+        lambda input, dim=-1, descending=False, stable=False: engine("argsort", input, axis=dim, descending=descending)
+    ),
+    "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
+        "nansum" if input.dtype is float64 else "sum", input, dim, keepdim
     ),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
-    "count_nonzero": lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim),
+    "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
         "quantile", input, q, axis=dim, keepdims=keepdim
     ),
     "trace TraceBackward0": lambda input: engine("sum", diagonal(input)),
     "copysign PLACE CopysignBackward0": lambda input, other: engine("copysign", input, other),
+    "outer ger": lambda input, vec2: engine("outer", _vector("outer", input), _vector("outer", vec2)),
     "kron UnsafeViewBackward0": lambda input, other: engine("kron", input, other),
     "dist DistBackward0": lambda input, other, p=2: norm(input - other, p),
     "cdist FUNCTION CdistBackward0": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
@@ -1235,11 +1354,15 @@ _ROWS: dict[str, Callable[..., Any]] = {
     ),
     "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal),
     "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal),
-    "cartesian_prod FUNCTION": lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1),
+    "cartesian_prod FUNCTION": lambda *tensors: stack(
+        [reshape(x, -1) for x in meshgrid(*[_vector("cartesian_prod", x) for x in tensors])], 1
+    ),
     "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
+for _name in ("amax", "amin", "argmax", "argmin", "all", "any", "logsumexp"):
+    _ROWS[_name] = lambda input, dim=None, keepdim=False, _name=_name: _reduce(_name, input, dim, keepdim)
 for _key, _function in _ROWS.items():
     _words = _key.split()
     public(
@@ -1249,6 +1372,14 @@ for _key, _function in _ROWS.items():
         place="PLACE" in _words,
         view="VIEW" in _words,
     )(_function)
+
+
+def _vector(name: str, x: Any) -> Any:
+    """A vector; RuntimeError for others."""
+    need_tensor(name, x)
+    if x.ndim != 1:
+        raise RuntimeError(f"{name}: expected a 1D tensor, but got {x.ndim}D")
+    return x
 
 
 def _without_nan(name: str, x: Any, y: Any) -> Any:
@@ -1276,7 +1407,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return gather(reshape(input, -1), 0, reshape(indices, -1))
     dim = _axis(input, dim)
-    wide = np.broadcast_shapes(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
+    wide = broadcast(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
     return gather(
         expand(input, *wide[:dim], input.shape[dim], *wide[dim + 1 :]),
         dim,
@@ -1432,8 +1563,8 @@ def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callab
 def _forward(ours: str, other: Any, self: Any) -> Any:
     if ours in ("floor_divide", "remainder", "pow"):
         _of_wholes(ours, other, self)
-    if ours == "sub" and dtype_of(other) is bool_ and dtype_of(self) is bool_:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
+    if ours == "sub":
+        _check_subtraction(self, other)
     return engine(ours, other, self)
 
 
@@ -1453,9 +1584,11 @@ for _sign, _ours in _OPERATORS.items():
     if _sign not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _swapped = _REFLECTED.get(_sign) or partial(_forward, _ours)
         give(f"__r{_sign}__", _operator(f"__r{_sign}__", True, _swapped))
-        give(f"__i{_sign}__", in_place(_ours, _call))
+        give(f"__i{_sign}__", _in_place(in_place(_ours, _call)))
 
 
+for _sign in ("imatmul", "rmatmul"):
+    give(f"__{_sign}__", lambda self, other: NotImplemented)
 give("__neg__", TORCH["neg"])
 give("__abs__", TORCH["abs"])
 give("__pos__", lambda self: self)

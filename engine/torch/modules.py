@@ -13,12 +13,13 @@ from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
+from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, func
 from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
-from agrad.torch.types import dtype_of, float64, int64
+from agrad.torch.types import Size, as_pytorch, dtype_of, float64, int64
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -78,15 +79,18 @@ def _layer(name: str, found: Any) -> Any:
         found.__init__(self, *args, **keywords)
         as_torch(self)
 
-    def forward(self: Any, *args: Any) -> Any:
-        return _entitled(function, found.forward(self, *args), args)
+    def forward(self: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            return _entitled(function, found.forward(self, *args, **keywords), args, vars(self))
+        except AgradError as error:
+            raise as_pytorch(error, name.startswith(_STRICT)) from None
 
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
-    if name == "Linear":
-        body["forward"] = lambda self, input: linear(input, self.weight, self.bias)
-    elif function in _TITLES:
-        body["forward"] = forward
+    body["forward"] = forward if name != "Linear" else lambda self, input: linear(input, self.weight, self.bias)
     return type(name, (found,), body)
+
+
+_STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number of axes is a ValueError
 
 
 # The functions that layers call, where they do not tell.
@@ -113,14 +117,71 @@ _TITLES = dict(
 )
 
 
-def _entitled(function: str, found: Any, args: tuple[Any, ...]) -> Any:
+def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
     title = _TITLES.get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
         return found
     if function == "cross_entropy" and dtype_of(args[1]) is float64:
         title = "Div1"
+    elif function == "cross_entropy" and keywords.get("label_smoothing"):
+        title = "Add"
+    elif function == "pad" and keywords.get("mode", "constant") != "constant":
+        kind = "Reflection" if keywords["mode"] == "reflect" else "Replication"
+        title = f"{kind}Pad{len(args[1]) // 2}D"
     return entitle(found, numbered(title))
+
+
+def _distribution(name: str, base: Any) -> Any:
+    """A distribution whose parameters and samples are tensors of this package."""
+    if not (isinstance(base, type) and hasattr(base, "_shape")) or name == "Distribution":
+        return base
+    found: Any = base
+
+    def make(self: Any, *args: Any, **given: Any) -> None:
+        self.is_checked = is_checked = given.pop("validate_args", None) is not False
+        try:
+            found.__init__(self, *map(_parameter, args), **{one: _parameter(x) for one, x in given.items()})
+        except AgradError as error:
+            if is_checked:
+                raise as_pytorch(error, True) from None
+            raise
+        self.batch_shape, self.event_shape = Size(self.batch_shape), Size(self.event_shape)
+
+    def sample(self: Any, sample_shape: Any = ()) -> Any:
+        drawn = found.sample(self, sample_shape)
+        return typed(drawn, int64 if name == "Categorical" else float64)
+
+    def log_prob(self: Any, value: Any) -> Any:
+        x, holds = np.asarray(value.value), _SUPPORTS.get(name)
+        try:
+            is_within = holds is None or bool(np.all(holds(self, x)))
+            if not is_within and self.is_checked:
+                raise ValueError(f"{name}: the value is not within the support of the distribution")
+            return found.log_prob(self, value)
+        except AgradError as error:
+            raise as_pytorch(error, self.is_checked) from None
+
+    body = {
+        "__init__": make,
+        "sample": sample,
+        "log_prob": log_prob,
+        "__module__": "agrad.torch.distributions",
+        "__doc__": found.__doc__,
+    }
+    return type(name, (found,), body)
+
+
+_SUPPORTS: dict[str, Callable[[Any, Any], Any]] = {
+    "Bernoulli": lambda self, x: (x == 0) | (x == 1),
+    "Categorical": lambda self, x: (x >= 0) & (x < self.probs.shape[-1]) & (x == np.floor(x)),
+    "Exponential": lambda self, x: x >= 0,
+    "Uniform": lambda self, x: (x >= self.low.value) & (x <= self.high.value),
+}
+
+
+def _parameter(x: Any) -> Any:
+    return x if x is None or isinstance(x, core.Tensor) else creation.tensor(x, dtype=float64)
 
 
 def _data(name: str, found: Any) -> Any:
@@ -174,7 +235,7 @@ def _function(name: str, found: Any) -> Any:
             keywords.pop(left_out, None)
         x = args[0] if args else keywords.get("input")
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
-        made = _entitled(name, found(*args, **keywords), args)
+        made = _entitled(name, found(*args, **keywords), args, keywords)
         return write_over(x, made, f"{name}_") if is_written else made
 
     call.__doc__ = found.__doc__
@@ -525,7 +586,7 @@ def install(torch: Any) -> None:
             "Random numbers with densities.",
             {},
             (import_module("agrad.engine.nn.distributions"),),
-            None,
+            _distribution,
         ),
         ("optim", "Optimisers.", {}, (engine_optim,), None),
         ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),

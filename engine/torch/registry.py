@@ -13,7 +13,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
 from agrad.torch.tensor import Tensor, check_writable, entitle, give, part_of, typed, write_over
-from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
+from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
 NUMBERS = (int, float, bool)
@@ -52,10 +52,13 @@ def public(
 
 def checked(name: str, function: Callable[..., Any], title: str = "") -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
+    check = _requirement(name)
 
     def call(*args: Any, **keywords: Any) -> Any:
         if keywords:
             args, keywords = _ordered(name, args, keywords)
+        if check is not None and args:
+            check(args)
         try:
             found = function(*args, **keywords)
         except AgradError as error:
@@ -65,6 +68,35 @@ def checked(name: str, function: Callable[..., Any], title: str = "") -> Callabl
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     return call
+
+
+# What functions ask of their operands: a first one without truths, or of floats alone; a second that is no number.
+_NO_TRUTHS = frozenset(
+    "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 hardtanh softsign "
+    "tanhshrink topk".split()
+)
+_FLOATS = frozenset(
+    "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid hypot "
+    "logaddexp dist".split()
+)
+_TENSORS = frozenset(
+    "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal matmul "
+    "outer heaviside kron dot vdot inner".split()
+)
+
+
+def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
+    refused = (bool_,) if name in _NO_TRUTHS else (bool_, int64) if name in _FLOATS else ()
+    if not refused and name not in _TENSORS:
+        return None
+
+    def check(args: tuple[Any, ...]) -> None:
+        if name in _TENSORS and len(args) > 1:
+            need_tensor(name, args[1], "other")
+        if isinstance(args[0], core.Tensor) and all(dtype_of(x) in refused for x in args[:2] if hasattr(x, "dtype")):
+            raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype_of(args[0])!r}')
+
+    return check
 
 
 def _ordered(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -28,12 +28,13 @@ from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dty
 
 _WHOLE = 2.0**53  # up to here each whole number is a float
 _PLACES = frozenset({"argmax", "argmin", "argsort", "topk_places"})
-_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod"})
+_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "square"})
 _OF_FLOATS = frozenset({"mean", "var", "std", "norm", "euclidean", "softmax", "log_softmax"})
 _ALIKE = _SUMS | frozenset(
     "abs add amax amin ceil clip clone concat cumprod equal_nan expand flip floor floor_divide fmod gcd getitem "
-    "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll round "
-    "scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul einsum".split()
+    "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll "
+    "round hardtanh scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul "
+    "einsum".split()
 )
 
 
@@ -321,11 +322,16 @@ class Tensor(core.Tensor):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.numpy(), dtype)
 
+    def _scalar(self) -> Any:
+        if size_of(self.node.shape) != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
 
     def __index__(self) -> int:
         if self.dtype is float64 or size_of(self.node.shape) != 1:

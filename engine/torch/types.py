@@ -136,11 +136,11 @@ _KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, 
 _OF_PLACES = ("there is no axis", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
 
 
-def as_pytorch(error: AgradError) -> AgradError:
-    """The same error, which is of the class that PyTorch raises."""
+def as_pytorch(error: AgradError, is_strict: bool = False) -> AgradError:
+    """The same error, which is of the class that PyTorch raises; `is_strict`: a ValueError, of a wrong argument."""
     if type(error) is AgradError:
-        kind = _KINDS.get(error.kind, AgradError)
-        if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
+        kind = _ValueError if is_strict and error.kind in ("shape", "domain") else _KINDS.get(error.kind, AgradError)
+        if error.kind == "shape" and not is_strict and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
         if kind is not AgradError:
             made = kind(error.kind, error.message)

@@ -107,7 +107,9 @@ class Optimizer(Object):
                 for value in group["params"]:
                     if value.grad is not None:
                         gradient = -value.grad.value if group.get("maximize") else value.grad.value
-                        change, self.state[value] = rule(value.value, gradient, self.state.get(value, ()), **chosen)
+                        change, kept = rule(value.value, gradient, self.state.get(value, ()), **chosen)
+                        if kept:
+                            self.state[value] = kept
                         value.copy_(value.value - change)
         return loss
 
