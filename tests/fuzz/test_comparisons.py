@@ -35,7 +35,7 @@ def test_processes_end_properly_whatever_is_in_their_files():
     "name", ["python", "python_scripts", "python_states", "torch_states", "tensors", "torch_programs"]
 )
 def test_many_programs_leave_what_they_leave_elsewhere(name):
-    if name in ("tensors", "torch_programs"):
+    if name in ("tensors", "torch_programs", "torch_forms"):
         pytest.importorskip("torch")
     for seed in range(1000, 1040):
         for _ in comparison(name)(random.Random(seed)):

@@ -1,4 +1,5 @@
-"""Runs programs of torch, each as plain Python, and prints what they print: `torch_runner.py torch` or `… agrad`.
+"""Runs programs of torch, each as plain Python, and prints what they print: `torch_runner.py torch`, `… agrad` or
+`… numpy`.
 
 Reads a list of texts in JSON from the standard input, and writes the list of what they print. A program ends with its
 first error, of which the kind is printed.
@@ -35,9 +36,10 @@ def main():
         from agrad.torch.__main__ import stand_in
 
         stand_in()
-    import torch
+    if sys.argv[1] != "numpy":
+        import torch
 
-    torch.set_default_dtype(torch.float64)
+        torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
     json.dump([run(text) for text in json.load(sys.stdin)], sys.stdout)
 
