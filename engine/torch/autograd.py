@@ -22,7 +22,7 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, note, typed
+from agrad.torch.tensor import CAREFUL, PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, note, typed
 from agrad.torch.types import dtype_of, float64
 
 # Switches
@@ -671,9 +671,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> None:
         PACKING.append(self.hooks)
+        CAREFUL.append(self.hooks)
 
     def __exit__(self, *_: object) -> None:
         PACKING.remove(self.hooks)
+        CAREFUL.remove(self.hooks)
 
 
 def _unpack(order: list[Node]) -> list[Node]:

@@ -25,8 +25,9 @@ def _finished(value: Any, dtype: Any, requires_grad: bool, default: Any = float6
         array = np.trunc(array)
     elif kind is bool_:
         array = (array != 0.0).astype(np.float64)
-    made = Tensor.of(np.ascontiguousarray(array) if array.shape else float(array), kind)
-    return made.requires_grad_() if requires_grad else made
+    if requires_grad and kind is not float64:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return Tensor.of(np.ascontiguousarray(array) if array.shape else float(array), kind, bool(requires_grad))
 
 
 def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,8 +69,6 @@ def tensor(
 ) -> Tensor:
     """A new tensor of numbers, nested lists or an array, which are copied."""
     kind = dtype_of(data) if dtype is None else as_dtype(dtype)
-    if requires_grad and kind is not float64:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return _finished(_entries(data), kind, requires_grad)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
+from agrad.engine.core.dispatch import of_floats, of_one, of_pair, of_two
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.linalg.norms import of_vector
@@ -31,7 +32,7 @@ from agrad.torch.registry import (
     tensor_of,
     viewing,
 )
-from agrad.torch.tensor import PACKING, Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
@@ -65,7 +66,8 @@ def _install() -> None:
     ):
         for pair in text.split():
             name, _, ours = pair.partition("=")
-            public(name, place=place)(plain(name, ours or name, binary))
+            quick = (ours or name) if text == _UNARY and (ours or name) in OPS else ""
+            public(name, place=place, quick=quick)(plain(name, ours or name, binary))
 
 
 _install()
@@ -107,7 +109,7 @@ for _names in (("add",), ("sub", "subtract")):
     public(*_names, place=True)(_scaled(_names[0]))
 
 
-@public("neg", "negative", place=True)
+@public("neg", "negative", place=True, quick="neg")
 def neg(input: Any) -> Any:
     """-input."""
     need_tensor("neg", input)
@@ -349,7 +351,7 @@ def _total(name: str) -> Any:
 
 
 for _name in ("sum", "mean", "prod"):
-    public(_name)(_total(_name))
+    public(_name, quick=_name)(_total(_name))
 
 
 def _need_floats(name: str, x: Any) -> None:
@@ -1007,7 +1009,8 @@ def getitem(input: Any, index: Any) -> Any:
 
 
 def _at(x: Any, parts: tuple[Any, ...]) -> Any:
-    return engine("getitem", x, parts)
+    attrs = {"index": parts}
+    return type(x).made(OPS["getitem"], (x,), attrs, of_one(OPS["getitem"], x, attrs))
 
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
@@ -1540,24 +1543,55 @@ TORCH["is_grad_enabled"] = lambda: current().recording
 
 
 def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callable[..., Any]:
-    plain_call, kind = _PLAIN.get(name, (None, float64))
+    """An operator. Most are of floats, and computed with few steps."""
+    op, kind = _PLAIN.get(name.replace("__r", "__") if name != "__rtruediv__" else "", (None, float64))
 
     def method(self: Any, other: Any) -> Any:
-        if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
-            y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
-            if (y is not other and other.node.extra is None) or type(other) in (float, int):
-                made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
-                made.__class__, made.dtype = type(self) if y is other else Tensor, kind
-                return made
-        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
-            return NotImplemented
         try:
-            return call(other, self) if is_reflected else call(self, other)
+            if self.dtype is float64 and not CAREFUL:
+                made: Any
+                nx, way = self.node, type(other)
+                a = nx.value
+                if way is Tensor and other.dtype is float64:
+                    ny = other.node
+                    b = ny.value
+                    if type(a) is float and type(b) is float:
+                        made = of_floats(op, nx, ny, a, b, 3)
+                    else:
+                        made = of_two(op, nx, ny, self.array if a is None else a, other.array if b is None else b, 3)
+                    made.__class__, made.dtype = Tensor, kind
+                    return made
+                if (way is float or way is int) and (other or op is not _POW):
+                    a, b = self.array if a is None else a, float(other)
+                    left, right, a, b = (b, nx, b, a) if is_reflected else (nx, b, a, b)
+                    two = of_floats if type(a) is float and type(b) is float else of_two
+                    made = two(op, left, right, a, b, 3)
+                    made.__class__, made.dtype = Tensor, kind
+                    return made
+            return slow(self, other)
         except AgradError as error:
             raise as_pytorch(error) from None
 
-    method.__name__ = name
-    return method
+    def slow(self: Any, other: Any) -> Any:
+        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
+            return NotImplemented
+        return call(other, self) if is_reflected else call(self, other)
+
+    chosen = method if op is not None else kinded(slow)
+    chosen.__name__ = name
+    return chosen
+
+
+def _product(self: Any, other: Any) -> Any:
+    """`x @ y`."""
+    if type(other) is Tensor and other.dtype is float64 and self.dtype is float64 and not CAREFUL:
+        try:
+            made: Any = of_pair(OPS["matmul"], self, other, {})
+        except AgradError as error:
+            raise as_pytorch(error) from None
+        made.__class__, made.dtype = Tensor, float64
+        return made
+    return TORCH["matmul"](self, other) if isinstance(other, core.Tensor) else NotImplemented
 
 
 def _forward(ours: str, other: Any, self: Any) -> Any:
@@ -1568,14 +1602,13 @@ def _forward(ours: str, other: Any, self: Any) -> Any:
     return engine(ours, other, self)
 
 
-_PLAIN = {f"__{sign}__": (OPS[sign].call, float64) for sign in ("add", "sub", "mul")} | {
-    "__truediv__": (OPS["div"].call, float64),
-    "__lt__": (OPS["less"].call, bool_),
-    "__gt__": (OPS["greater"].call, bool_),
-}  # operators of float64 alone
+# Operations of which floats are all that operators need to know.
+_POW = OPS["pow"]
+_PLAIN: dict[str, tuple[Any, Any]] = {f"__{sign}__": (OPS[sign], float64) for sign in ("add", "sub", "mul", "pow")}
+_PLAIN |= {"__truediv__": (OPS["div"], float64), "__lt__": (OPS["less"], bool_), "__gt__": (OPS["greater"], bool_)}
 _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
+    "pow": "pow", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
 }  # fmt: skip
 _REFLECTED = {"truediv": lambda other, self: engine("mul", engine("reciprocal", self), other)}
 for _sign, _ours in _OPERATORS.items():
@@ -1587,6 +1620,7 @@ for _sign, _ours in _OPERATORS.items():
         give(f"__i{_sign}__", _in_place(in_place(_ours, _call)))
 
 
+give("__matmul__", _product)
 for _sign in ("imatmul", "rmatmul"):
     give(f"__{_sign}__", lambda self, other: NotImplemented)
 give("__neg__", TORCH["neg"])

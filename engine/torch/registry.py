@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.dispatch import of_one
+from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import Tensor, check_writable, entitle, give, part_of, typed, write_over
-from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, int64
+from agrad.torch.tensor import CAREFUL, OTHERWISE, Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
 NUMBERS = (int, float, bool)
@@ -28,16 +29,18 @@ def engine(name: str, *args: Any, **keywords: Any) -> Any:
 
 
 def public(
-    *names: str, title: str = "", method: bool = True, place: bool = False, view: bool = False
+    *names: str, title: str = "", method: bool = True, place: bool = False, view: bool = False, quick: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too.
 
-    `title` is PyTorch's name of the last node that it makes, where the engine's operation does not tell it.
+    `title` is PyTorch's name of the last node that it makes, where the engine's operation does not tell it; `quick` the
+    operation that it is of floats, where nothing else is given.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         listed = names or (function.__name__.rstrip("_"),)
         call = checked(listed[0], viewing(function) if view else function, title)
+        call = quickly(OPS[quick], call) if quick else call
         for name in listed:
             TORCH[name] = call
             if method:
@@ -48,6 +51,29 @@ def public(
         return call
 
     return register
+
+
+def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one tensor, which most calls give floats alone: these are computed with few steps."""
+    attrs, is_other = dict(op.signature.attributes), op.name in OTHERWISE
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if len(args) == 1 and not keywords:
+            x = args[0]
+            if type(x) is Tensor and x.dtype is float64 and not CAREFUL:
+                try:
+                    made: Any = of_one(op, x, attrs)
+                except AgradError as error:
+                    raise as_pytorch(error) from None
+                if is_other:
+                    return Tensor.made(op, args, attrs, made)
+                made.__class__, made.dtype = Tensor, float64
+                return made
+        return slow(*args, **keywords)
+
+    call.__name__ = call.__qualname__ = slow.__name__
+    call.__doc__ = slow.__doc__
+    return call
 
 
 def checked(name: str, function: Callable[..., Any], title: str = "") -> Callable[..., Any]:

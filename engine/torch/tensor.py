@@ -39,7 +39,7 @@ _ALIKE = _SUMS | frozenset(
 
 
 # Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
-_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
+OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
 }
@@ -72,6 +72,8 @@ def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> An
 
 # What operations save, while functions pack it: see `autograd.saved_tensors_hooks`.
 PACKING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+# What keeps operators from taking few steps: functions that pack, and views that must not be used any more.
+CAREFUL: list[Any] = []
 PACKED: weakref.WeakSet[Node] = weakref.WeakSet()  # the nodes whose values are packed
 
 
@@ -126,6 +128,8 @@ class Shared:
     @property
     def renewed(self) -> str:
         """PyTorch's name of the operation by which the view is taken again after a write."""
+        if self.made and "Invalid" not in CAREFUL:
+            CAREFUL.append("Invalid")
         return "Invalid" if self.made else "AsStridedBackward0"
 
     @cached_property
@@ -174,20 +178,21 @@ class Tensor(core.Tensor):
         return Tensor.of(0.0 if data is None else coerce(data)) if data is not None else object.__new__(cls)
 
     @classmethod
-    def of(cls, value: Any, kind: dtype = float64) -> Tensor:
+    def of(cls, value: Any, kind: dtype = float64, requires_grad: bool = False) -> Tensor:
         """A new leaf with a value, which is not copied."""
-        return typed(core.bare(leaf(value if isinstance(value, float) else _settled(value))), kind)
+        node = leaf(value if isinstance(value, float) else _settled(value), requires_grad)
+        return typed(core.handle(node) if requires_grad else core.bare(node), kind)
 
     @classmethod
     def made(cls, op: Op, operands: tuple[Any, ...], attrs: dict[str, Any], result: core.Tensor) -> Tensor:
         """The result of an operation, with the type that PyTorch gives it."""
         result.__class__ = Tensor
         made: Any = result
-        if op.name in _OTHERWISE and result.node.op is op:
+        if op.name in OTHERWISE and result.node.op is op:
             result.node.op = _variant(op)
             if op.name in _RULES:
                 result.node.value = result.value  # which these rules read
-        for x in operands if result.node.requires_grad else ():
+        for x in operands if CAREFUL and result.node.requires_grad else ():
             if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
                 raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
         kind = float64
@@ -598,9 +603,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
         elif history is not None:
             if node is not None and node is not part.node:
                 _outdate(node, what)
-            core.Tensor.adopt(
-                part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history
-            )
+            core.Tensor.adopt(part, entitle(shared.again(whole), shared.renewed), history)
         elif part is not written:
             with scope(recording=False):
                 value = shared.again(whole).value

@@ -704,6 +704,8 @@ class Python(Machine):
 
     def mult(self, a: Any, b: Any) -> Any:
         """`a * b`."""
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return a * b
         kinds = type(a), type(b)
         if float not in kinds:
             if isinstance(a, int) and isinstance(b, int):
