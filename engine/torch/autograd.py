@@ -200,22 +200,12 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the derivatives of some values to the gradients of the leaves behind them, or of `inputs` alone."""
-    roots = [tensors] if isinstance(tensors, core.Tensor) else list(tensors)
-    given = _listed(grad_tensors, len(roots))
     wanted = None if inputs is None else [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if wanted == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    seeds = _seeds(roots, given, create_graph)
-    order = _passed(seeds)
+    roots, order, found = _found(tensors, grad_tensors, wanted, create_graph)
     if wanted is not None:
-        for x in wanted:
-            if not x.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
-        order = leading_to(order, [x.node for x in wanted])
-    check_walkable(order, roots[0].node)
-    targets = set() if wanted is None else {x.node for x in wanted}
-    found = _walk(order, seeds, create_graph, targets)
-    if wanted is not None:
+        targets = {x.node for x in wanted}
         found = {node: g for node, g in found.items() if node in targets or (node.op is not None and node.keeps_grad)}
     storage = None if create_graph else _storage_of(roots[0].node, order, ())
     for node, g in found.items():
@@ -225,6 +215,20 @@ def backward(
                 after()
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
+
+
+def _found(outputs: Any, given: Any, wanted: Any, create_graph: bool, since: int = -1) -> tuple[list[Any], Any, Any]:
+    """The outputs, the nodes that were walked, and the derivatives by leaves, and by what is wanted alone if told."""
+    roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
+    seeds = _seeds(roots, _listed(given, len(roots)), create_graph)
+    order = _passed(seeds, since)
+    for x in wanted or ():
+        if not x.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    nodes = [x.node for x in wanted or ()]
+    order = order if wanted is None else leading_to(order, nodes)
+    check_walkable(order, roots[0].node)
+    return roots, order, _walk(order, seeds, create_graph, set(nodes))
 
 
 def _listed(given: Any, count: int) -> list[Any]:
@@ -291,21 +295,13 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The derivatives of some values by others, in a tuple."""
-    roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if is_grads_batched:
         rows = [grad(outputs, inputs, g, True, create_graph, allow_unused) for g in _unbound(grad_outputs)]
         return tuple(engine("stack", list(column)) for column in zip(*rows, strict=True))
-    seeds = _seeds(roots, _listed(grad_outputs, len(roots)), create_graph)
-    nodes = [x.node for x in wanted]
-    for x in wanted:
-        if not x.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    since = oldest(nodes)
-    behind = set().union(*(reachable(node, since) for node in seeds))
-    order = leading_to(_passed(seeds, since), nodes)
-    check_walkable(order, roots[0].node)
-    found = _walk(order, seeds, create_graph, set(nodes))
+    since = oldest([x.node for x in wanted])
+    roots, order, found = _found(outputs, grad_outputs, wanted, create_graph, since)
+    behind = set().union(*(reachable(root.node, since) for root in roots))
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
     results: list[Any] = []

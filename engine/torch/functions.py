@@ -13,6 +13,7 @@ from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import of_floats, of_one, of_pair, of_two
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
+from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.ops.tensor_methods import overwrite
 from agrad.engine.values import broadcast, np
@@ -227,12 +228,10 @@ def einsum(equation: str, *operands: Any) -> Any:
 @public(method=False)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """The sum over some axes of both."""
-    left, right = (list(range(-dims, 0)), list(range(dims))) if isinstance(dims, int) else dims
-    left, right = [x % a.ndim for x in left], [x % b.ndim for x in right]
-    rest_a, rest_b = ([x for x in range(one.ndim) if x not in used] for one, used in ((a, left), (b, right)))
-    shape = [a.shape[x] for x in rest_a] + [b.shape[x] for x in rest_b]
-    flat_a = a.permute(rest_a + left).reshape(math.prod(a.shape[x] for x in rest_a), -1)
-    return (flat_a @ b.permute(right + rest_b).reshape(flat_a.shape[1], -1)).reshape(shape)
+    for x, axes in zip((a, b), dims, strict=True) if not isinstance(dims, int) else ():
+        for axis in axes:
+            _axis(x, axis)
+    return arrays.tensordot(a, b, dims)
 
 
 # Reductions
@@ -714,19 +713,12 @@ give("mT", property(lambda self: transpose(self, -2, -1)))
 give("H", property(lambda self: transpose(self, -2, -1)))
 
 
-@public("movedim", "moveaxis")
+@public("movedim", "moveaxis", view=True, title="PermuteBackward0")
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Some axes at other places."""
-    given = [(x,) if isinstance(x, int) else tuple(x) for x in (source, destination)]
-    return _moved(input, *given)
-
-
-def _moved(input: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
-    source, destination = (tuple(_axis(input, x) for x in axes) for axes in (source, destination))
-    order = [x for x in range(input.ndim) if x not in source]
-    for to, one in sorted_(zip(destination, source, strict=True)):
-        order.insert(to, one)
-    return permute(input, *order)
+    for axis in (*np.atleast_1d(source), *np.atleast_1d(destination)):
+        _axis(input, axis)
+    return arrays.moveaxis(input, source, destination) if input.ndim else engine("clone", input)
 
 
 @public(view=True)

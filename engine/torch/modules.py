@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dis import opmap
+from functools import partial, reduce
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -43,16 +44,12 @@ class Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
             for other in self._others:
-                found = other.get(name) if isinstance(other, dict) else getattr(other, name, None)
+                found = getattr(other, name, None)
                 found = self._adapt(name, found) if found is not None and self._adapt is not None else found
                 if found is not None:
                     self.__dict__[name] = found
                     return found
-        known = [
-            one
-            for other in (self.__dict__, *self._others)
-            for one in (other if isinstance(other, dict) else dir(other))
-        ]
+        known = [*self.__dict__, *(one for other in self._others for one in dir(other))]
         raise missing(self.__name__.removeprefix("agrad."), name, known, sys._getframe(1))
 
 
@@ -255,108 +252,94 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 # torch.testing
 
 
-def assert_close(
-    actual: Any,
-    expected: Any,
-    *,
-    rtol: Any = None,
-    atol: Any = None,
-    equal_nan: bool = False,
-    check_dtype: bool = True,
-    msg: Any = None,
-    **_: Any,
-) -> None:
+def assert_close(actual: Any, expected: Any, *, msg: Any = None, **options: Any) -> None:
     """Nothing, where all entries are near to each other; else an AssertionError."""
-    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+    if isinstance(actual, list | tuple | dict) and isinstance(expected, list | tuple | dict):
+        if isinstance(actual, dict) and actual.keys() != expected.keys():  # type: ignore[union-attr]
+            raise AssertionError(f"The keys of the mappings do not match: {[*actual]} != {[*expected]}")
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
-        for pair in zip(actual, expected, strict=True):
-            assert_close(*pair, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg)
-        return
-    if isinstance(actual, dict):
-        if actual.keys() != expected.keys():
-            raise AssertionError(f"The keys of the mappings do not match: {[*actual]} != {[*expected]}")
-        for key, value in actual.items():
-            assert_close(
-                value, expected[key], rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg
-            )
+        for key in actual if isinstance(actual, dict) else range(len(actual)):
+            assert_close(actual[key], expected[key], msg=msg, **options)
         return
     a, b = (x if isinstance(x, core.Tensor) else creation.tensor(x) for x in (actual, expected))
-    if a.shape != b.shape:
-        raise AssertionError(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.")
-    if check_dtype and a.dtype is not b.dtype:
-        raise AssertionError(f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}.")
+    for name in ("shape", "dtype") if options.get("check_dtype", True) else ("shape",):
+        if getattr(a, name) != getattr(b, name):
+            there, meant = getattr(a, name), getattr(b, name)
+            raise AssertionError(f"The values for attribute '{name}' do not match: {there} != {meant}.")
+    rtol, atol = options.get("rtol"), options.get("atol")
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified")
-    is_float = a.dtype is float64 or b.dtype is float64
-    rtol, atol = (
-        (1e-7 if is_float else 0.0 if rtol is None else rtol) if rtol is None else rtol,
-        (1e-7 if is_float else 0.0) if atol is None else atol,
-    )
-    near = np.asarray(TORCH["isclose"](a, b, rtol, atol, equal_nan).value) != 0
+    if rtol is None:
+        rtol = atol = 1e-7 if float64 in (a.dtype, b.dtype) else 0.0
+    near = np.asarray(TORCH["isclose"](a.double(), b.double(), rtol, atol, options.get("equal_nan", False)).value) != 0
     if near.all():
         return
-    apart = np.abs(np.asarray(a.value) - np.asarray(b.value))
-    count, told = int((~near).sum()), "Scalars are" if not a.ndim else "Tensor-likes are"
-    lines = [f"{told} not {'close' if rtol or atol else 'equal'}!", ""]
-    if not a.ndim:
-        lines = [f"Scalars are not close!\n\nExpected {b.item()} but got {a.item()}."]
-    else:
-        lines.append(f"Mismatched elements: {count} / {a.numel()} ({100 * count / a.numel():.1f}%)")
-    lines.append(f"Greatest absolute difference: {float(apart.max())} (up to {atol} allowed)")
-    raise AssertionError(msg(lines) if callable(msg) else msg or "\n".join(lines))
+    apart, count = np.abs(np.asarray(a.value) - np.asarray(b.value)), int((~near).sum())
+    lines = (
+        [f"Scalars are not close!\n\nExpected {b.item()} but got {a.item()}."]
+        if not a.ndim
+        else [
+            f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!",
+            "",
+            f"Mismatched elements: {count} / {a.numel()} ({100 * count / a.numel():.1f}%)",
+        ]
+    )
+    told = "\n".join([*lines, f"Greatest absolute difference: {float(apart.max())} (up to {atol} allowed)"])
+    raise AssertionError(msg(told) if callable(msg) else msg or told)
 
 
 # torch.linalg, torch.special, torch.utils.checkpoint
 
 
+def _vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    return TORCH["norm"](x, ord, dim, keepdim)
+
+
+def _matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    return engine("norm", x, ord=None if ord == "fro" else ord, axis=dim, keepdims=keepdim)
+
+
+def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+    if ord is None or x.ndim == 1 or isinstance(dim, int):
+        return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
+    return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
+
+
+# The functions of torch.linalg, each with the names of its results, and of its node.
+_LINALG: dict[str, Callable[..., Any]] = {
+    "qr Q R": lambda x, mode="reduced": engine("qr", x),
+    "svd U S Vh": lambda x, full_matrices=True: engine("svd", x),
+    "eigh eigenvalues eigenvectors": lambda x, UPLO="L": engine("eigh", x),  # noqa: N803 - PyTorch's name
+    "slogdet sign logabsdet": lambda x: engine("slogdet", x),
+    "lstsq solution": lambda x, b: (engine("lstsq", x, b),),
+    "eigvalsh": lambda x: engine("eigh", x)[0],
+    "svdvals": lambda x: engine("svd", x)[1],
+    "multi_dot": lambda tensors: reduce(TORCH["matmul"], tensors),
+    "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
+    "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper: engine(
+        "solve_triangular", x, b, lower=not upper
+    ),
+    "matrix_norm": _matrix_norm,
+    "vector_norm": _vector_norm,
+    "norm": _norm,
+}
+_LINALG |= {name: partial(engine, name) for name in "inv det solve cholesky pinv matrix_power matmul".split()}
+_LINALG["matrix_exp"] = partial(engine, "expm")
+
+
 def _linalg() -> dict[str, Any]:
-    def ours(name: str, *fields: str, call: Any = None) -> Any:
-        made = named(f"linalg_{name}", *fields) if fields else None
-        run = call or (lambda *args, **keywords: engine(name, *args, **keywords))
-        return checked(name, (lambda *args, **keywords: made(*run(*args, **keywords))) if made is not None else run)
-
-    def qr(x: Any, mode: str = "reduced") -> Any:
-        return engine("qr", x)
-
-    def svd(x: Any, full_matrices: bool = True) -> Any:
-        return engine("svd", x)
-
-    def matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
-        return engine("norm", x, ord=None if ord == "fro" else ord, axis=dim, keepdims=keepdim)
-
-    def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-        return TORCH["norm"](x, ord, dim, keepdim)
-
-    def norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-        if ord is None or x.ndim == 1 or isinstance(dim, int):
-            return vector_norm(x, 2 if ord is None else ord, dim, keepdim)
-        return matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
-
-    def multi_dot(tensors: Any) -> Any:
-        found = tensors[0]
-        for one in tensors[1:]:
-            found = found @ one
-        return found
-
-    table = {
-        "qr": ours("qr", "Q", "R", call=qr), "svd": ours("svd", "U", "S", "Vh", call=svd),
-        "eigh": ours("eigh", "eigenvalues", "eigenvectors"), "slogdet": ours("slogdet", "sign", "logabsdet"),
-        "eigvalsh": checked("eigvalsh", lambda x: engine("eigh", x)[0]),
-        "svdvals": checked("svdvals", lambda x: engine("svd", x)[1]),
-        "matrix_norm": checked("matrix_norm", matrix_norm), "vector_norm": checked("vector_norm", vector_norm),
-        "norm": checked("norm", norm), "multi_dot": checked("multi_dot", multi_dot),
-        "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
-        "solve_triangular": checked(
-            "solve_triangular", lambda x, b, *, upper: engine("solve_triangular", x, b, lower=not upper)
-        ),
-        "lstsq": checked("lstsq", lambda x, b: named("linalg_lstsq", "solution")(engine("lstsq", x, b))),
-    }  # fmt: skip
-    for name, title in {"inv": "inv", "det": "det", "solve": "solve", "cholesky": "cholesky", "pinv": "pinv",
-                        "matrix_power": "matrix_power", "matrix_exp": "expm", "matmul": "matmul"}.items():  # fmt: skip
-        table[name] = checked(name, lambda *args, _title=title, **keywords: engine(_title, *args, **keywords))
-    table["cross"], table["diagonal"] = TORCH["cross"], TORCH["diagonal"]
+    table = {"cross": TORCH["cross"], "diagonal": TORCH["diagonal"]}
+    for key, function in _LINALG.items():
+        name, *fields = key.split()
+        title = fields.pop() if fields and "Backward" in fields[-1] else ""
+        call = checked(name, function, title)
+        table[name] = _with_names(named(f"linalg_{name}", *fields), call) if fields else call
     return table
+
+
+def _with_names(made: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **keywords: made(*function(*args, **keywords))
 
 
 _SPECIAL = (
@@ -378,49 +361,45 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **_: Any) -
     return input
 
 
-def _gradcheck(fn: Any, inputs: Any, *args: Any, raise_exception: bool = True, **keywords: Any) -> bool:
+class GradcheckError(RuntimeError):
+    """The derivatives of a function are not those of differences."""
+
+
+def _listed(found: Any) -> tuple[Any, ...]:
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def _gradcheck(
+    fn: Any,
+    inputs: Any,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    **_: Any,
+) -> bool:
     """Whether the derivatives of a function are those of differences."""
-    given = inputs if isinstance(inputs, tuple | list) else (inputs,)
-    return _compared(
-        fn,
-        tuple(given),
-        raise_exception,
-        keywords.get("eps", 1e-6),
-        keywords.get("atol", 1e-5),
-        keywords.get("rtol", 1e-3),
-    )
-
-
-def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: float, rtol: float) -> bool:
+    given = _listed(inputs)
     wanted = [x for x in given if isinstance(x, core.Tensor) and x.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient")
-
-    def values(of: tuple[Any, ...]) -> list[Any]:
-        found = fn(*of)
-        return [y for y in (found if isinstance(found, tuple | list) else (found,)) if isinstance(y, core.Tensor)]
-
-    outputs = values(given)
-    for number, y in enumerate(outputs):
-        if not y.requires_grad:
+    for number, y in enumerate(_listed(fn(*given))):
+        if not (isinstance(y, core.Tensor) and y.requires_grad):
             continue
-        rows = func._rows(y, wanted)
-        for which, x in enumerate(wanted):
-            analytic = np.asarray(rows[which].value).reshape(y.numel(), x.numel())
+        for which, (x, rows) in enumerate(zip(wanted, func._rows(y, wanted), strict=True)):
+            analytic = np.asarray(rows.value).reshape(y.numel(), x.numel())
             numeric = np.zeros_like(analytic)
-            flat = np.asarray(x.value, dtype=float).reshape(-1)
-            for place in range(flat.size):
+            for place in range(x.numel()):
                 ends = []
-                for sign in (1.0, -1.0):
-                    moved = flat.copy()
-                    moved[place] += sign * eps
-                    new = creation.tensor(moved.reshape(x.shape) if x.ndim else float(moved[0]), requires_grad=True)
-                    ends.append(
-                        np.asarray(values(tuple(new if one is x else one for one in given))[number].value).reshape(-1)
-                    )
+                for step in (eps, -eps):
+                    moved = np.array(x.value, dtype=float).reshape(-1)
+                    moved[place] += step
+                    new = creation.tensor(moved.reshape(x.shape), requires_grad=True)
+                    found = _listed(fn(*[new if one is x else one for one in given]))[number]
+                    ends.append(np.asarray(found.value).reshape(-1))
                 numeric[:, place] = (ends[0] - ends[1]) / (2 * eps)
             if not np.allclose(analytic, numeric, rtol=rtol, atol=atol):
-                if raises:
+                if raise_exception:
                     raise GradcheckError(
                         f"Jacobian mismatch for output {number} with respect to input {which},\n"
                         f"numerical:{creation.tensor(numeric.T)}\nanalytical:{creation.tensor(analytic.T)}\n"
@@ -429,24 +408,19 @@ def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: f
     return True
 
 
-class GradcheckError(RuntimeError):
-    """The derivatives of a function are not those of differences."""
-
-
-def _gradgradcheck(fn: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **keywords: Any) -> bool:
+def _gradgradcheck(fn: Any, inputs: Any, grad_outputs: Any = None, **keywords: Any) -> bool:
     """The same of the derivatives."""
-    given = tuple(inputs if isinstance(inputs, tuple | list) else (inputs,))
-    count = len(given)
+    given = _listed(inputs)
 
-    def first(*all_: Any) -> Any:
-        outputs = fn(*all_[:count])
-        outs = [y for y in (outputs if isinstance(outputs, tuple | list) else (outputs,)) if y.requires_grad]
-        wanted = [x for x in all_[:count] if isinstance(x, core.Tensor) and x.requires_grad]
-        return tuple(func._gradients(outs, wanted, list(all_[count:])))
+    def outputs(args: tuple[Any, ...]) -> list[Any]:
+        return [y for y in _listed(fn(*args)) if y.requires_grad]
 
-    found = fn(*given)
-    outs = [y for y in (found if isinstance(found, tuple | list) else (found,)) if y.requires_grad]
-    seeds = [TORCH["rand"](*y.shape).requires_grad_() for y in outs]
+    def first(*args: Any) -> Any:
+        inner = args[: len(given)]
+        wanted = [x for x in inner if isinstance(x, core.Tensor) and x.requires_grad]
+        return tuple(func._gradients(outputs(inner), wanted, list(args[len(given) :])))
+
+    seeds = [TORCH["rand"](*y.shape).requires_grad_() for y in outputs(given)]
     return _gradcheck(first, (*given, *seeds), **keywords)
 
 
@@ -527,93 +501,86 @@ def _nothing(*_: Any) -> None:
     """What is done on a device that is not there."""
 
 
-def _grad_module() -> dict[str, Any]:
-    names = {
-        name: getattr(autograd, name)
-        for name in "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled "
-        "detect_anomaly set_detect_anomaly".split()
+# The modules, each with its docstring, and the modules of the engine whose names it has, too.
+_MODULES = """
+autograd                | Backward passes.                       |
+autograd.function       | Functions of the user.                 |
+autograd.functional     | Derivatives of functions.              |
+autograd.forward_ad     | Dual numbers.                          |
+autograd.graph          | Nodes of the graph.                    |
+autograd.gradcheck      | Derivatives beside differences.        |
+func                    | Derivatives of functions, and of many. |
+nn                      | Layers, losses and modules.            | nn
+nn.functional           | Layers and losses as functions.        | nn.functional
+nn.init                 | First values of parameters.            | nn.init
+nn.parameter            | Parameters.                            | nn.parameter
+nn.modules              | The classes of layers.                 | nn
+nn.utils                | Gradients and parameters of modules.   | nn.utils
+distributions           | Random numbers with densities.         | nn.distributions
+optim                   | Optimisers.                            | nn.optim
+optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
+utils                   | Tools.                                 |
+utils.data              | Batches of data.                       | nn.utils.data
+utils.checkpoint        | Graphs that are computed again.        |
+linalg                  | Matrices.                              |
+special                 | Special functions.                     |
+testing                 | Comparisons.                           |
+random                  | Random numbers.                        |
+cuda                    | There is none.                         |
+mps                     | There is none.                         |
+jit                     | There is nothing to compile.           |
+"""
+_ADAPTED = {
+    "nn": _layer,
+    "nn.modules": _layer,
+    "nn.functional": _function,
+    "distributions": _distribution,
+    "utils.data": _data,
+}
+
+
+def _names_from(module: Any, names: str) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in names.split()}
+
+
+def _own_names() -> dict[str, dict[str, Any]]:
+    """The names that modules have of this package."""
+    checks = {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
+    passes = "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled detect_anomaly "
+    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
+    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
+    pairs = [pair.partition("=") for pair in _SPECIAL.split()]
+    special = {name: plain(name, ours or name, True) for name, _, ours in pairs}
+    transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
+    return {
+        "autograd": _names_from(autograd, passes + "set_detect_anomaly") | checks,
+        "autograd.function": _names_from(autograd, "Function once_differentiable FunctionCtx"),
+        "autograd.functional": _names_from(func.functional, "jacobian hessian vjp jvp vhp hvp"),
+        "autograd.forward_ad": _names_from(func, "dual_level make_dual unpack_dual UnpackedDualTensor"),
+        "autograd.graph": _names_from(autograd, "saved_tensors_hooks"),
+        "autograd.gradcheck": checks | {"GradcheckError": GradcheckError},
+        "func": _names_from(func, transforms),
+        "nn": _names_from(layers, "Module Parameter"),
+        "nn.functional": _functional(),
+        "nn.modules": _names_from(layers, "Module Parameter"),
+        "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
+        "linalg": _linalg(),
+        "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
+        "testing": {"assert_close": assert_close},
+        "random": {"manual_seed": TORCH["manual_seed"]},
+        "cuda": nowhere,
+        "mps": nowhere,
+        "jit": {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
     }
-    return {**names, "gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
 
 
 def install(torch: Any) -> None:
     """Put the modules where imports find them, and as names into `torch`."""
-    engine_utils = import_module("agrad.engine.nn.utils")
-    engine_data = import_module("agrad.engine.nn.utils.data")
-    engine_optim = import_module("agrad.engine.nn.optim")
-    schedulers = import_module("agrad.engine.nn.optim.lr_scheduler")
-    functional = _functional()
-    module = {"Module": layers.Module, "Parameter": layers.Parameter}
-    once = {
-        "Function": autograd.Function,
-        "once_differentiable": autograd.once_differentiable,
-        "FunctionCtx": autograd.FunctionCtx,
-    }
-    special = {
-        pair.partition("=")[0]: plain(pair.partition("=")[0], pair.partition("=")[2] or pair, True)
-        for pair in _SPECIAL.split()
-    }
-    special |= {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")}
-    duals = {"dual_level": func.dual_level, "make_dual": func.make_dual, "unpack_dual": func.unpack_dual,
-             "UnpackedDualTensor": func.UnpackedDualTensor}  # fmt: skip
-    transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state".split()
-    calls = {name: getattr(func, name) for name in transforms}
-    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
-    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
-    table: dict[str, Module] = {}
-    for name, doc, names, others, adapt in (
-        ("autograd", "Backward passes.", _grad_module(), (), None),
-        ("autograd.function", "Functions of the user.", once, (), None),
-        ("autograd.functional", "Derivatives of functions.", {}, (func.functional,), None),
-        ("autograd.forward_ad", "Dual numbers.", duals, (), None),
-        ("autograd.graph", "Nodes of the graph.", {"saved_tensors_hooks": autograd.saved_tensors_hooks}, (), None),
-        (
-            "autograd.gradcheck",
-            "Derivatives beside differences.",
-            {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck, "GradcheckError": GradcheckError},
-            (),
-            None,
-        ),
-        ("func", "Derivatives of functions, and functions of many values.", calls, (), None),
-        ("nn", "Layers, losses and modules.", module, (layers,), _layer),
-        ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), _function),
-        ("nn.init", "First values of parameters.", {}, (layers.init,), None),
-        ("nn.parameter", "Parameters.", {}, (import_module("agrad.engine.nn.parameter"),), None),
-        ("nn.modules", "The classes of layers.", module, (layers,), _layer),
-        ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), None),
-        (
-            "distributions",
-            "Random numbers with densities.",
-            {},
-            (import_module("agrad.engine.nn.distributions"),),
-            _distribution,
-        ),
-        ("optim", "Optimisers.", {}, (engine_optim,), None),
-        ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
-        ("utils", "Tools.", {}, (), None),
-        ("utils.data", "Batches of data.", {}, (engine_data,), _data),
-        (
-            "utils.checkpoint",
-            "Graphs that are computed again.",
-            {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
-            (),
-            None,
-        ),
-        ("linalg", "Matrices.", _linalg(), (), None),
-        ("special", "Special functions.", special, (), None),
-        ("testing", "Comparisons.", {"assert_close": assert_close}, (), None),
-        ("random", "Random numbers.", {"manual_seed": TORCH["manual_seed"]}, (), None),
-        ("cuda", "There is none.", nowhere, (), None),
-        ("mps", "There is none.", nowhere, (), None),
-        (
-            "jit",
-            "There is nothing to compile.",
-            {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
-            (),
-            None,
-        ),
-    ):
-        table[name] = made = Module(name, doc, names, *others, adapt=adapt)
+    own, table = _own_names(), dict[str, Module]()
+    for line in _MODULES.strip().splitlines():
+        name, doc, ours = (part.strip() for part in line.split("|"))
+        others = [import_module(f"agrad.engine.{ours}")] if ours else []
+        table[name] = made = Module(name, doc, own.get(name, {}), *others, adapt=_ADAPTED.get(name))
         sys.modules[made.__name__] = made
         owner, _, last = name.rpartition(".")
         (table[owner] if owner else torch).__dict__[last] = made
