@@ -79,6 +79,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, else other; of a condition alone, the places where it holds."""
     if input is None:
         return nonzero(condition, as_tuple=True)
+    if other is None:
+        raise TypeError("where() takes a condition alone, or two values, too")
     need_tensor("where", condition, "condition")
     if condition.dtype is not bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got {condition.dtype}")
@@ -127,7 +129,7 @@ def _of_wholes(name: str, x: Any, y: Any) -> None:
     if int64 not in kinds:
         raise NotImplementedError(f"{name} is not implemented for truths")
     other = np.asarray(getattr(y, "value", y))
-    if name == "pow" and (other < 0).any():
+    if name == "pow" and not isinstance(y, core.Tensor) and (other < 0).any():
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if name != "pow" and (other == 0).any():
         raise RuntimeError("ZeroDivisionError")
@@ -160,7 +162,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input/other, cut to whole numbers in one of two ways."""
     if rounding_mode in ("floor", "trunc"):
         _of_wholes("div", input, other)
-        found = engine(rounding_mode, engine("div", input, other))
+        found = entitle(engine(rounding_mode, engine("div", input, other)), "DivBackward2")
         return found.to(max(dtype_of(input), dtype_of(other), key=lambda one: one.rank))
     return engine("div", input, other)
 
@@ -218,9 +220,10 @@ for _name, _axes in (("mm", (2, 2)), ("mv", (2, 1)), ("bmm", (3, 3))):
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum of products by a formula of indices."""
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-    made = engine("einsum", list(given), subscripts=equation)
     inputs, _, kept = equation.replace(" ", "").partition("->")
     summed = bool({*inputs} - {*kept, ","})
+    given = [x.long() if summed and x.dtype is bool_ else x for x in given]
+    made = engine("einsum", given, subscripts=equation)
     names = ("PermuteBackward0", "SumBackward1") if len(given) == 1 else ("MulBackward0", "ViewBackward0")
     return entitle(made, names[summed])
 
@@ -339,7 +342,7 @@ def _total(name: str) -> Any:
         dim = None if isinstance(dim, tuple | list) and not dim else dim
         input = input if dtype is None else to(input, dtype)
         if name == "mean":
-            _need_floats(name, input)
+            _floats(name, input)
         elif name == "prod" and isinstance(dim, tuple | list):
             raise TypeError("prod(): argument 'dim' must be int")
         number = 0 if dim is None and not keepdim else 1
@@ -353,9 +356,11 @@ for _name in ("sum", "mean", "prod"):
     public(_name, quick=_name)(_total(_name))
 
 
-def _need_floats(name: str, x: Any) -> None:
+def _floats(name: str, x: Any) -> Any:
+    """A tensor of floats; RuntimeError for others."""
     if x.dtype is not float64:
         raise RuntimeError(f"{name}(): input dtype should be either floating point or complex dtypes. Got {x.dtype}")
+    return x
 
 
 def _moment(name: str) -> Any:
@@ -365,7 +370,7 @@ def _moment(name: str) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         ddof = correction if correction is not None else 0 if unbiased is False else 1
-        _need_floats(name, input)
+        _floats(name, input)
         return _reduce(name, input, dim if dim != () else None, keepdim, ddof=ddof)
 
     call.__doc__ = f"The {name} of the entries, divided by n - 1 unless told otherwise."
@@ -379,7 +384,7 @@ for _name in ("std", "var"):
 @public()
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all entries, or along axes."""
-    _need_floats("norm", input)
+    _floats("norm", input)
     if isinstance(dim, bool):
         raise TypeError("norm(): argument 'dim' must be int")
     if p in ("fro", None) or p == 2:
@@ -391,11 +396,19 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     return entitle(found.to(float64), "LinalgVectorNormBackward0")
 
 
+def _order(input: Any, dim: int, descending: bool) -> Any:
+    """The places of the entries in order along an axis: nan is the largest."""
+    array, dim = np.asarray(input.value), _axis(input, dim)
+    if descending and np.isnan(array).any():
+        return tensor_of(np.lexsort((-array, ~np.isnan(array)), axis=dim))
+    return engine("argsort", input, axis=dim, descending=descending)
+
+
 @public()
 @_lined
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The entries in order along an axis, and the places where they were."""
-    places = engine("argsort", input, axis=dim, descending=descending)
+    places = _order(input, dim, descending)
     return _HALVES["sort"](entitle(engine("take_along", input, places, axis=dim), "SortBackward0"), places)
 
 
@@ -426,8 +439,10 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @_lined
 def _middle(input: Any, dim: int, keepdim: bool) -> Any:
-    order = engine("argsort", input, axis=dim)
-    places = engine("getitem", order, (slice(None),) * dim + ((input.shape[dim] - 1) // 2,))
+    order = np.asarray(engine("argsort", input, axis=dim).value).astype(np.intp)
+    count = np.isnan(np.asarray(input.value)).sum(dim, keepdims=True)  # nan is the largest, and of several the middle
+    middle = np.where(count > 0, input.shape[dim] - count, (input.shape[dim] - 1) // 2)
+    places = tensor_of(np.take_along_axis(order, middle, dim).squeeze(dim))
     return _HALVES["median"](*_chosen(input, places, dim, keepdim, "median"))
 
 
@@ -447,9 +462,9 @@ for _name in ("softmax", "log_softmax"):
 @public()
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
-    dim = _axis(input, dim)
     if n < 0 or not input.ndim:
         raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
+    dim = _axis(input, dim)
     minus, before = "not_equal" if input.dtype is bool_ else "sub", (slice(None),) * dim
     for _ in range(n):
         ends = [getitem(input, (*before, part)) for part in (slice(1, None), slice(None, -1))]
@@ -709,8 +724,16 @@ def t(input: Any) -> Any:
 
 
 give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
-give("mT", property(lambda self: transpose(self, -2, -1)))
-give("H", property(lambda self: transpose(self, -2, -1)))
+
+
+def _matrices_turned(self: Any) -> Any:
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}D tensor.")
+    return transpose(self, -2, -1)
+
+
+give("mT", property(_matrices_turned))
+give("H", property(_matrices_turned))
 
 
 @public("movedim", "moveaxis", view=True, title="PermuteBackward0")
@@ -731,7 +754,7 @@ def expand(input: Any, *shape: Any) -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """All in the shape that they have together."""
     shape = broadcast(*[x.shape for x in tensors])
-    return tuple(expand(x, *shape) for x in tensors)
+    return tuple(x if x.shape == shape else expand(x, *shape) for x in tensors)
 
 
 @public("repeat", "tile", title="RepeatBackward0")
@@ -794,7 +817,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
         raise TypeError(f"cat(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
     if any(isinstance(x, core.Tensor) and not x.ndim for x in tensors):
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    return engine("concat", [x for x in tensors if x.shape != (0,)] or list(tensors), axis=dim)
+    made = engine("concat", [x for x in tensors if x.shape != (0,)] or list(tensors), axis=dim)
+    return made.to(max(map(dtype_of, tensors), key=lambda one: one.rank))
 
 
 @public(method=False)
@@ -810,6 +834,8 @@ def _piece(dim: int, start: int, end: int, title: str) -> Callable[[Any], Any]:
 @public()
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of pieces along an axis."""
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, size = _axis(tensor, dim), split_size_or_sections
     length = tensor.shape[dim]
     if isinstance(size, int):
@@ -871,6 +897,8 @@ def diag_embed(input: Any, offset: int = 0) -> Any:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     """Coordinates of all points of a grid."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    if any(x.ndim > 1 for x in given):
+        raise RuntimeError("torch.meshgrid: Expected scalar or 1D tensor")
     count = len(given)
     swapped = indexing == "xy" and count > 1
     order = [1, 0, *range(2, count)] if swapped else [*range(count)]
@@ -1031,7 +1059,9 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         shape = np.shape(places)
         value = value if not isinstance(value, core.Tensor) or not value.ndim else expand(value, *shape)
         flat = engine("index_put", reshape(self, -1), _flat(value), np.asarray(places).astype(np.intp).reshape(-1))
-        write_over(self, entitle(engine("reshape", flat, self.shape), "CopySlices"), "x[…] =")
+        is_cut = any(part is not Ellipsis and part != slice(None) for part in parts if not hasattr(part, "dtype"))
+        title = "CopySlices" if is_cut else "IndexPutBackward0"
+        write_over(self, entitle(engine("reshape", flat, self.shape), title), "x[…] =")
         return
     if arrays or _steps_taken(self, parts):
         title = "IndexPutBackward0" if arrays else "CopySlices"
@@ -1059,6 +1089,15 @@ def _cast(value: Any, like: Any) -> Any:
 
 
 give("__setitem__", checked("__setitem__", _setitem))
+
+
+def _fitted(name: str, src: Any, like: Any) -> Any:
+    """What is put into a tensor, of its type: a number is cast, a tensor of another one refused."""
+    if not isinstance(src, core.Tensor):
+        return like.dtype.python(src)
+    if src.dtype is not like.dtype:
+        raise RuntimeError(f"{name}(): expected self and src to have the same dtype: {like.dtype} and {src.dtype}")
+    return src
 
 
 def _beside(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -1119,6 +1158,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 @public(place=True, title="MaskedScatterBackward0")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Entries of a source, in order, where a mask holds."""
+    _fitted("masked_scatter", source, input)
     shape = broadcast(tuple(input.shape), tuple(mask.shape))
     input = input if input.shape == shape else expand(input, *shape)
     places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, shape))
@@ -1136,7 +1176,7 @@ def _source(src: Any, index: Any, where_: tuple[Any, ...]) -> Any:
 def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None, *, reduce: str | None = None) -> Any:
     """Entries put at places along an axis."""
     _need_places("scatter", index)
-    src = value if src is None else src
+    src = _fitted("scatter", value if src is None else src, input)
     places = _beside(input, _axis(input, dim), index)
     if reduce == "add":
         return scatter_add(
@@ -1264,7 +1304,7 @@ def cummax(input: Any, dim: int) -> Any:
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
-@public("sign", "sgn", place=True, title="SignBackward0")
+@public("sign", place=True, title="SignBackward0")
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 of nan."""
     need_tensor("sign", input)
@@ -1299,22 +1339,27 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
     "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
     "logit PLACE": lambda input, eps=None: engine("logit", input if eps is None else clamp(input, eps, 1 - eps)),
-    "round PLACE": lambda input, *, decimals=0: engine("round", input, digits=decimals),
+    "round PLACE": lambda input, *, decimals=None: (
+        engine("round", input)
+        if decimals is None
+        else entitle(engine("round", input, digits=decimals), "RoundBackward1")
+    ),
     "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=_axis(input, dim))),
     "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=_axis(input, dim))),
-    "argsort": _lined(
-        lambda input, dim=-1, descending=False, stable=False: engine("argsort", input, axis=dim, descending=descending)
-    ),
+    "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
     "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
         "nansum" if input.dtype is float64 else "sum", input, dim, keepdim
     ),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
     "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
-        "quantile", input, q, axis=dim, keepdims=keepdim
+        "quantile", _floats("quantile", input), q, axis=dim, keepdims=keepdim
     ),
-    "trace TraceBackward0": lambda input: engine("sum", diagonal(input)),
-    "copysign PLACE CopysignBackward0": lambda input, other: engine("copysign", input, other),
+    "trace TraceBackward0": lambda input: engine("sum", engine("diagonal", input)),
+    "copysign PLACE": lambda input, other: entitle(
+        engine("copysign", input, other), f"CopysignBackward{int(not isinstance(other, core.Tensor))}"
+    ),
+    "sgn PLACE SgnBackward0": lambda input: sign(input),
     "outer ger": lambda input, vec2: engine("outer", _vector("outer", input), _vector("outer", vec2)),
     "kron UnsafeViewBackward0": lambda input, other: engine("kron", input, other),
     "dist DistBackward0": lambda input, other, p=2: norm(input - other, p),
@@ -1337,7 +1382,11 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
     "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
-    "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
+    "chunk": lambda input, chunks, dim=0: (
+        split(input, -(-input.shape[dim] // chunks), dim)
+        if input.ndim and input.shape[_axis(input, dim)]
+        else split(input, [0] * chunks, dim)
+    ),
     "select VIEW SelectBackward0": lambda input, dim, index: engine(
         "getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)
     ),
@@ -1347,8 +1396,8 @@ _ROWS: dict[str, Callable[..., Any]] = {
         if input.ndim == 1
         else entitle(engine("diagonal", input, k=diagonal), "DiagonalBackward0_copy")
     ),
-    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal),
-    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal),
+    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal).to(input.dtype),
+    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal).to(input.dtype),
     "cartesian_prod FUNCTION": lambda *tensors: stack(
         [reshape(x, -1) for x in meshgrid(*[_vector("cartesian_prod", x) for x in tensors])], 1
     ),

@@ -114,12 +114,19 @@ _TITLES = dict(
 )
 
 
+def _is_single(function: str, args: tuple[Any, ...]) -> bool:
+    """Whether a convolution is one of a single sequence, or image: PyTorch computes that of a batch."""
+    return function.startswith("conv") and args[0].ndim == int(function[-2]) + 1
+
+
 def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
     title = _TITLES.get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
         return found
-    if function == "cross_entropy" and dtype_of(args[1]) is float64:
+    if _is_single(function, args):
+        title = "Squeeze1"
+    elif function == "cross_entropy" and dtype_of(args[1]) is float64:
         title = "Div1"
     elif function == "cross_entropy" and keywords.get("label_smoothing"):
         title = "Add"
