@@ -52,6 +52,8 @@ def _entries(data: Any) -> Any:
     """Nested lists, in which tensors may be, as an array."""
     if isinstance(data, core.Tensor):
         return np.array(data.read_only(), dtype=np.float64)
+    if data is None:
+        raise RuntimeError("Could not infer dtype of NoneType")
     if isinstance(data, list | tuple):
         parts = [_entries(x) for x in data]
         if len({x.shape for x in parts}) > 1:

@@ -564,6 +564,8 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 @public(place=True, title="NanToNumBackward0")
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """Numbers in the place of nan and of infinities."""
+    if input.dtype is not float64:
+        return engine("clone", input)
     most = float(np.finfo(np.float64).max)
     found = where(engine("isnan", input), 0.0 if nan is None else nan, input)
     found = where(engine("equal", input, math.inf), most if posinf is None else posinf, found)
@@ -1355,12 +1357,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
         "quantile", _floats("quantile", input), q, axis=dim, keepdims=keepdim
     ),
-    "trace TraceBackward0": lambda input: engine("sum", engine("diagonal", input)),
+    "trace TraceBackward0": lambda input: engine("sum", diagonal(_of_axes("trace", input, 2))),
     "copysign PLACE": lambda input, other: entitle(
         engine("copysign", input, other), f"CopysignBackward{int(not isinstance(other, core.Tensor))}"
     ),
     "sgn PLACE SgnBackward0": lambda input: sign(input),
-    "outer ger": lambda input, vec2: engine("outer", _vector("outer", input), _vector("outer", vec2)),
+    "outer ger": lambda input, vec2: engine("outer", _of_axes("outer", input), _of_axes("outer", vec2)),
     "kron UnsafeViewBackward0": lambda input, other: engine("kron", input, other),
     "dist DistBackward0": lambda input, other, p=2: norm(input - other, p),
     "cdist FUNCTION CdistBackward0": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
@@ -1394,12 +1396,12 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "diag": lambda input, diagonal=0: (
         diag_embed(input, diagonal)
         if input.ndim == 1
-        else entitle(engine("diagonal", input, k=diagonal), "DiagonalBackward0_copy")
+        else entitle(engine("diagonal", _of_axes("diag", input, 2), k=diagonal), "DiagonalBackward0_copy")
     ),
     "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal).to(input.dtype),
     "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal).to(input.dtype),
     "cartesian_prod FUNCTION": lambda *tensors: stack(
-        [reshape(x, -1) for x in meshgrid(*[_vector("cartesian_prod", x) for x in tensors])], 1
+        [reshape(x, -1) for x in meshgrid(*[_of_axes("cartesian_prod", x) for x in tensors])], 1
     ),
     "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
@@ -1418,11 +1420,11 @@ for _key, _function in _ROWS.items():
     )(_function)
 
 
-def _vector(name: str, x: Any) -> Any:
-    """A vector; RuntimeError for others."""
+def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
+    """A vector, or what has so many axes; RuntimeError for others."""
     need_tensor(name, x)
-    if x.ndim != 1:
-        raise RuntimeError(f"{name}: expected a 1D tensor, but got {x.ndim}D")
+    if x.ndim != axes:
+        raise RuntimeError(f"{name}: expected a {axes}D tensor, but got {x.ndim}D")
     return x
 
 
@@ -1668,3 +1670,11 @@ give("__neg__", TORCH["neg"])
 give("__abs__", TORCH["abs"])
 give("__pos__", lambda self: self)
 give("__hash__", object.__hash__)
+
+
+# Methods that are no functions of `torch`.
+for _name in (
+    "contiguous data_ptr dim element_size expand expand_as is_contiguous ndimension nelement repeat reshape_as silu "
+    "softplus stride to unfold view view_as"
+).split():
+    del TORCH[_name]

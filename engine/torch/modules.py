@@ -78,9 +78,13 @@ def _layer(name: str, found: Any) -> Any:
 
     def forward(self: Any, *args: Any, **keywords: Any) -> Any:
         try:
-            return _entitled(function, found.forward(self, *args, **keywords), args, vars(self))
+            made = found.forward(self, *args, **keywords)
+            if name.startswith(_STRICT[1:]) and args[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
+                return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
+            return _entitled(function, made, args, vars(self))
         except AgradError as error:
-            raise as_pytorch(error, name.startswith(_STRICT)) from None
+            axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
+            raise as_pytorch(error, name.startswith(_STRICT) and args[0].ndim not in axes) from None
 
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
     body["forward"] = forward if name != "Linear" else lambda self, input: linear(input, self.weight, self.bias)

@@ -440,13 +440,12 @@ def typed(x: Any, kind: dtype) -> Tensor:
         _hold(x, as_mask(np.asarray(value) != 0.0))
     elif kind is not bool_ and is_mask:
         _hold(x, value.view(np.ndarray))
-    elif kind is int64 and not _is_exact(value):
-        raise AgradError("domain", "whole numbers beyond 2**53 are not exact in agrad, which computes with float64")
+    elif kind is int64:
+        if not np.all(np.abs(value) <= _WHOLE):
+            raise AgradError("domain", "whole numbers beyond 2**53 are not exact in agrad, which computes with float64")
+        if np.any(np.signbit(value) & (np.asarray(value) == 0.0)):  # there is one 0 among them
+            _hold(x, value + 0.0)
     return x  # type: ignore[no-any-return]
-
-
-def _is_exact(value: Any) -> bool:
-    return bool(np.all(np.abs(value) <= _WHOLE))
 
 
 def _settled(value: Any) -> Any:
