@@ -21,6 +21,7 @@ from agrad.torch.registry import (
     NUMBERS,
     TORCH,
     checked,
+    each,
     engine,
     in_place,
     named,
@@ -97,19 +98,13 @@ def _check_subtraction(input: Any, other: Any) -> None:
         )
 
 
-def _scaled(name: str) -> Any:
-    def call(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-        need_tensor(name, input)
-        if name == "sub":
-            _check_subtraction(input, other)
-        return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
-
-    call.__doc__ = f"{name} alpha*other."
-    return call
-
-
-for _names in (("add",), ("sub", "subtract")):
-    public(*_names, place=True)(_scaled(_names[0]))
+@each("add", "sub=subtract", place=True)
+def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """{} alpha*other."""
+    need_tensor(name, input)
+    if name == "sub":
+        _check_subtraction(input, other)
+    return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
 
 
 @public("neg", "negative", place=True, quick="neg")
@@ -135,26 +130,12 @@ def _of_wholes(name: str, x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-def _whole_checked(name: str) -> Any:
-    def call(input: Any, other: Any) -> Any:
-        _of_wholes(name, input, other)
-        if name == "pow" and isinstance(input, Tensor) and type(other) in (int, float) and other == 0:
-            return engine("mul", input, 0) + 1 if input.requires_grad else engine("pow", input, other)
-        return engine(name, input, other)
-
-    call.__doc__ = f"{name}, entry by entry."
-    return call
-
-
-for _name in ("floor_divide", "remainder", "fmod"):
-    public(_name, place=True)(_whole_checked(_name))
-
-
-@public(place=True)
-def pow(input: Any, exponent: Any) -> Any:
-    """input to the power of exponent."""
-    _of_wholes("pow", input, exponent)
-    return engine("pow", input, exponent)
+@each("pow", "floor_divide", "remainder", "fmod", place=True)
+def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
+    """{}, entry by entry."""
+    (input, other), _ = second((input, *(() if other is None else (other,))), given)
+    _of_wholes(name, input, other)
+    return engine(name, input, other)
 
 
 @public("div", "divide", "true_divide", place=True)
@@ -201,19 +182,14 @@ def dot(input: Any, tensor: Any) -> Any:
     return engine("matmul", input, tensor)
 
 
-def _fitting(name: str, axes: tuple[int, int]) -> Any:
-    def call(input: Any, mat2: Any) -> Any:
-        need_tensor(name, mat2, "mat2")
-        if (input.ndim, mat2.ndim) != axes:
-            raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
-        return engine("matmul", input, mat2)
-
-    call.__doc__ = "The product of two matrices, or of a matrix and a vector."
-    return call
-
-
-for _name, _axes in (("mm", (2, 2)), ("mv", (2, 1)), ("bmm", (3, 3))):
-    public(_name, title=f"{_name.capitalize()}Backward0")(_fitting(_name, _axes))
+@each("mm", "mv", "bmm", title="{}Backward0")
+def _fitting(name: str, input: Any, mat2: Any) -> Any:
+    """The product of two matrices, or of a matrix and a vector."""
+    need_tensor(name, mat2, "mat2")
+    axes = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}[name]
+    if (input.ndim, mat2.ndim) != axes:
+        raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
+    return engine("matmul", input, mat2)
 
 
 @public(method=False)
@@ -260,7 +236,7 @@ def _lined(function: Callable[..., Any]) -> Callable[..., Any]:
             return type(found)(*[engine("reshape", x, ()) for x in found])
         return engine("reshape", found, ())
 
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__name__, call.__doc__ = getattr(function, "__name__", ""), function.__doc__
     return call
 
 
@@ -283,33 +259,24 @@ def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any)
     return engine(name, input, axis=dim, keepdims=keepdim, **more)
 
 
-def _along(input: Any, places: Any, dim: int) -> Any:
-    """The entries at places along an axis, one for each of the others."""
-    return entitle(engine("take_along", input, places, axis=dim), "GatherBackward0")
-
-
-def _extreme(name: str) -> Any:
-    """max and min: of all entries, along an axis with places, or of two tensors."""
-
-    def call(input: Any, *args: Any, **keywords: Any) -> Any:
-        need_tensor(name, input)
-        args, keywords = second((input, *args), keywords)
-        dim = keywords.pop("dim", args[1] if len(args) > 1 else None)
-        if isinstance(dim, core.Tensor):
-            return engine(f"{name}imum", input, dim)
-        if dim is None:
-            if not input.numel():
-                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-            return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
-        keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
-        if input.ndim and not input.shape[_axis(input, dim)]:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-        if keywords:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-        return _places_of(name)(input, _axis(input, dim), keep)
-
-    call.__doc__ = f"The {name}imum of all entries; along an axis, with its places; of two tensors, entry by entry."
-    return call
+@each("max", "min")
+def _extreme(name: str, input: Any, *args: Any, **keywords: Any) -> Any:
+    """The {}imum of all entries; along an axis, with its places; of two tensors, entry by entry."""
+    need_tensor(name, input)
+    args, keywords = second((input, *args), keywords)
+    dim = keywords.pop("dim", args[1] if len(args) > 1 else None)
+    if isinstance(dim, core.Tensor):
+        return engine(f"{name}imum", input, dim)
+    if dim is None:
+        if not input.numel():
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
+    keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
+    if input.ndim and not input.shape[_axis(input, dim)]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    if keywords:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
+    return _places_of(name)(input, _axis(input, dim), keep)
 
 
 def _places_of(name: str) -> Callable[..., Any]:
@@ -329,31 +296,18 @@ def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[A
     return entitle(engine("reshape", values, tuple(places.shape)), title), places
 
 
-for _name in ("max", "min"):
-    public(_name)(_extreme(_name))
-
-
-def _total(name: str) -> Any:
-    """sum, mean and prod, which PyTorch calls otherwise along an axis."""
-
-    def call(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-        need_tensor(name, input)
-        dim = axis if dim is None else dim
-        dim = None if isinstance(dim, tuple | list) and not dim else dim
-        input = input if dtype is None else to(input, dtype)
-        if name == "mean":
-            _floats(name, input)
-        elif name == "prod" and isinstance(dim, tuple | list):
-            raise TypeError("prod(): argument 'dim' must be int")
-        number = 0 if dim is None and not keepdim else 1
-        return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
-
-    call.__doc__ = f"The {name} of all entries, or along axes."
-    return call
-
-
-for _name in ("sum", "mean", "prod"):
-    public(_name, quick=_name)(_total(_name))
+@each("sum", "mean", "prod", quick="{}")
+def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The {} of all entries, or along axes."""
+    need_tensor(name, input)
+    dim = None if isinstance(dim, tuple | list) and not dim else dim
+    input = input if dtype is None else to(input, dtype)
+    if name == "mean":
+        _floats(name, input)
+    elif name == "prod" and isinstance(dim, tuple | list):
+        raise TypeError("prod(): argument 'dim' must be int")
+    number = 0 if dim is None and not keepdim else 1
+    return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
 
 
 def _floats(name: str, x: Any) -> Any:
@@ -363,22 +317,25 @@ def _floats(name: str, x: Any) -> Any:
     return x
 
 
-def _moment(name: str) -> Any:
-    def call(
-        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
-    ) -> Any:
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        ddof = correction if correction is not None else 0 if unbiased is False else 1
-        _floats(name, input)
-        return _reduce(name, input, dim if dim != () else None, keepdim, ddof=ddof)
-
-    call.__doc__ = f"The {name} of the entries, divided by n - 1 unless told otherwise."
-    return call
+@each("std", "var")
+def _moment(name: str, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, **given: Any) -> Any:
+    """The {} of the entries, divided by n - 1 unless told otherwise."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = given.get("correction")
+    ddof = correction if correction is not None else 0 if unbiased is False else 1
+    return _reduce(name, _floats(name, input), dim if dim != () else None, keepdim, ddof=ddof)
 
 
-for _name in ("std", "var"):
-    public(_name)(_moment(_name))
+@each("std_mean", "var_mean", method=False)
+def _with_mean(
+    name: str, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, **given: Any
+) -> Any:
+    """The spread, and the mean."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    both = _moment(name[:3], input, dim, unbiased, keepdim, **given), TORCH["mean"](input, dim, keepdim)
+    return tuple([entitle(x, f"{name[:3].capitalize()}MeanBackward0") for x in both])
 
 
 @public()
@@ -446,17 +403,11 @@ def _middle(input: Any, dim: int, keepdim: bool) -> Any:
     return _HALVES["median"](*_chosen(input, places, dim, keepdim, "median"))
 
 
-def _over_axis(name: str) -> Any:
-    def call(input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
-        dim = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
-        return engine(name, input.double() if dtype is not None else input, axis=dim)
-
-    call.__doc__ = f"{name} along an axis."
-    return call
-
-
-for _name in ("softmax", "log_softmax"):
-    public(_name)(_lined(_over_axis(_name)))
+@each("softmax", "log_softmax")
+def _over_axis(name: str, input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
+    """{} along an axis."""
+    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
+    return _lined(partial(engine, name))(input.double() if dtype is not None else input, axis=axis)
 
 
 @public()
@@ -484,23 +435,23 @@ def _in_place(write: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, other: write(self, other) if isinstance(other, (core.Tensor, *NUMBERS)) else NotImplemented
 
 
-def _logical(name: str, bitwise: str) -> None:
-    def of_truths(input: Any, other: Any) -> Any:
-        a, b = _truths(input), _truths(other)
-        if name == "xor":
-            return engine("not_equal", a, b)
-        return engine("mul" if name == "and" else "maximum", a, b)
+@each("logical_and", "logical_or", "logical_xor", place=True)
+def _of_truths(name: str, input: Any, other: Any) -> Any:
+    """{}, entry by entry."""
+    row = {"logical_and": "mul", "logical_or": "maximum", "logical_xor": "not_equal"}[name]
+    return engine(row, _truths(input), _truths(other))
 
-    def of_bits(input: Any, other: Any) -> Any:
-        kinds = _bits_of(f"bitwise_{name}", input, other)
-        if int64 in kinds:
-            return _of_bits(getattr(np, f"bitwise_{name}"), input, other)
-        return of_truths(input, other)
 
-    of_truths.__doc__, of_bits.__doc__ = f"Logical {name}, entry by entry.", f"{name} of truths, or of bits."
-    public(f"logical_{name}", place=True)(of_truths)
-    call = public(f"bitwise_{name}", f"__{bitwise}__", f"__r{bitwise}__", place=True)(of_bits)
-    give(f"__i{bitwise}__", _in_place(in_place(f"bitwise_{name}", call)))
+@each(*(f"bitwise_{name}=__{name}__=__r{name}__" for name in ("and", "or", "xor")), place=True)
+def _bitwise(name: str, input: Any, other: Any) -> Any:
+    """{} of truths, or of bits."""
+    if int64 in _bits_of(name, input, other):
+        return _of_bits(getattr(np, name), input, other)
+    return _of_truths(name.replace("bitwise", "logical"), input, other)
+
+
+for _name in ("and", "or", "xor"):
+    give(f"__i{_name}__", _in_place(in_place(f"bitwise_{_name}", TORCH[f"bitwise_{_name}"])))
 
 
 def _bits_of(name: str, *given: Any) -> tuple[Any, ...]:
@@ -519,18 +470,16 @@ def _of_bits(function: Any, *given: Any) -> Any:
     return tensor_of(function(*arrays))
 
 
-for _name in ("and", "or", "xor"):
-    _logical(_name, _name)
-for _name, _shift in (("lshift", np.left_shift), ("rshift", np.right_shift)):
+@each("__lshift__", "__rshift__")
+def _shifted(name: str, input: Any, other: Any) -> Any:
+    """The bits of whole numbers moved."""
+    if int64 not in _bits_of(name, input, other):
+        raise NotImplementedError(f"{name} is not implemented for truths")
+    return _of_bits(np.left_shift if name == "__lshift__" else np.right_shift, input, other)
 
-    def _shifted(input: Any, other: Any, _name: str = _name, _shift: Any = _shift) -> Any:
-        """The bits of whole numbers moved."""
-        if int64 not in _bits_of(_name, input, other):
-            raise NotImplementedError(f"{_name} is not implemented for truths")
-        return _of_bits(_shift, input, other)
 
-    give(f"__{_name}__", checked(_name, _shifted))
-    give(f"__r{_name}__", checked(_name, lambda input, other, _call=_shifted: _call(other, input)))
+for _name in ("lshift", "rshift"):
+    give(f"__r{_name}__", checked(_name, lambda self, other, _name=_name: _shifted(f"__{_name}__", other, self)))
 
 
 @public("bitwise_not", place=True)
@@ -1431,20 +1380,6 @@ def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
 def _without_nan(name: str, x: Any, y: Any) -> Any:
     """The larger, or the smaller, of two entries; the other one, where one is nan."""
     return engine("where", engine("isnan", x), y, engine("where", engine("isnan", y), x, engine(name, x, y)))
-
-
-for _name in ("var", "std"):
-
-    def _with_mean(
-        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, _name: str = _name, **given: Any
-    ) -> Any:
-        """The spread, and the mean."""
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        both = TORCH[_name](input, dim, unbiased, keepdim, **given), TORCH["mean"](input, dim, keepdim)
-        return tuple([entitle(x, f"{_name.capitalize()}MeanBackward0") for x in both])
-
-    public(f"{_name}_mean", method=False)(_with_mean)
 
 
 @public()

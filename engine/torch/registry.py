@@ -6,6 +6,7 @@ A function of PyTorch is a function of the engine where only names differ; see `
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agrad.engine.core import tensor as core
@@ -49,6 +50,25 @@ def public(
                 TORCH[f"{name}_"] = in_place(name, call)
                 give(f"{name}_", TORCH[f"{name}_"])
         return call
+
+    return register
+
+
+def each(
+    *keys: str, title: str = "", quick: str = "", **ways: bool
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: several functions, `sub=subtract` by two names, made of one that takes the name of each first.
+
+    In what is given for them, {} stands for the name.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for key in keys:
+            names = key.split("=")
+            call: Any = partial(function, names[0])
+            call.__name__, call.__doc__ = names[0], (function.__doc__ or "").format(names[0])
+            public(*names, title=title.format(names[0].capitalize()), quick=quick.format(names[0]), **ways)(call)
+        return function
 
     return register
 
