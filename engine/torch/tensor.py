@@ -260,7 +260,7 @@ class Tensor(core.Tensor):
     def __repr__(self) -> str:
         from agrad.torch.printing import text_of
 
-        text = text_of(self)
+        text = text_of(self, as_array(self))
         return f"Parameter containing:\n{text}" if self.node.is_parameter else text
 
     def __format__(self, form: str) -> str:
