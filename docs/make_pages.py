@@ -104,7 +104,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/errors.md": reference.errors_page,
     "docs/functions.md": reference.functions_page,
     "docs/language.md": reference.language_page,
-    "docs/pytorch.md": reference.pytorch_page,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 

@@ -1,4 +1,4 @@
-"""The pages that are made from the same tables as `help`: functions, language, errors, PyTorch's names."""
+"""The pages that are made from the same tables as `help`: functions, language, errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import groupby
 
 from agrad.cli.repl.printer import SAYS
 from agrad.engine.core.context import Context, enter
-from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Signature
+from agrad.engine.core.op import Entry
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Command
@@ -28,10 +28,7 @@ from agrad.grammar.help.help import (
     families,
 )
 from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.pytorch.libraries import HERE, STAND_INS
-from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.results import Noted, Result
-from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import OPTIONS, SOFT, read_grammar
@@ -94,11 +91,51 @@ _LANGUAGE = """\
 Made by `make docs` from the table of commands and the grammar; `help backward` in a session, and `agrad help backward`,
 say the same. The functions are in [functions.md](functions.md), the kinds of errors in [errors.md](errors.md).
 
+* [two readings](#two-readings)
 * [statements](#statements)
 * [commands](#commands)
 * [lists](#lists)
 * [operators](#operators)
 * [grammar](#grammar)
+"""
+_READINGS = """\
+## Two readings
+
+agrad reads two languages. This page is about the first.
+
+* **The calculator's**, at a prompt, in `agrad eval` and in `.ag` files: every number is a float, `^` is power, `[1, 2]`
+  is a vector, values are shown, nothing needs an import.
+* **Python**, in `.py` files, and in a session, a notebook or an `.ag` file from its first `import` on. Lists are lists,
+  whole numbers are ints, `^` is xor, names follow Python's scopes. `torch`, `numpy` and the modules of Python that a
+  script can import are agrad's own; see [pytorch.md](pytorch.md). All of Python is read but `async`, metaclasses, and
+  what reaches into Python's own machinery, within the limits of [SECURITY.md](../SECURITY.md).
+
+A session says once that it reads Python; `calculator` on a line of its own goes back, in a session as in a file.
+"""
+_BOTH = [
+    "var x = 3; y = x^2",
+    "import torch",
+    "y",
+    "[4, 8]*2",
+    "y.backward()",
+    "calculator",
+    "x.grad",
+    "[4, 8]*2",
+]
+_RULES = """
+Where Python is read:
+
+* An expression alone on a line shows its value at a prompt as Python's does, and `_` is that value. In a notebook the
+  last one of a cell does. In files and from pipes nothing is shown but what `print` writes. `;` behind it hides it.
+* Commands stand beside Python's statements, as `graph y`, `backward y retain`, `undo`, `var x = 2`, where Python could
+  not read the line otherwise, or would read a name that has no value.
+* A statement that fails, or is stopped, changes nothing, and `undo` takes it back, in lists, dictionaries, objects and
+  modules of a network, too. What was written into a file, and a generator that went on, stay.
+* A line that only the calculator can read is an error, which says so; a name that only it has, such as `load_csv`, too.
+
+Values are the same in both: a number of the calculator is a float of Python, a vector a tensor of float64, a list a
+list. Back in the calculator, whole numbers become numbers, lists of numbers vectors; modules, functions and objects of
+Python can be used there, `math.pi`, `f(2)`, `net(x)`, `a.size`, `d["k"]`.
 
 ## Statements
 
@@ -114,7 +151,15 @@ _CHANGES = {
 
 def language_page() -> str:
     """Every statement, command and operator, and the rules of the grammar."""
-    return "\n".join([_LANGUAGE, *_statements(), *_commands(), *_lists(), *_operators(), *_grammar()]) + "\n"
+    parts = [*_readings(), *_statements(), *_commands(), *_lists(), *_operators(), *_grammar()]
+    return "\n".join([_LANGUAGE, *parts]) + "\n"
+
+
+def _readings() -> Iterator[str]:
+    session = enter(Context(), Session)
+    session.steps.depth, session.by_entry, session.settings.echo = DEPTH, True, True  # as at the prompt
+    session.shows = True, True
+    yield from (_READINGS, "```agrad", *_transcript(session, _BOTH), "```", _RULES)
 
 
 def _statements() -> Iterator[str]:
@@ -252,181 +297,3 @@ def _transcript(session: Session, statements: Iterable[str]) -> Iterator[str]:
             yield render(answer.note) if isinstance(answer, Noted) else answer.text(session.settings)
         if not SAYS.match(typed):
             yield from filter(None, changes.line(typed).split("\n"))
-
-
-# PyTorch's names: docs/pytorch.md, made from the tables by which they are read
-
-# What has another meaning: in PyTorch, in agrad, and lines that show it.
-_DIFFERENT = """
-numbers are integers, or floats of several sizes
-every number is a float64
-torch.tensor([7, 2]) / 2 == [3.5, 1]
-
-of masks, `m + n` is true where one is, and `1 - m` is an error
-masks are numbers, 1 and 0: `m + n` counts, and as an index both are refused
-x = tensor([1, 2]); sum((x > 0) + (x > 1)) == 3 and sum(1 - (x > 1)) == 1
-
-float32 overflows above 3.4e38
-above 1.8e308: an inf or nan that is one of float32 may not arise
-isfinite(torch.exp(tensor(100.))) == 1
-
-`std` and `var` divide by n - 1
-by n, as in NumPy; with `torch.` before them by n - 1
-std([1, 3]) == 1
-
-`x.max(0)` and `x.min(0)` return values and indices
-the values alone; `torch.max(x, 0)` returns both
-tensor([1, 3]).max(0) == 3
-
-`x.sort()` returns values and indices
-the values alone; `torch.sort(x)` returns both
-tensor([3, 1]).sort() == [1, 3]
-
-`x.norm(1)`, `x.norm(2)` of a matrix are norms of all its entries
-norms of the matrix, as in NumPy; `torch.norm(x, 1)` is the norm of all entries
-x = tensor([[1, 5], [3, 4]]); x.norm(1) == 9 and torch.norm(x, 1) == 13
-
-`x.split(2)` makes pieces of 2
-2 pieces, as in NumPy; `torch.split(x, 2)` makes pieces of 2
-x = arange(6); len(x.split(2)) == 2 and len(torch.split(x, 2)) == 3
-
-`x.equal(y)` is one truth value
-one for each entry, as `x == y`; `torch.equal(x, y)` is one
-tensor([1, 2]).equal([1, 3]) == [1, 0]
-
-`x.repeat(2, 1)` repeats the whole of `x`
-it repeats each row or entry, along an axis; `x.tile(2, 1)` repeats the whole
-x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]
-
-`x.svd()` ends with V
-with its transpose, as in NumPy; `torch.svd(x)` ends with V
-x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T
-
-`x.cross(y)` is along the first axis that has three entries
-along the last, as in NumPy; `torch.cross(x, y)` along the first
-x = tensor([[1, 5], [3, 4], [0, 2]]); torch.cross(x, x + 1).shape == (3, 2)
-
-of equal entries one gets the gradient of `max` along an axis
-all share it
-grad(max)([3, 3]) == [0.5, 0.5]
-
-`median` of four entries is the second smallest
-the mean of the second and the third; `torch.median` is the second, with an axis also its index
-median([1, 2, 3, 4]) == 2.5 and torch.median([1, 2, 3, 4]) == 2
-
-a gradient is differentiable with `create_graph=True`
-`grad(y, x)` always is
-grad(grad(square))(5) == 2
-
-`grad` gives a tuple
-`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple
-grad(square)(3) == 6
-
-`x[0]`, `x.view(2)` and `x.T` share the data of `x`
-each is a copy; a write into one is an error, or a note if it is a plain number
-x = zeros(4); y = x.view(2, 2); fails type: y += 1
-
-`where` passes on the nan of a branch that was not selected
-that branch contributes exactly 0
-def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0
-
-the derivative of `log(x)` below 0 is 1/x, though `log(x)` is nan; so of `log1p`, `atanh`, `acosh` below -1
-it is nan, too; `backward y as pytorch` shows both
-isnan(grad(log)(-1))
-
-`binary_cross_entropy` takes no logarithm below -100, so that no entry is above 100
-it is the formula: inf where a probability is 0 and its target is not
-binary_cross_entropy(0, 1) == inf
-
-a backward frees the nodes that saved something
-it frees every node that it visits, unless `retain_graph=True`
-var x = 2; y = x + 1; y.backward(); fails freed: y.backward()
-
-`g = x.grad` follows later passes, and `x.grad.zero_()`
-it keeps the gradient of then
-var x = 3; y = x*x; backward y retain; g = x.grad; backward y; g == 6 and x.grad == 12
-
-`enumerate(xs)`, `zip(xs, ys)`, `map(f, xs)`, in Python, take the entries as a loop gets to them
-all at once
-xs = [1, 2]; z = zip(xs, xs); xs.append(3); len(z) == 2
-
-`[lambda: k for k in range(3)]`, in Python, gives functions that all find the last k
-each has the k with which it was made; those of a `for` loop find the last
-fs = [lambda: k for k in range(3)]; fs[0]() == 0
-"""
-DIFFERENT = [tuple(row.split("\n")) for row in _DIFFERENT.strip().split("\n\n")]
-
-
-def pytorch_page() -> str:
-    """The names of PyTorch that are read, what they mean, and what differs."""
-    parts = [_prefixes(), _names(), _methods(), _without_effect(), _differences(), _absent()]
-    return "\n".join(line for part in parts for line in [*part, ""])
-
-
-def _prefixes() -> Iterator[str]:
-    yield from ("# PyTorch's names", "", "Made by `make docs` from the tables by which agrad reads them.", "")
-    yield "A snippet of PyTorch or NumPy can be pasted: a name of theirs is agrad's function of that name, or of that"
-    yield "in the tables below. A name that they do not have in that module, such as `torch.foo.sin`, is an error."
-    yield from ("", "| module | names |", "|---|---|")
-    for prefix, names in table().items():
-        yield f"| `{prefix}` | {', '.join(_row(name, here) for name, here in sorted(names.items()))} |"
-    yield "\n`F` is `torch.nn.functional`, and `numpy` is `np`."
-
-
-def _row(name: str, here: str) -> str:
-    """A name, and in brackets what it is here if that is another function or type."""
-    return f"`{name}`" if here == name or "(" in here or here in ("class", "function") else f"`{name}` ({here})"
-
-
-def _names() -> Iterator[str]:
-    head = "| PyTorch or NumPy | agrad |", "|---|---|"
-    yield from ("## Other names", "", "Names of functions, and of methods of a value.", "", *head)
-    for name, ours in sorted(RENAMED.items()):
-        yield f"| `{name}` | `{ours}` |"
-    yield from ("", "Of arguments:", "", *head)
-    for name, ours in ALIASES.items():
-        yield f"| `{name}=` | `{ours}=` |"
-    yield from ("", "With PyTorch's or NumPy's meaning under the full name, and after `from torch import std`:", "")
-    for name, (form, _) in OWN_FORMS.items():
-        yield f"* `{Signature(name, form).usage}`"
-
-
-def _methods() -> Iterator[str]:
-    told = "Every function of one value is also a method of it. The other methods are:"
-    yield from ("## Methods and attributes", "", told, "")
-    for method in METHODS.values():
-        yield f"* `{method.form.usage}`"
-    yield from ("", f"Attributes of a value: {_listed(ATTRIBUTES)}; of its `grad_fn`: {_listed(NODE_ATTRIBUTES)}.")
-
-
-def _without_effect() -> Iterator[str]:
-    yield from ("## Accepted without effect", "")
-    yield f"* imports of {_listed(sorted(HERE))}, and of what is in them"
-    yield "* other imports; a note says what stands in for them:"
-    for module, told in STAND_INS.items():
-        yield f"  * `{module}`: {escaped(told)}"
-    yield f"* types, as in `dtype=torch.float64`: {_listed(sorted(IGNORED))}"
-    typed = [name for name, entry in FUNCTIONS.items() if "dtype" in entry.signature.attributes]
-    yield f"* `dtype=` in {_listed(typed)}"
-    same = METHODS["cpu"].run
-    yield f"* the methods {_listed(name for name, method in METHODS.items() if method.run is same)}"
-
-
-def _differences() -> Iterator[str]:
-    yield f"## What differs\n\nAfter `import torch`, the methods {_listed(sorted(DIFFERING))} of an array are"
-    yield "PyTorch's, so that a script gives its numbers. Where NumPy is imported, too, those that its arrays have as"
-    yield "well need a name that says which is meant, such as `dim=` or `axis=`; the error says what to write."
-    yield from ("", "| in PyTorch | in agrad | shown by |", "|---|---|---|")
-    for theirs, ours, lines in DIFFERENT:
-        yield f"| {theirs} | {ours} | `{lines}` |"
-
-
-def _absent() -> Iterator[str]:
-    yield from ("## What is written differently", "", "| instead of | write |", "|---|---|")
-    for name, ours in sorted(KNOWN_ELSEWHERE.items(), key=lambda pair: pair[0].lower()):
-        if name not in RENAMED:
-            yield f"| `{name}` | {escaped(ours)} |"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,6 +22,9 @@ from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
     pass
+
+
+_SHOWN = 1000  # entries of a container of Python
 
 
 class Settings(Struct, eq=False, frozen=False):
@@ -60,6 +64,12 @@ class Printed(Struct):
     def text(self, settings: Settings) -> str:
         """The line."""
         return self.line
+
+
+class Represented(Printed):
+    """The value of an expression of Python, as a prompt shows it."""
+
+    value: Any
 
 
 class Gradient(Struct):
@@ -245,6 +255,8 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         return format_value(value.value, settings.precision, uncertainty_of(value))
     if isinstance(value, bool):
         return str(value)
+    if isinstance(value, int) and value.bit_length() > 1023:
+        return f"a whole number of {value.bit_length()} bits"
     if isinstance(value, int | float):
         return format_number(float(value), settings.precision)
     if isinstance(value, str):
@@ -264,12 +276,33 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         return shown
     if isinstance(value, type | super):
         return f"class {value.__name__}" if isinstance(value, type) else "super()"
-    if isinstance(value, list):
-        return f"[{', '.join(quoted(item, lambda one: text_of(one, settings)) for item in value)}]"
+    if isinstance(value, list | dict | set | frozenset):
+        return _of_container(value, settings)
+    if type(value).__module__ == "__main__":  # of a script of Python, whose own methods may do anything
+        return f"{type(value).__name__} object"
     if callable(value) and not hasattr(value, "definition"):
         entry = FUNCTIONS.get(value.__name__)
         return f"function {entry.signature.usage if entry else value.__name__}"
     return "None" if value is None else str(value)
+
+
+_WITHIN: set[int] = set()  # the containers whose texts are being made
+
+
+def _of_container(value: Any, settings: Settings) -> str:
+    """A list, a dictionary or a set of Python."""
+    if id(value) in _WITHIN:
+        return "…"
+    _WITHIN.add(id(value))
+    try:
+        inner = [quoted(one, lambda one: text_of(one, settings)) for one in islice(value, _SHOWN)]
+        if isinstance(value, dict):
+            parts = (quoted(one, lambda one: text_of(one, settings)) for one in islice(value.values(), _SHOWN))
+            inner = [f"{key}: {one}" for key, one in zip(inner, parts, strict=True)]
+    finally:
+        _WITHIN.discard(id(value))
+    text = ", ".join(inner) + ", …" * (len(value) > _SHOWN)
+    return f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
 
 
 class Answer(Struct, eq=False):

@@ -14,14 +14,12 @@ from pathlib import Path
 import click
 import launch
 import pytest
-from reference import DIFFERENT
 from rows import each
 from test_tour import PAGES as PAGES_OF_TOUR
 from test_tour import TOUR
 from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
-from agrad.grammar.session.session import Session
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -42,15 +40,6 @@ def test_a_document_is_fresh(path, made, monkeypatch):
     assert (DOCS.parent / path).read_text(encoding="utf-8") == made(), "make docs writes it anew"
 
 
-@each("lines", [lines for _, _, lines in DIFFERENT])
-def test_what_differs_from_pytorch_is_so(lines):
-    *before, last = lines.split("; ")
-    session = Session()
-    for line in before:
-        session.run(line)
-    session.run(last if last.startswith("fails") else f"assert {last}")
-
-
 @pytest.mark.skipif(
     tuple(map(int, version("click").split(".")[:2])) < (8, 2), reason="older versions of click write other scripts"
 )
@@ -63,7 +52,7 @@ def test_a_script_for_completion_is_fresh(shell, name):
 @each("page, kinds, least, needed", [
     ("python.md", {"pycon"}, 20, ()),
     ("notebooks.md", {"pycon", "text"}, 4, ()),
-    ("torch.md", {"pycon", "sh", "text"}, 5, ()),
+    ("pytorch.md", {"pycon", "sh", "text"}, 5, ()),
     ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
 ])  # fmt: skip
 def test_the_examples_of_a_page_about_python(page, kinds, least, needed):
@@ -89,7 +78,7 @@ RUN_BY = {
     "docs/json.md": "cli/output/test_json.py",
     "docs/notebooks.md": "test_docs.py",
     "docs/python.md": "test_docs.py",
-    "docs/torch.md": "test_docs.py",
+    "docs/pytorch.md": "test_docs.py",
 } | dict.fromkeys([f"docs/{page.name}" for page in (TOUR, *PAGES_OF_TOUR)], "test_tour.py")
 NOT_RUN = {
     "CONTRIBUTING.md": "running tests",

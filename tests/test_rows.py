@@ -123,10 +123,9 @@ TRANSLATIONS = {
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
     "engine/torch/modules.py",
     "engine/torch/tensor.py",
+    "grammar/elsewhere.py",  # other names of functions
     "grammar/run/guards.py",  # Python's operators and methods
     "grammar/run/python.py",
-    "grammar/pytorch/libraries.py",
-    "grammar/pytorch/names.py",
 }
 MODULES = [path for floor in ("engine", "grammar", "cli") for path in sorted((ROOT / floor).rglob("*.py"))]
 OUTSIDE = [path for path in MODULES if not path.is_relative_to(ROOT / "engine" / "ops")]

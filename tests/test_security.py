@@ -16,7 +16,6 @@ from rows import divided, each
 from agrad.cli.integrations.lsp.document import Document, definition
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
-from agrad.grammar.pytorch.names import OWN
 from agrad.grammar.session.session import Session
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +57,7 @@ def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statem
 
 def everything():
     """Calls of every function with the name of a file, and what else names one."""
-    names = sorted({*filter(str.isidentifier, FUNCTIONS), *OWN})
+    names = sorted({*filter(str.isidentifier, FUNCTIONS)})
     given = ['"secret.csv"', '"secret.npy", 2', 'x, "secret.npz"']
     calls = [f"{name}({arguments})" for name in names for arguments in given]
     commands = [statement.replace("data.", "secret.") for statement in (*READ, *WRITE)]
@@ -103,7 +102,7 @@ def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplot
 """))  # fmt: skip
 def test_what_cannot_be_reached(text):
     session = Session()
-    session.run(f"import os, sys, subprocess, time, torch\n{START}net = torch.nn.Linear(2, 1)")
+    session.run(f"{START}net = torch.nn.Linear(2, 1)")
     with pytest.raises(AgradError):
         session.run(text)
 

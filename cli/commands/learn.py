@@ -103,7 +103,7 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
         teacher.begin(_continues(found, progress), progress.step)
     alone = frozenset((*agrad.cli.lesson.teacher.WORDS, *agrad.cli.lesson.teacher.FOR_HELP, "quit", "exit"))
     opening = Opening("", words=agrad.cli.lesson.teacher.WORDS, submits=True, alone=alone, live=False)
-    statements = keyboard(session, vi, opening) if at_terminal else piped()
+    statements = keyboard(session, vi, opening) if at_terminal else piped(session)
     loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
     if at_terminal and progress.chapter and progress.keeps:
         here = _continues(found, progress)

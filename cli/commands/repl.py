@@ -22,8 +22,10 @@ from agrad.cli.settings import find, initial_script
 from agrad.cli.terminal import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.results import Quit, Result
+from agrad.grammar.run.python import parts
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.lazy import pattern
@@ -93,14 +95,14 @@ def command(asked: Asked) -> int:
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth, session.by_entry = DEPTH, at_terminal
-    session.settings.echo = at_terminal and find("echo")[0]
+    session.settings.echo, session.shows = at_terminal and find("echo")[0], (at_terminal, at_terminal)
     try:
-        failure = failure if file is None else _begin(session, file)
+        failure = failure if file is None else _begin(session, file, True)
     except Quit:
         return 0
     if log is not None:
         session.record.keeper = log  # which writes the accepted statements from now on
-    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message)
+    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(session, message)
     code = loop(session, lines, interactive=at_terminal)
     if log is not None:
         log.end()
@@ -139,12 +141,12 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
     return agrad.cli.repl.prompt.prompted(session, keys == "vi", opening)
 
 
-def piped(message: str = "") -> Iterator[str]:
+def piped(session: Session, message: str = "") -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
     if message:
         click.echo(message, err=True)
     with main.reading_input():
-        yield from statements(sys.stdin.buffer)
+        yield from statements(sys.stdin.buffer, lambda: session.reads_python)
 
 
 def _initialise(session: Session) -> None:
@@ -166,16 +168,25 @@ def _initialise(session: Session) -> None:
         note(f"interrupted: of {path} only the statements before this one have run")
 
 
-def _begin(session: Session, file: str) -> int:
-    """Run a script at the start of a session, which continues after an error; its exit code."""
+def _begin(session: Session, file: str, goes_on: bool = False) -> int:
+    """Run a script at the start of a session, which continues after an error; its exit code.
+
+    `goes_on`: whether the session reads on as the script ended.
+    """
+    code, ends_in_python = 0, False
     try:
         text, name = main.read_text(file), main.shown_name(file)
+        ends_in_python = goes_on and parts(Source(name, text, 1, True))[-1].is_python
         if _ARGUMENTS.search(text):  # `agrad run` gives them to a script; logged, so that it can be restored
             session.run("args = ()", source=name, is_file=True)
         session.run(text, Printer(session.settings), source=name, is_file=True)
     except AgradError as problem:
-        return main.complain(problem)
-    return 0
+        code = main.complain(problem)
+    if ends_in_python:
+        session.reads_python = True
+        session.run("pass")  # which the log has, so that a session that is restored reads Python, too
+        note("this session reads Python, as the script did; `calculator` goes back")
+    return code
 
 
 @contextmanager

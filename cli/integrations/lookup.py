@@ -8,6 +8,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.help import help_on
+from agrad.grammar.help.python_completion import told
 from agrad.grammar.results import Result
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
@@ -55,6 +56,8 @@ def help_about(path: Sequence[str], session: Session) -> str | None:
     """What `info` tells of a name of the session, or else the help on a word; None where there is none."""
     if path[0] in session.names and len(path) == 1:
         return info(path[0], session)
+    if session.reads_python and (found := told(".".join(path), session)) is not None:
+        return found
     try:
         return help_on(".".join(path), COMMANDS)
     except AgradError:
@@ -63,12 +66,12 @@ def help_about(path: Sequence[str], session: Session) -> str | None:
 
 def info(name: str, session: Session) -> str:
     """What `info` tells of a name."""
-    told: list[Result] = []
+    answers: list[Result] = []
     try:
-        session.run(f"info {name}", told.append)
+        session.run(f"info {name}", answers.append)
     except AgradError as problem:  # a limit of the session
         return problem.message
-    return "\n".join(result.text(session.settings) for result in told)
+    return "\n".join(result.text(session.settings) for result in answers)
 
 
 # The kinds of tokens that `grammar.syntax.parser.tokens` tells apart, in the terms of other programs.

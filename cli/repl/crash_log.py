@@ -86,7 +86,8 @@ class CrashLog:
         span = entry.span
         if span.source is not self._source:
             source = self._source = span.source
-            kind = {"file": source.is_file} | ({"entry": True} if source.is_entry else {})
+            others = {"entry": source.is_entry, "python": source.is_python}
+            kind = {"file": source.is_file} | {name: True for name, holds in others.items() if holds}
             yield {"text": source.text, "name": source.name, "line": source.first_line} | kind
         seed = {} if entry.seed is None else {"seed": entry.seed}
         yield {"ran": [span.start, span.end]} | seed | ({"read": entry.files} if entry.files else {})
@@ -268,6 +269,7 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
         stopped = "interrupted: restored "
     done, names = len(session.record.entries), commands.session.called(list(session.names))
     told = f"{counted(count, 'statement')} from {crashed.when}{where}" + (f": {names}" if names else "")
+    told += "\nthis session reads Python; `calculator` goes back" if session.reads_python else ""
     if not stopped:
         os.truncate(crashed.file, crashed.size)
         log = CrashLog(session.record, crashed.file, crashed.path)
@@ -331,7 +333,8 @@ def _read(crashed: CrashedSession) -> None:
             case {"agrad": _, "folder": str(place)}:
                 crashed.folder = place
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
-                source = Source(name, text, number, is_file, part.get("entry") is True)
+                kinds = part.get("entry") is True, part.get("python") is True
+                source = Source(name, text, number, is_file, *kinds)
                 if not is_file:
                     crashed.typed[number] = text
             case {"typed": str(text), "line": int(number)}:

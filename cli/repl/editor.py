@@ -27,6 +27,7 @@ from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
+from agrad.grammar.run.typed import last_part, strangers, tokens
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.lexer import read
 from agrad.grammar.syntax.parser import kinds
@@ -113,6 +114,8 @@ class Highlighter(Lexer):
         """A function from a line's number to its coloured pieces."""
         if len(document.text) > _LONGEST:
             return lambda number: [("", document.lines[number])]
+        if last_part(document.text, self.session.reads_python).is_python:
+            return self._python(document)
         items = [*read(Source("session", document.text), comments=True)]
         tokens = [item for item in items if not isinstance(item, AgradError) and item.type != "COMMENT"]
         own = {*self.session.names, *self.words}
@@ -120,6 +123,15 @@ class Highlighter(Lexer):
         # The word being typed may become one that is known.
         strangers = {start for start, end in names if end != document.cursor_position}
         lines = highlighted(document.text, kinds(items), strangers)
+        return lambda number: lines[number] if number < len(lines) else []
+
+    def _python(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """The same for a text that is read as Python."""
+        session, text = self.session, document.text
+        known = {*session.names, *self.words, *session.python.builtins}
+        places = strangers(text, session.reads_python, known)
+        found = {start for start, end in places if end != document.cursor_position}
+        lines = highlighted(text, tokens(text, session.reads_python), found)
         return lambda number: lines[number] if number < len(lines) else []
 
     def invalidation_hash(self) -> Hashable:

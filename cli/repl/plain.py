@@ -10,7 +10,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import click
@@ -19,8 +19,8 @@ from agrad.cli import __version__
 from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit
+from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import can_be_read, needs_more
 from agrad.lazy import pattern
 
 # The prompt on a terminal that only shows text, as in an editor's shell: the terminal itself edits the line.
@@ -55,21 +55,21 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
                 return
             lines.append(data.decode("utf-8", "replace").rstrip("\r\n"))  # with a stand-in for what is not text
             text = answered(opening.taken("\n".join(lines)), session.names)
-            if not opening.waits(text):
+            if not opening.waits(text, session.reads_python):
                 lines = []
                 yield text.rstrip("\n ")
 
 
 # Statements from a pipe or a file, read line by line.
 
-_CONTINUES = pattern(r"[ \t]|(elif|else)\b|\s*(#|$)")
+_CONTINUES = pattern(r"[ \t]|(elif|else|except|finally)\b|\s*(#|$)")
 
 _PROMPT = pattern(r"(?:>>>|agrad(?: \d+)?>)( |(?=\n)|$)")
 _MORE = pattern(r"(?:\.\.\.| +\.\.\.>)( |(?=\n)|$)")
 
 
-def statements(lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield each statement as soon as it is complete.
+def statements(lines: Iterable[bytes], by_python: Callable[[], bool] = lambda: False) -> Iterator[str]:
+    """Yield each statement as soon as it is complete; `by_python`: whether Python is read by now.
 
     A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it. Of a transcript
     of Python or of agrad, what was typed is read. What is indented below a line that cannot be read is left out.
@@ -87,14 +87,14 @@ def statements(lines: Iterable[bytes]) -> Iterator[str]:
         if transcript:
             prompt = _PROMPT.match(line) or _MORE.match(line)
             line = line[prompt.end() :] or "\n" if prompt else f"# {line}"  # its output is a comment
-        if not pending and _belongs_to(last, line) and not can_be_read(last):
+        if not pending and _belongs_to(last, line) and not can_be_read(last, by_python()):
             yield "#\n"  # the rest of a block whose header cannot be read
             continue
-        if pending and not _CONTINUES.match(line) and not needs_more(pending):
+        if pending and not _CONTINUES.match(line) and not needs_more(pending, by_python()):
             yield pending
             last, pending = _later(pending, last), ""
         pending += line
-        if not needs_more(pending.rstrip()):
+        if not needs_more(pending.rstrip(), by_python()):
             yield pending
             last, pending = _later(pending, last), ""
     if pending:
@@ -184,11 +184,11 @@ class Opening:
         if told := fit(self.told, columns):
             click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
 
-    def waits(self, text: str) -> bool:
+    def waits(self, text: str, by_python: bool = False) -> bool:
         """Whether another line is awaited below a text: where `submits`, of a block that no empty line ends."""
         header, *below = text.split("\n")
         ended = not _HEADER.search(header) or bool(below and not below[-1].strip())
-        return needs_more(text) and not (self.submits and ended)
+        return needs_more(text, by_python) and not (self.submits and ended)
 
     def taken(self, text: str) -> str:
         """What is handed over of a text: all of it, or the word that stands alone in its last line."""

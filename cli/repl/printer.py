@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -32,9 +33,9 @@ from agrad.grammar.results import (
     Table,
     uncertainty_of,
 )
+from agrad.grammar.run.typed import tokens
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import tokens
 from agrad.lazy import pattern
 
 _OPENING = pattern(r"[^\[(]*[\[(]+")
@@ -89,7 +90,7 @@ def kind(value: object) -> str:
     """The kind of a value that requires grad: the operation that made it, or a leaf."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return ""
-    return "<leaf>" if value.grad_fn is None else repr(value.grad_fn)
+    return "<leaf>" if value.grad_fn is None else re.sub(r" object at 0x\w+", "", repr(value.grad_fn))
 
 
 def folded(text: str, width: int | None) -> str:
@@ -139,7 +140,7 @@ def echo(session: Session, text: str, title: str, printing: bool, picture: str |
 def transcript(session: Session, text: str, write: Callable[[str], None], in_colour: bool) -> int:
     """Run the statements of a text, and write each with its answers, in colour with escape codes; the exit code."""
     session.steps.depth = DEPTH  # as at the prompt
-    session.record.on = True
+    session.record.on, session.shows = True, (True, True)
     code = 0
     with suppress(Quit):
         for typed in statements(line.encode() for line in text.splitlines(keepends=True)):

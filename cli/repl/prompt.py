@@ -120,7 +120,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare, toolbar.live, steps, opening),
+        key_bindings=keys(prepare, toolbar.live, steps, opening, lambda: session.reads_python),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,
@@ -133,7 +133,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
         color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
         style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
-        validator=None if opening.submits else SyntaxValidator(prepare),
+        validator=None if opening.submits else SyntaxValidator(prepare, session),
         validate_while_typing=False,
         completer=Words(session, opening.words),
         complete_while_typing=False,
@@ -155,10 +155,12 @@ _LEAVES = pattern(r"\s*(return|break|continue|pass)\b")  # nothing of a block fo
 _COMMENT = pattern(r"\s*(#[^'\"]*)?$")
 
 
-def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening) -> KeyBindings:
+def keys(
+    prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening, by_python: Callable[[], bool]
+) -> KeyBindings:
     """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
 
-    `prepare` makes a statement of a text; `opening` says what Enter waits for.
+    `prepare` makes a statement of a text; `opening` says what Enter waits for, `by_python` whether Python is read.
     """
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
@@ -171,7 +173,7 @@ def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Openi
             return
         if (taken := opening.taken(buffer.text)) != buffer.text:
             buffer.document = Document(taken)
-        if opening.waits(prepare(buffer.text)):
+        if opening.waits(prepare(buffer.text), by_python()):
             if vi_navigation_mode():  # where the cursor is on a character, not after it
                 buffer.cursor_position = len(buffer.text)
             new_line(buffer)

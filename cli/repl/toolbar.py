@@ -20,8 +20,8 @@ from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.prompt.changes import Survey, survey
 from agrad.grammar.prompt.live import Live
+from agrad.grammar.run.python import parse
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import parse
 from agrad.lazy import pattern
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
@@ -181,13 +181,13 @@ _MARGIN = 5
 class SyntaxValidator(Validator):
     """Refuses what cannot be parsed. `prepare` makes a statement from the typed text."""
 
-    def __init__(self, prepare: Callable[[str], str]) -> None:
-        self.prepare = prepare
+    def __init__(self, prepare: Callable[[str], str], session: Session) -> None:
+        self.prepare, self.session = prepare, session
 
     def validate(self, document: Document) -> None:
         """Raise ValidationError at the place of the error, with its message and fix."""
         try:
-            parse(Source("session", self.prepare(document.text)))
+            parse(Source("session", self.prepare(document.text), is_python=self.session.reads_python))
         except AgradError as problem:
             if problem.kind != "syntax":  # other errors are reported when the statement runs
                 return

@@ -28,10 +28,6 @@ class NonDynamicallyQuantizableLinear(Linear):
     """A Linear, by the name that PyTorch prints."""
 
 
-def _spread(rows: int, columns: int) -> Any:
-    return init.xavier_uniform_(parameter(np.zeros((rows, columns))))
-
-
 class MultiheadAttention(Formed):
     """Attention of several heads, each of which sees a part of the features, and a linear layer of all of them.
 
@@ -50,10 +46,13 @@ class MultiheadAttention(Formed):
         together = self.kdim == self.vdim == width
         apart = {"q_proj_weight": width, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
         for one, inputs in apart.items():
-            self.register_parameter(one, None if together else _spread(width, inputs))
-        self.register_parameter("in_proj_weight", _spread(3 * width, width) if together else None)
+            self.register_parameter(one, None if together else parameter(np.zeros((width, inputs))))
+        self.register_parameter("in_proj_weight", parameter(np.zeros((3 * width, width))) if together else None)
         self.register_parameter("in_proj_bias", parameter(np.zeros(3 * width)) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(width, width, bias)
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:  # after those of the layer, in PyTorch's order
+                init.xavier_uniform_(weight)
         if bias:
             init.zeros_(self.out_proj.bias)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.creation import generator
-from agrad.engine.values import describe, format_shape, np
+from agrad.engine.values import describe, format_shape, np, size_of
+
+_generator = generator  # which is also the name of an argument
 
 
 def _written(tensor: Any, value: Any) -> Tensor:
@@ -18,14 +21,14 @@ def _written(tensor: Any, value: Any) -> Tensor:
         return tensor.copy_(value)
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers, uniformly distributed from a to b."""
-    return _written(tensor, generator().uniform(float(a), float(b), tensor.shape or None))
+    return _written(tensor, _generator().uniform(float(a), float(b), tensor.shape or None))
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Random numbers of a normal distribution."""
-    return _written(tensor, float(mean) + float(std) * generator().standard_normal(tensor.shape or None))
+    return _written(tensor, _generator().standard_normal(tensor.shape or None) * float(std) + float(mean))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -48,14 +51,14 @@ def eye_(tensor: Tensor) -> Tensor:
     return _written(tensor, np.eye(*_matrix("eye_", tensor)))
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform, with the variance 2*gain**2 / (inputs + outputs)."""
     inputs, outputs = _fans(tensor)
     bound = float(gain) * math.sqrt(6.0 / (inputs + outputs))
     return uniform_(tensor, -bound, bound)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal, with the variance 2*gain**2 / (inputs + outputs)."""
     inputs, outputs = _fans(tensor)
     return normal_(tensor, 0.0, float(gain) * math.sqrt(2.0 / (inputs + outputs)))
@@ -92,10 +95,55 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Normal numbers, none of which is beyond a and b."""
+    below = [math.erfc((mean - end) / std / math.sqrt(2.0)) for end in (a, b)]  # twice the probability
+    if below[1] - below[0] > 0.6:
+        found = np.full(tensor.shape, math.inf)
+        while (outside := (found < a) | (found > b)).any():
+            found = np.where(outside, _generator().standard_normal(tensor.shape or None) * std + mean, found)
+        return _written(tensor, found)
+    drawn = _generator().uniform(below[0] - 1.0, below[1] - 1.0, tensor.shape or None)
+    found = FUNCTIONS["erfinv"].call(drawn) * (std * math.sqrt(2.0)) + mean
+    return _written(tensor, FUNCTIONS["clip"].call(found, a, b))
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Rows, or columns, that stand upright on each other."""
+    rows, columns = tensor.shape[0], size_of(tensor.shape[1:])
+    drawn = _generator().standard_normal((rows, columns))
+    q, r = np.linalg.qr(drawn.T if rows < columns else drawn)
+    q = q * np.sign(np.diag(r))
+    return _written(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal numbers, a share of which is 0 in each column."""
+    rows, columns = _matrix("sparse_", tensor)
+    drawn = _generator().standard_normal((rows, columns)) * std
+    for column in range(columns):
+        drawn[_generator().permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
+    return _written(tensor, drawn)
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """The weights of a convolution that gives its channels as they are."""
+    blank = np.zeros(tensor.shape)
+    outputs = tensor.shape[0] // groups
+    for group in range(groups):
+        for channel in range(min(outputs, tensor.shape[1])):
+            blank[(group * outputs + channel, channel, *(n // 2 for n in tensor.shape[2:]))] = 1.0
+    return _written(tensor, blank)
+
+
 def _fans(tensor: Tensor) -> tuple[int, int]:
     """The numbers of inputs and outputs that the weights of a layer belong to."""
-    outputs, inputs = _matrix("the number of inputs", tensor)
-    return inputs, outputs
+    if tensor.ndim < 2:
+        raise AgradError("shape", f"the number of inputs needs a matrix, not shape {format_shape(tensor.shape)}")
+    window = size_of(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
 
 
 def _matrix(what: str, tensor: Tensor) -> tuple[int, int]:

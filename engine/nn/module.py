@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
@@ -20,6 +21,10 @@ _STORES = ("_parameters", "_buffers", "_modules")
 class StateDict(Entries):
     """The parameters and buffers of a module by their names, without graphs; they share the data."""
 
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return repr(OrderedDict(self))
+
 
 class Unmatched(Object):
     """What `load_state_dict` found to be missing, or not known."""
@@ -37,6 +42,14 @@ class Unmatched(Object):
         if not any(self):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class Mistyped(AgradError, TypeError):
+    """Something that a module cannot have in that place."""
+
+
+class NoForward(AgradError, NotImplementedError):
+    """A module without `forward` was called."""
 
 
 class ForwardHandle:
@@ -77,7 +90,7 @@ class Module(Object):
     def forward(self, *args: Any, **keywords: Any) -> Any:
         """The value of the module. A subclass defines it."""
         message = f"{type(self).__name__} has no forward"
-        raise AgradError("type", message, fixes=[Hint("def forward(self, x): return …   in the class")])
+        raise NoForward("type", message, fixes=[Hint("def forward(self, x): return …   in the class")])
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The value of `forward`, or what the hooks of the module make of it."""
@@ -161,7 +174,7 @@ class Module(Object):
         given = f"an array of shape {format_shape(value.shape)}" if isinstance(value, Tensor) else describe(value)
         fixes = [f"nn.Parameter({name})   makes a parameter"] if what == "parameter" else []
         message = f"{type(self).__name__}.{name} is a {what}, and cannot become {given}"
-        raise AgradError("type", message, fixes=[Hint(fix) for fix in fixes])
+        raise Mistyped("type", message, fixes=[Hint(fix) for fix in fixes])
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter, or None as a place for one."""

@@ -15,13 +15,19 @@ from typing import Any
 from agrad.engine.values import np as _real
 from agrad.numpy.arrays import DTYPES as _DTYPES
 from agrad.numpy.arrays import NUMPY
+from agrad.numpy.arrays import c_ as c_
 from agrad.numpy.arrays import ndarray as ndarray
+from agrad.numpy.arrays import r_ as r_
+from agrad.numpy.arrays import set_printoptions as set_printoptions
 from agrad.numpy.functions import LINALG, RANDOM
 from agrad.numpy.functions import loadtxt as loadtxt
-from agrad.numpy.functions import set_printoptions as set_printoptions
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 
 inf, nan, pi, e, newaxis, euler_gamma = _real.inf, _real.nan, _real.pi, _real.e, None, _real.euler_gamma
 globals().update(NUMPY, **_DTYPES)
+
+__version__ = f"{_real.__version__}+agrad"
 
 
 def _module(name: str, names: dict[str, Any]) -> ModuleType:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 from agrad.engine.core import tensor as core
+from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import Op
 from agrad.engine.values import np as real
+from agrad.torch.printing import MOST_DIGITS
 from agrad.torch.tensor import Tensor, as_array
 from agrad.torch.types import DTYPES as OF_TORCH
 from agrad.torch.types import as_dtype, bool_, float64, int64
@@ -64,10 +67,16 @@ def dtype_in_numpy(given: Any) -> Any:
     return (real.bool_, real.int64, real.float64)[_kind(given).rank]
 
 
+_NAMED: dict[str, Any] = {}  # the types of several results
+
+
 def wrapped(found: Any) -> Any:
     """What NumPy has computed, as tensors; lists, tuples and plain numbers of Python as they are."""
     if isinstance(found, core.Tensor) or found is None or type(found) in (str, float, int, bool):
         return found
+    if hasattr(found, "_fields"):
+        name, fields = type(found).__name__, found._fields
+        return _NAMED.setdefault(name, namedtuple(name, fields, module=__name__))(*map(wrapped, found))
     if isinstance(found, tuple | list):
         return (
             type(found)([wrapped(one) for one in found]) if type(found) in (tuple, list) else tuple(map(wrapped, found))
@@ -87,6 +96,23 @@ def _numpys(x: Any) -> Any:
 
 
 OF_TENSORS: Any = Tensor
+PRINTED: dict[str, Any] = {}  # what a script has set
+_PRINTED = frozenset("precision threshold edgeitems linewidth suppress nanstr infstr sign floatmode".split())
+
+
+def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: Any = None, **given: Any) -> None:
+    """How many digits and entries are printed."""
+    given |= {"precision": precision, "threshold": threshold, "edgeitems": edgeitems}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given.keys() <= _PRINTED or not all(type(value) in (int, float, bool, str) for value in given.values()):
+        raise TypeError("np.set_printoptions takes numbers and names alone")
+    if not 0 <= given.get("precision", 0) <= MOST_DIGITS:
+        raise ValueError(f"np.set_printoptions: precision is from 0 to {MOST_DIGITS}")
+    with real.printoptions(**given):  # which refuses what it does not take
+        pass
+    for name, value in given.items():
+        remember_entry(PRINTED, name)
+        PRINTED[name] = value
 
 
 class ndarray(Tensor):  # noqa: N801 - NumPy's name
@@ -117,10 +143,12 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         return DTYPES[_TOLD[self.dtype]]
 
     def __repr__(self) -> str:
-        return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
+        with real.printoptions(**PRINTED):
+            return repr(as_array(self)) if self.node.shape else repr(as_array(self)[()])
 
     def __str__(self) -> str:
-        return str(as_array(self))
+        with real.printoptions(**PRINTED):
+            return str(as_array(self))
 
     def __format__(self, form: str) -> str:
         return str(self) if self.node.shape and not form else format(self.item(), form)
@@ -155,12 +183,6 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order; in the opposite one, where none is given."""
-        order = axes[0] if len(axes) == 1 else axes or None
-        real.transpose(real.broadcast_to(0.0, self.shape), order)  # which refuses what is no order
-        return self.T if order is None else self.permute(*order)
-
     def astype(self, kind: Any) -> Any:
         """A copy of another type."""
         return wrapped(as_array(self).astype(dtype_in_numpy(kind)))
@@ -168,6 +190,12 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
     def item(self, *place: Any) -> Any:
         """One entry as a number of Python."""
         return as_array(self).item(*place)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order; in the opposite one, where none is given."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        real.transpose(real.broadcast_to(0.0, self.shape), order)  # which refuses what is no order
+        return self.T if order is None else self.permute(*order)
 
     def copy(self) -> Any:
         """A copy."""
@@ -201,6 +229,28 @@ def item_of_tensor(x: Any, index: Any) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     is_reversed = any(isinstance(one, slice) and isinstance(one.step, int) and one.step < 0 for one in parts)
     return _numpys((core.Tensor if is_reversed else Tensor).__getitem__(x, index))
+
+
+class _Joined:
+    """`np.c_[…]` and `np.r_[…]`: arrays, numbers and ranges joined along the last axis, or the first."""
+
+    def __init__(self, axis: int) -> None:
+        self._axis = axis
+
+    def __getitem__(self, parts: Any) -> Any:
+        given = [self._part(one) for one in (parts if isinstance(parts, tuple) else (parts,))]
+        return NUMPY["concatenate"](given, axis=self._axis)
+
+    def _part(self, one: Any) -> Any:
+        if isinstance(one, slice):
+            start, stop, step = one.start or 0, one.stop, 1 if one.step is None else one.step
+            is_count = isinstance(step, complex)
+            one = NUMPY["linspace"](start, stop, int(abs(step))) if is_count else NUMPY["arange"](start, stop, step)
+        one = NUMPY["atleast_1d"](one)
+        return NUMPY["reshape"](one, (-1, 1)) if self._axis and one.ndim == 1 else one
+
+
+c_, r_ = _Joined(-1), _Joined(0)
 
 
 def _by_numpy(name: str) -> Any:

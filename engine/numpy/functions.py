@@ -28,7 +28,10 @@ _NAMES = (
     " ravel reciprocal remainder repeat reshape rint roll rot90 round searchsorted setdiff1d shape sign sin sinc sinh"
     " size sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile"
     " trace transpose trapezoid tri tril tril_indices triu triu_indices trunc union1d unique unravel_index vander var"
-    " vdot vsplit vstack where zeros zeros_like"
+    " vdot vsplit vstack where zeros zeros_like argpartition block ix_ lexsort nancumsum nanprod nanquantile"
+    " nanpercentile pad partition polyadd polyder polyint polymul polysub ravel_multi_index resize select"
+    " tril_indices_from"
+    " triu_indices_from"
 )
 _LINALG = (
     "cholesky cond det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot norm pinv qr slogdet"
@@ -38,11 +41,13 @@ _RANDOM = (
     "rand randn random random_sample randint uniform normal standard_normal choice permutation exponential poisson"
     " binomial beta gamma multivariate_normal"
 )
+_NEWER = "integers standard_exponential standard_gamma laplace lognormal chisquare geometric dirichlet multinomial"
 _REFUSED = frozenset({"out", "like", "casting", "signature", "subok", "order", "where", "sig", "extobj"})
 _OPTIONS = frozenset({"mode", "side", "indexing", "method", "kind", "optimize", "ord", "UPLO", "compute_uv"})
 _TEXTS = frozenset({"einsum", "norm"})  # functions of which an argument is a text
 _OF_SHAPES = frozenset("zeros ones empty full eye identity tri".split())
 _OF_PRODUCTS = frozenset(
+    "polymul ix_ block select "
     "add subtract multiply divide outer kron meshgrid tensordot matmul dot inner vdot power hypot arctan2 maximum"
     " minimum where isclose allclose isin cov corrcoef vander equal not_equal less less_equal greater greater_equal"
     " floor_divide remainder mod fmod logaddexp copysign float_power fmax fmin gcd lcm heaviside logical_and"
@@ -116,6 +121,13 @@ def _afford(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     elif name in ("tile", "repeat"):
         times: Any = args[1] if len(args) > 1 else keywords.get("reps", keywords.get("repeats"))
         entries = _sizes(args[0]) * (_large(times) if name == "tile" or real.ndim(times) == 0 else float(sum(times)))
+    elif name == "pad":
+        widths = _large(real.max(real.abs(args[1] if len(args) > 1 else keywords.get("pad_width", 0))))
+        entries = (max(real.shape(args[0]), default=1) + 2.0 * widths) ** max(real.ndim(args[0]), 1)
+    elif name == "resize":
+        entries = _large(args[1] if len(args) > 1 else keywords.get("new_shape", 1))
+    elif name in ("polyint", "polyder"):
+        entries = _large(args[1] if len(args) > 1 else keywords.get("m", 1)) ** 2
     elif name == "bincount":
         entries = max([float(real.max(args[0], initial=0)), float(keywords.get("minlength", 0))])
     elif name in ("diag", "diagflat"):
@@ -148,16 +160,25 @@ def _result_size(name: str, args: tuple[Any, ...], most: float) -> float:
 _GROWING = frozenset("outer kron meshgrid tensordot inner vander einsum cov corrcoef multi_dot".split())
 
 
+class LinAlgError(ValueError):
+    """A matrix that has no such result."""
+
+
 def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
     """A function of NumPy's over tensors."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         if any(map(_needs_grad, (*args, *keywords.values()))):
             return _traced(name, of(), args, keywords)
+        if name in ("empty", "empty_like"):
+            return NUMPY[f"zeros{name[5:]}"](*args, **keywords)  # nothing is left as it was in memory
         given = tuple([_given(one, name) if not _is_type(one) else dtype_in_numpy(one) for one in args])
         options = _keywords(keywords, name)
         _afford(name, given, options)
-        return wrapped(getattr(of(), name)(*given, **options))
+        try:
+            return wrapped(getattr(of(), name)(*given, **options))
+        except real.linalg.LinAlgError as error:
+            raise LinAlgError(str(error)) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"NumPy's {name}."
@@ -286,56 +307,71 @@ def loadtxt(fname: Any, delimiter: Any = None, skiprows: int = 0, dtype: Any = f
     return wrapped(load_text(fname, delimiter, skiprows).numpy()).astype(dtype)
 
 
-def set_printoptions(**_: Any) -> None:
-    """Nothing: arrays are printed as NumPy prints them at first."""
+class _Numbers:
+    """NumPy's random numbers of a generator."""
+
+    _numbers: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in _KNOWN[type(self).__name__]:
+            raise AttributeError(f"{type(self).__name__} has no {name} in agrad")
+        return _drawn(name, self)
+
+    def shuffle(self, x: Any) -> None:
+        """Put the entries of an array, or of a list, into a random order."""
+        _logged(self)
+        order = real.arange(len(x))
+        self._numbers.shuffle(order)
+        x[:] = x[order] if isinstance(x, core.Tensor) else [x[place] for place in order]
 
 
-class RandomState:
+class Generator(_Numbers):
+    """NumPy's random numbers of `default_rng`."""
+
+    def __init__(self, seed: Any = None) -> None:
+        self._numbers = real.random.default_rng(None if seed is None else int(seed))
+
+
+def default_rng(seed: Any = None) -> Any:
+    """A new generator, or the one that is given."""
+    return seed if isinstance(seed, Generator) else Generator(seed)
+
+
+class RandomState(_Numbers):
     """NumPy's random numbers of a seed."""
 
     def __init__(self, seed: Any = None) -> None:
         self._numbers = real.random.RandomState(None if seed is None else int(seed))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in _RANDOM.split():
-            raise AttributeError(f"RandomState has no {name} in agrad")
-        return _drawn(name, self)
 
     def seed(self, seed: Any = None) -> None:
         """Begin anew."""
         _logged(self)
         self._numbers.seed(None if seed is None else int(seed))
 
-    def shuffle(self, x: Any) -> None:
-        """Put the entries of an array, or of a list, into a random order."""
-        _logged(self)
-        order = self._numbers.permutation(len(x))
-        x[:] = x[order] if isinstance(x, core.Tensor) else [x[place] for place in order]
+
+_KNOWN = {"RandomState": frozenset(_RANDOM.split()), "Generator": frozenset([*_RANDOM.split(), *_NEWER.split()])}
 
 
-def _logged(state: RandomState) -> None:
+def _logged(state: _Numbers) -> None:
     """Let a statement that fails give back the random numbers that it drew."""
     log = current().undo_log
     if log is not None:
-        before, numbers = state._numbers.get_state(), state._numbers
-        log.remember_first((id(state), "random"), lambda: numbers.set_state(before))
+        bits = state._numbers._bit_generator if isinstance(state, RandomState) else state._numbers.bit_generator
+        before = bits.state
+        log.remember_first((id(state), "random"), lambda: setattr(bits, "state", before))
 
 
-def _drawn(name: str, state: RandomState) -> Callable[..., Any]:
+def _drawn(name: str, state: _Numbers) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         given = tuple([_given(one, name) for one in args])
         options = _keywords(keywords, name)
         sizes = [options["size"]] if "size" in options else list(given) if name in ("rand", "randn") else given[-1:]
+        options = {key: value for key, value in options.items() if key != "dtype"}  # of float64 and int64
         if sizes and not isinstance(sizes[-1], real.ndarray):
             entries = 1.0
             for one in sizes:
                 entries *= _large(one) if one is not None else 1.0
-            if (
-                name not in ("permutation", "normal", "uniform", "randint", "poisson", "exponential")
-                or "size" in options
-                or len(given) > 2
-                or name in ("permutation",)
-            ):
+            if name not in _OF_NUMBERS or "size" in options or len(given) > 2 or name == "permutation":
                 afford(f"np.random.{name}", (int(min(entries, 1e18)),))
         _logged(state)
         return wrapped(getattr(state._numbers, name)(*given, **options))
@@ -344,7 +380,14 @@ def _drawn(name: str, state: RandomState) -> Callable[..., Any]:
     return call
 
 
+# Their last argument without a name may be a number of the distribution, and no size.
+_OF_NUMBERS = frozenset(
+    "permutation normal uniform randint poisson exponential integers standard_gamma laplace lognormal chisquare"
+    " geometric dirichlet binomial beta gamma choice multinomial multivariate_normal".split()
+)
 _STATE = RandomState()
 RANDOM: dict[str, Any] = {name: _drawn(name, _STATE) for name in _RANDOM.split()}
-RANDOM |= {"seed": _STATE.seed, "shuffle": _STATE.shuffle, "RandomState": RandomState}
+RANDOM |= {"seed": _STATE.seed, "shuffle": _STATE.shuffle, "RandomState": RandomState, "default_rng": default_rng}
+RANDOM["Generator"] = Generator
 LINALG: dict[str, Any] = {name: _function(name, lambda: real.linalg) for name in _LINALG.split()}
+LINALG["LinAlgError"] = LinAlgError

@@ -2,7 +2,7 @@
 
 Signatures, defaults, kinds of errors and the printed form are PyTorch's, with float64 as the default type; the messages
 are agrad's, with the line that is to blame and what to write instead. `python -m agrad.torch train.py` runs a script
-with this package in the place of torch. What differs is listed in docs/torch.md.
+with this package in the place of torch. What differs is listed in docs/pytorch.md.
 
 `tensor` has the class with its types, views and rules for writing in place, `functions` and `creation` what makes
 tensors, `autograd` the backward passes, `func` the transformations of functions, `modules` the names of torch.nn,
@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from agrad.torch import autograd as autograd
+from agrad.torch import composed as composed
 from agrad.torch import creation as creation
 from agrad.torch import functions as functions
 from agrad.torch.autograd import enable_grad as enable_grad
@@ -31,12 +32,14 @@ from agrad.torch.tensor import Tensor as Tensor
 from agrad.torch.types import DTYPES, as_dtype, dtype, float64
 from agrad.torch.types import Size as Size
 from agrad.torch.types import device as device
+from agrad.torch.types import finfo as finfo
+from agrad.torch.types import iinfo as iinfo
 
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 __version__ = "2.13.0+agrad"
 
 for _name, _call in TORCH.items():
-    if _name.isidentifier() and not _name.startswith("__"):
+    if _name.isidentifier() and not _name.startswith("__") and _name not in functions.METHODS_ALONE:
         globals()[_name] = _call
 for _name, _kind in DTYPES.items():
     globals()[_name] = _kind

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ContextDecorator
-from typing import Any
+from typing import Any, ClassVar
 
 from agrad.engine.autodiff import reverse as passes
-from agrad.engine.autodiff.autograd import detect_anomaly as detect_anomaly
-from agrad.engine.autodiff.autograd import set_detect_anomaly as set_detect_anomaly
+from agrad.engine.autodiff.anomalies import say_not_finite
+from agrad.engine.autodiff.autograd import set_detect_anomaly as _set_anomalies
 from agrad.engine.autodiff.backward import _storage_of, seed_of
 from agrad.engine.core import graph_errors
 from agrad.engine.core import tensor as core
@@ -72,6 +72,8 @@ class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
 class inference_mode(no_grad):  # noqa: N801 - PyTorch's name
     """The same as no_grad."""
 
+    entered: ClassVar[list[bool]] = []  # those that are open
+
     def __new__(cls, mode: Any = True) -> Any:
         """The same, of what may be a function."""
         return no_grad.__new__(cls, mode if callable(mode) else None)
@@ -79,6 +81,35 @@ class inference_mode(no_grad):  # noqa: N801 - PyTorch's name
     def __init__(self, mode: Any = True) -> None:
         super().__init__()
         self.on = not mode if isinstance(mode, bool) else False
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.entered.append(not self.on)
+
+    def __exit__(self, *_: object) -> None:
+        self.entered.pop()
+        super().__exit__()
+
+
+class set_detect_anomaly:  # noqa: N801 - PyTorch's name
+    """From now on, or until the end of a block, a backward that gives nan is an error, or no longer."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = current().anomalies
+        _set_anomalies(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        _set_anomalies(self._before)
+
+
+class detect_anomaly(set_detect_anomaly):  # noqa: N801 - PyTorch's name
+    """Until the end of a block, a backward that gives nan is an error, which names the operation."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
 
 
 class set_grad_enabled(no_grad):  # noqa: N801 - PyTorch's name
@@ -147,6 +178,8 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
         found: dict[Node, Any] = walked(create_graph, passes.reverse, order, flight, wanted, create_graph)
     for node in packed:
         node.value = None if node.shape else node.value
+    if current().anomalies:
+        say_not_finite(order, seeds, found)
     return found
 
 
@@ -290,6 +323,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -297,7 +331,7 @@ def grad(
     """The derivatives of some values by others, in a tuple."""
     wanted = [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if is_grads_batched:
-        rows = [grad(outputs, inputs, g, True, create_graph, allow_unused) for g in _unbound(grad_outputs)]
+        rows = [grad(outputs, inputs, g, True, create_graph, True, allow_unused) for g in _unbound(grad_outputs)]
         return tuple(engine("stack", list(column)) for column in zip(*rows, strict=True))
     since = oldest([x.node for x in wanted])
     roots, order, found = _found(outputs, grad_outputs, wanted, create_graph, since)
@@ -471,6 +505,10 @@ class FunctionCtx:
         self.materialize = value
 
 
+LEVELS: list[dict[Any, Any]] = []  # the directions of dual numbers, by their nodes
+PUSH: list[Callable[..., None]] = []  # what gives the results of a Function theirs: `func` has it
+
+
 class Function:
     """The base of operations of the user: `forward(ctx, *args)` and `backward(ctx, *grads)`."""
 
@@ -498,7 +536,10 @@ class Function:
         results = call.run_forward()
         if not any(call.context.needs_input_grad) or not current().recording:
             return results
-        return call.recorded(results)
+        made = call.recorded(results)
+        if LEVELS and LEVELS[-1] and "jvp" in cls.__dict__:
+            PUSH[0](cls, call.context, args, made)
+        return made
 
 
 def _piece(packed: Any, start: int, size: int, shape: tuple[int, ...]) -> Any:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import RandomNumbers, remember_random
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.context import RandomNumbers, afford, current, remember_random
 from agrad.engine.nn.objects import Object
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
+from agrad.torch.generator import Mersenne
 from agrad.torch.registry import TORCH, checked, public, sizes
 from agrad.torch.tensor import Tensor, give, write_over
 from agrad.torch.types import as_dtype, bool_, device, dtype_of, float64, int64
@@ -36,8 +36,10 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Tensor:
         dtype, requires_grad = keywords.pop("dtype", None), keywords.pop("requires_grad", False)
         device(keywords.pop("device", None) or "cpu")
-        for name in ("out", "layout", "pin_memory", "memory_format"):
+        for name in ("layout", "pin_memory", "memory_format"):
             keywords.pop(name, None)
+        if "size" in keywords and function.__name__ != "randint":
+            args = (keywords.pop("size"), *args)
         found = function(*args, **keywords)
         value, default = found if isinstance(found, tuple) else (found, float64)
         return _finished(value, dtype, requires_grad, default)
@@ -63,7 +65,8 @@ def _entries(data: Any) -> Any:
     try:
         return np.array(data, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"new(): data must be numbers, not {type(data).__name__}") from None
+        kind = ValueError if isinstance(data, str) else TypeError
+        raise kind(f"new(): data must be numbers, not {type(data).__name__}") from None
 
 
 def tensor(
@@ -84,19 +87,23 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
 TORCH["tensor"], TORCH["as_tensor"], TORCH["asarray"] = tensor, as_tensor, as_tensor
 TORCH["from_numpy"] = as_tensor
 for _name, _kind in {"Float": float64, "Double": float64, "Long": int64, "Int": int64, "Bool": bool_}.items():
-    TORCH[f"{_name}Tensor"] = lambda data=(), _kind=_kind: tensor(data, dtype=_kind)
+    TORCH[f"{_name}Tensor"] = lambda *data, _kind=_kind: (
+        _finished(np.zeros(data), _kind, False)
+        if data and all(type(x) is int for x in data)
+        else tensor(data[0] if data else [], dtype=_kind)
+    )
 
 
 @_maker
-def zeros(*size: Any, **given: Any) -> Any:
+def zeros(*size: Any) -> Any:
     """Zeros."""
-    return np.zeros(sizes(size or (given.pop("size"),)))
+    return np.zeros(sizes(size))
 
 
 @_maker
-def ones(*size: Any, **given: Any) -> Any:
+def ones(*size: Any) -> Any:
     """Ones."""
-    return np.ones(sizes(size or (given.pop("size"),)))
+    return np.ones(sizes(size))
 
 
 @_maker
@@ -176,7 +183,7 @@ def _like(name: str) -> Callable[..., Any]:
     def call(input: Any, *args: Any, **given: Any) -> Any:
         shape = tuple(input.shape)
         if name == "randint":
-            return TORCH[name](*args, shape, **given)
+            return TORCH[name](*args, shape, **{"dtype": input.dtype, **given})
         return TORCH[name](shape, *args, **{"dtype": input.dtype, **given})
 
     call.__doc__ = f"{name} in the shape and type of another tensor."
@@ -187,7 +194,7 @@ def _new(name: str) -> Callable[..., Any]:
     return lambda self, *args, **given: TORCH[name](*args, **{"dtype": self.dtype, **given})
 
 
-# Random numbers, which are not those of PyTorch: they come from NumPy's generator.
+# Random numbers.
 
 
 class Generator(Object):
@@ -205,7 +212,7 @@ class Generator(Object):
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
         remember_random(self._random)
-        self._seed, self._random.generator = seed, np.random.default_rng(seed)
+        self._seed, self._random.generator = seed, Mersenne(seed)
         return self
 
     def seed(self) -> int:
@@ -238,8 +245,9 @@ class _Default(Generator):
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
-        FUNCTIONS["manual_seed"].call(int(seed) % 2**63)
-        self._seed = seed
+        numbers = current().random
+        remember_random(numbers)
+        self._seed, numbers.generator = seed, Mersenne(int(seed))
         return self
 
 
@@ -247,7 +255,8 @@ default_generator = _Default()
 TORCH["manual_seed"] = default_generator.manual_seed
 TORCH["seed"] = default_generator.seed
 TORCH["initial_seed"] = default_generator.initial_seed
-TORCH["get_rng_state"], TORCH["set_rng_state"] = default_generator.get_state, default_generator.set_state
+TORCH["get_rng_state"] = default_generator.get_state
+TORCH["set_rng_state"] = lambda new_state: default_generator.set_state(new_state) and None
 
 
 def _draws(generator: Generator | None) -> Any:
@@ -287,10 +296,12 @@ _likes()
 
 
 @public(method=False)
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Any:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, **_: Any
+) -> Any:
     """Random numbers of normal distributions."""
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(_plain(mean)), np.shape(_plain(std)))
-    return _finished(_plain(mean) + _plain(std) * _draws(generator).standard_normal(shape), None, False)
+    return _finished(_draws(generator).standard_normal(shape) * _plain(std) + _plain(mean), None, requires_grad)
 
 
 def _plain(x: Any) -> Any:
@@ -307,10 +318,19 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
 @public()
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Places drawn with the weights that each row gives."""
-    rows = np.atleast_2d(_plain(input))
-    draws = _draws(generator)
-    found = [draws.choice(len(row), num_samples, replacement, row / row.sum()) for row in rows]
-    return _finished(np.array(found if input.ndim > 1 else found[0]), int64, False)
+    rows, draws = np.atleast_2d(_plain(input)), _draws(generator)
+    if not replacement and num_samples > rows.shape[1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and (rows.sum(1) > 0).all()):
+        raise RuntimeError("invalid multinomial distribution (each row needs weights of which none is below 0)")
+    if replacement and num_samples > 1:
+        ends = np.cumsum(rows / rows.sum(1, keepdims=True), axis=1)
+        ends /= ends[:, -1:]
+        drawn = draws.random((len(rows), num_samples))
+        found = np.stack([np.searchsorted(*pair) for pair in zip(ends, drawn, strict=True)])
+    else:
+        found = np.argsort(-rows / draws.standard_exponential(rows.shape), axis=1, kind="stable")[:, :num_samples]
+    return _finished(found if input.ndim > 1 else found[0], int64, False)
 
 
 @public(method=False)
@@ -348,7 +368,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     count = int(places.max()) + 1 if num_classes < 0 else num_classes
     if places.size and not (places.min() >= 0 and places.max() < count):
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return _finished(np.eye(count)[places], int64, False)
+    afford("one_hot", (*places.shape, count))
+    return _finished(places[..., None] == np.arange(count), int64, False)
 
 
 ONE_HOT = TORCH.pop("one_hot")

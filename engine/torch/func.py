@@ -96,7 +96,7 @@ def _gradients(outputs: list[Any], wanted: list[Any], seeds: Any) -> list[Any]:
     if not pairs:
         return [autograd.zeros_like(x) for x in wanted]
     ys, given = zip(*pairs, strict=True)
-    found = autograd.grad(ys, wanted, None if seeds is None else list(given), True, True, True)
+    found = autograd.grad(ys, wanted, None if seeds is None else list(given), True, True, allow_unused=True)
     return [autograd.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
 
 
@@ -147,22 +147,24 @@ def _pushed(values: list[Any], primals: list[Any], tangents: list[Any]) -> list[
     ]
 
 
-def jacrev(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **_: Any) -> Callable[..., Any]:
-    """The function that gives the Jacobian by some arguments."""
+def _jacobians(rows: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes of a function one that gives its Jacobian, backward or forward."""
 
-    def call(*args: Any, **keywords: Any) -> Any:
-        given, places = _argued(args, argnums)
-        with scope(recording=True):
-            found = func(*given, **keywords)
-            value, aux = found if has_aux else (found, None)
-            made = mapped(lambda y: _rows(y, [given[place] for place in places]), value)
-        result = mapped(lambda rows: rows, made)
-        if isinstance(argnums, int):
-            result = mapped_tuples(result, value)
-        finished = _finished(result, args)
-        return (finished, aux) if has_aux else finished
+    def made(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **_: Any) -> Callable[..., Any]:
+        def call(*args: Any, **keywords: Any) -> Any:
+            given, places = _argued(args, argnums)
+            with scope(recording=True):
+                found = func(*given, **keywords)
+                value, aux = found if has_aux else (found, None)
+                result = mapped(lambda y: rows(y, [given[place] for place in places]), value)
+            if isinstance(argnums, int):
+                result = mapped_tuples(result, value)
+            finished = _finished(result, args)
+            return (finished, aux) if has_aux else finished
 
-    return call
+        return call
+
+    return made
 
 
 def mapped_tuples(tree: Any, like: Any) -> Any:
@@ -190,12 +192,28 @@ def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
     return tuple(rebuilt(tree, parts) for tree in trees)
 
 
-jacfwd = jacrev
+def _columns(y: Any, trees: list[Any]) -> tuple[Any, ...]:
+    """The same forward: a direction for each entry of what it is derived by."""
+    made = []
+    for x in [x for tree in trees for x in leaves(tree)]:
+        columns = []
+        for place in range(x.numel()):
+            direction = np.zeros(x.numel())
+            direction[place] = 1.0
+            columns.append(_pushed([y], [x], [Tensor.of(direction.reshape(x.shape) if x.ndim else 1.0)])[0])
+        made.append(engine("reshape", engine("stack", columns, axis=-1), (*y.shape, *x.shape)))
+    parts = iter(made)
+    return tuple(rebuilt(tree, parts) for tree in trees)
+
+
+jacrev, jacfwd = _jacobians(_rows), _jacobians(_columns)
+jacrev.__name__, jacfwd.__name__ = "jacrev", "jacfwd"
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """The function that gives the second derivatives."""
-    return jacfwd(jacrev(func, argnums), argnums)
+    made: Callable[..., Any] = jacfwd(jacrev(func, argnums), argnums)
+    return made
 
 
 def vmap(
@@ -344,7 +362,20 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-_LEVELS: list[dict[Any, Any]] = []  # the directions of the values, by their nodes
+_LEVELS = autograd.LEVELS
+
+
+def _by_jvp(cls: Any, context: Any, args: Any, results: Any) -> None:
+    """Give the results of a Function the directions that its `jvp` computes."""
+    tangents = [unpack_dual(x).tangent if isinstance(x, core.Tensor) else None for x in args]
+    pushed = cls.jvp(context, *tangents)
+    for x, t in zip(*((one if isinstance(one, tuple) else (one,)) for one in (results, pushed)), strict=True):
+        if t is not None:
+            _LEVELS[-1][x.node] = t
+            x.node._more().dual = x
+
+
+autograd.PUSH.append(_by_jvp)
 
 
 class dual_level:  # noqa: N801 - PyTorch's name

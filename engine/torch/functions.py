@@ -1053,9 +1053,9 @@ def _fitted(name: str, src: Any, like: Any) -> Any:
 
 def _beside(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     """An index that takes, for each place of `index`, the entry there along one axis, and the same along the others."""
-    places = index.value.astype(np.intp) if index.ndim else np.array(int(index.value))
+    places = np.asarray(index.value).astype(np.intp).reshape(index.shape if index.ndim else (1,) * min(input.ndim, 1))
     grid = [*np.indices(places.shape)] if places.ndim else []
-    if input.ndim != index.ndim:
+    if input.ndim != places.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     length = input.shape[dim]
     if places.size and not (places.min() >= 0 and places.max() < length):
@@ -1356,17 +1356,24 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
+
+
+def install_rows(rows: dict[str, Callable[..., Any]]) -> None:
+    """Make functions, and methods, of rows."""
+    for key, function in rows.items():
+        words = key.split()
+        public(
+            *[word for word in words if word not in ("PLACE", "VIEW", "FUNCTION") and "Backward" not in word],
+            title=next((word for word in words if "Backward" in word), ""),
+            method="FUNCTION" not in words,
+            place="PLACE" in words,
+            view="VIEW" in words,
+        )(function)
+
+
 for _name in ("amax", "amin", "argmax", "argmin", "all", "any", "logsumexp"):
     _ROWS[_name] = lambda input, dim=None, keepdim=False, _name=_name: _reduce(_name, input, dim, keepdim)
-for _key, _function in _ROWS.items():
-    _words = _key.split()
-    public(
-        *[word for word in _words if word.islower()],
-        title=next((word for word in _words if "Backward" in word), ""),
-        method="FUNCTION" not in _words,
-        place="PLACE" in _words,
-        view="VIEW" in _words,
-    )(_function)
+install_rows(_ROWS)
 
 
 def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
@@ -1507,6 +1514,8 @@ for _name, _answer in _ANSWERS.items():
 
 def _detached(x: Any) -> Any:
     """Cut off its graph; returns itself."""
+    if x.node.shape:
+        core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
     made = Tensor.of(x.value, x.dtype)
     x._become(made.node, made.array)
     return x
@@ -1607,9 +1616,7 @@ give("__pos__", lambda self: self)
 give("__hash__", object.__hash__)
 
 
-# Methods that are no functions of `torch`.
-for _name in (
+METHODS_ALONE = frozenset(  # which are no functions of `torch`
     "contiguous data_ptr dim element_size expand expand_as is_contiguous ndimension nelement repeat reshape_as silu "
-    "softplus stride to unfold view view_as"
-).split():
-    del TORCH[_name]
+    "softplus stride to unfold view view_as".split()
+)

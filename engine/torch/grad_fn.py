@@ -73,6 +73,15 @@ def _index_name(index: Any) -> str:
     return "Slice" if isinstance(last, slice) else "Alias" if last is None else "Select"
 
 
+TYPED: list[Any] = []  # what makes a tensor of a handle: `tensor` has it
+
+
+def as_tensor(x: Any) -> Any:
+    """A handle of the engine as a tensor: of a leaf, the one that its user has."""
+    made = x.node.variable if x.node.op is None and x.node.requires_grad else None
+    return made if made is not None and made.node is not None else TYPED[0](x)
+
+
 class GradFn:
     """The operation that made a value, or the place where the gradient of a leaf is added up."""
 
@@ -86,7 +95,14 @@ class GradFn:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The operations that the operands came from, None for that of a constant."""
-        nodes = [x if isinstance(x, Node) else None for x in self._node.inputs]
+        inputs = self._node.inputs
+        if self.name() == "AddmmBackward0":  # a product and a sum here, one node in PyTorch
+            product = next(
+                (x for x in inputs if isinstance(x, Node) and x.op is not None and x.op.name == "matmul"), None
+            )
+            if product is not None:
+                inputs = (*(x for x in inputs if x is not product), *product.inputs)
+        nodes = [x if isinstance(x, Node) else None for x in inputs]
         return tuple((of(x) if x is not None and x.requires_grad else None, 0) for x in nodes)
 
     @property
@@ -110,7 +126,7 @@ class GradFn:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
-            return saved(self._node, name)
+            return as_tensor(saved(self._node, name))
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:

@@ -16,11 +16,12 @@ from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.torch import autograd, creation, func
+from agrad.torch import autograd, creation, distributions, func
+from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain
 from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
-from agrad.torch.types import Size, as_pytorch, dtype_of, float64, int64
+from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
 def missing(module: str, name: str, names: Any, frame: Any) -> Exception:
@@ -41,15 +42,24 @@ class Module(ModuleType):
         self.__path__: list[str] = []
         self._others, self._adapt = others, adapt
 
+    def __dir__(self) -> list[str]:
+        found = {*self.__dict__}
+        for other in self._others:
+            found.update(other if isinstance(other, dict) else getattr(other, "__all__", dir(other)))
+        return sorted(found)
+
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
             for other in self._others:
-                found = getattr(other, name, None)
+                found = other.get(name) if isinstance(other, dict) else getattr(other, name, None)
                 found = self._adapt(name, found) if found is not None and self._adapt is not None else found
                 if found is not None:
                     self.__dict__[name] = found
                     return found
-        known = [*self.__dict__, *(one for other in self._others for one in dir(other))]
+        known = [
+            *self.__dict__,
+            *(one for other in self._others for one in (other if isinstance(other, dict) else dir(other))),
+        ]
         raise missing(self.__name__.removeprefix("agrad."), name, known, sys._getframe(1))
 
 
@@ -84,11 +94,25 @@ def _layer(name: str, found: Any) -> Any:
             return _entitled(function, made, args, vars(self))
         except AgradError as error:
             axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
-            raise as_pytorch(error, name.startswith(_STRICT) and args[0].ndim not in axes) from None
+            is_strict = name.startswith(_STRICT) and args[0].ndim not in axes
+            raise as_pytorch(error, is_strict=is_strict) from None
 
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
-    body["forward"] = forward if name != "Linear" else lambda self, input: linear(input, self.weight, self.bias)
+    body["forward"] = forward
+    if name == "Linear":
+        body["forward"] = lambda self, input: linear(input, self.weight, self.bias)
+    elif name == "BCELoss":
+        body["forward"] = lambda self, input, target: _functional()["binary_cross_entropy"](
+            input, target, self.weight, reduction=self.reduction
+        )
+    elif name == "Transformer":
+        body["generate_square_subsequent_mask"] = staticmethod(_subsequent)
     return type(name, (found,), body)
+
+
+def _subsequent(sz: int, device: Any = None, dtype: Any = None) -> Any:
+    """-inf where a place would look at a later one."""
+    return TORCH["full"]((sz, sz), float("-inf")).triu(1)
 
 
 _STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number of axes is a ValueError
@@ -131,7 +155,7 @@ def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[s
     if _is_single(function, args):
         title = "Squeeze1"
     elif function == "cross_entropy" and dtype_of(args[1]) is float64:
-        title = "Div1"
+        title = "Div1" if keywords.get("reduction", "mean") == "mean" else "Neg"
     elif function == "cross_entropy" and keywords.get("label_smoothing"):
         title = "Add"
     elif function == "pad" and keywords.get("mode", "constant") != "constant":
@@ -140,56 +164,59 @@ def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[s
     return entitle(found, numbered(title))
 
 
-def _distribution(name: str, base: Any) -> Any:
-    """A distribution whose parameters and samples are tensors of this package."""
-    if not (isinstance(base, type) and hasattr(base, "_shape")) or name == "Distribution":
-        return base
-    found: Any = base
+def _optimizer(name: str, found: Any) -> Any:
+    """An optimiser whose errors are of PyTorch's classes."""
+    if not isinstance(found, type) or found is import_module("agrad.engine.nn.optim").Optimizer:
+        return found
 
-    def make(self: Any, *args: Any, **given: Any) -> None:
-        self.is_checked = is_checked = given.pop("validate_args", None) is not False
+    def make(self: Any, *args: Any, **keywords: Any) -> None:
         try:
-            found.__init__(self, *map(_parameter, args), **{one: _parameter(x) for one, x in given.items()})
+            found.__init__(self, *args, **keywords)  # type: ignore[misc]
         except AgradError as error:
-            if is_checked:
-                raise as_pytorch(error, True) from None
-            raise
-        self.batch_shape, self.event_shape = Size(self.batch_shape), Size(self.event_shape)
+            raise (as_pytorch(error) if error.kind == "type" else of_class(ValueMistake, error)) from None
 
-    def sample(self: Any, sample_shape: Any = ()) -> Any:
-        drawn = found.sample(self, sample_shape)
-        return typed(drawn, int64 if name == "Categorical" else float64)
+    names = _KEPT.get(name, "").split()
 
-    def log_prob(self: Any, value: Any) -> Any:
-        x, holds = np.asarray(value.value), _SUPPORTS.get(name)
-        try:
-            is_within = holds is None or bool(np.all(holds(self, x)))
-            if not is_within and self.is_checked:
-                raise ValueError(f"{name}: the value is not within the support of the distribution")
-            return found.log_prob(self, value)
-        except AgradError as error:
-            raise as_pytorch(error, self.is_checked) from None
+    def read(self: Any, state: Any) -> Any:
+        if not isinstance(state, dict):
+            return state
+        there = [name for name in names if name in state or name == "momentum_buffer"]
+        return tuple(state[name].value if name in state else 0.0 for name in there)
 
-    body = {
-        "__init__": make,
-        "sample": sample,
-        "log_prob": log_prob,
-        "__module__": "agrad.torch.distributions",
-        "__doc__": found.__doc__,
-    }
-    return type(name, (found,), body)
+    def written(self: Any, kept: Any, before: Any) -> Any:
+        made = {
+            key: x for key, x in zip(names, kept, strict=False) if key != "momentum_buffer" or hasattr(x, "shape") or x
+        }
+        if name != "SGD":
+            made.setdefault("step", before["step"].value + 1.0 if before else 1.0)
+        order = ("step", "mu_product", "eta", "mu")
+        return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
+
+    body = {"__init__": make, "_read": read, "_written": written} if names else {"__init__": make}
+    return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
 
 
-_SUPPORTS: dict[str, Callable[[Any, Any], Any]] = {
-    "Bernoulli": lambda self, x: (x == 0) | (x == 1),
-    "Categorical": lambda self, x: (x >= 0) & (x < self.probs.shape[-1]) & (x == np.floor(x)),
-    "Exponential": lambda self, x: x >= 0,
-    "Uniform": lambda self, x: (x >= self.low.value) & (x <= self.high.value),
-}
+# What optimisers keep of a parameter, by PyTorch's names.
+_ADAM = "exp_avg exp_avg_sq step"
+_KEPT = {
+    "SGD": "momentum_buffer", "Adam": f"{_ADAM} max_exp_avg_sq", "AdamW": f"{_ADAM} max_exp_avg_sq", "RAdam": _ADAM,
+    "NAdam": f"{_ADAM} mu_product", "Adamax": "exp_avg exp_inf step", "Adadelta": "square_avg acc_delta",
+    "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
+    "ASGD": "step eta mu ax",
+}  # fmt: skip
 
 
-def _parameter(x: Any) -> Any:
-    return x if x is None or isinstance(x, core.Tensor) else creation.tensor(x, dtype=float64)
+def _typing(name: str, found: Any) -> Any:
+    """A function of the engine whose results are tensors of this package."""
+    if not callable(found) or isinstance(found, type):
+        return found
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        made = found(*args, **keywords)
+        return typed(made, float64) if type(made) is core.Tensor else made
+
+    call.__name__, call.__doc__ = name, found.__doc__
+    return call
 
 
 def _data(name: str, found: Any) -> Any:
@@ -198,7 +225,10 @@ def _data(name: str, found: Any) -> Any:
         return found
 
     def batches(self: Any) -> Any:
-        sample = self.dataset[0] if len(self.dataset) else None
+        if isinstance(self.dataset, import_module("agrad.engine.nn.utils.data").IterableDataset):
+            sample = next(iter(self.dataset), None)
+        else:
+            sample = self.dataset[0] if len(self.dataset) else None
         return (_batch(one, sample) for one in found.__iter__(self))
 
     return type(name, (found,), {"__iter__": batches, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__})
@@ -239,6 +269,8 @@ def _function(name: str, found: Any) -> Any:
         return None
 
     def call(*args: Any, **keywords: Any) -> Any:
+        if name == "binary_cross_entropy" and not np.all((args[0].value >= 0) & (args[0].value <= 1)):
+            raise RuntimeError("all elements of input should be between 0 and 1")
         for left_out in ("size_average", "reduce"):
             keywords.pop(left_out, None)
         x = args[0] if args else keywords.get("input")
@@ -252,7 +284,12 @@ def _function(name: str, found: Any) -> Any:
 
 def _functional() -> dict[str, Any]:
     names = {name: TORCH[name] for name in "sigmoid tanh softmax log_softmax softmin".split()}
-    return names | {"linear": checked("linear", linear), "one_hot": creation.ONE_HOT, "normalize": normalize}
+    names |= {"linear": checked("linear", linear), "one_hot": creation.ONE_HOT, "normalize": normalize}
+    for ours in ("relu", "elu", "selu", "leaky_relu", "hardtanh", "binary_cross_entropy"):
+        names[ours] = _function(ours, getattr(layers.functional, ours))
+        names[f"{ours}_"] = partial(names[ours], inplace=True)
+    composed.PAD = layers.functional.pad
+    return names | composed.OWN
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
@@ -317,6 +354,13 @@ def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> An
     return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
 
 
+def _cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
+    if p in (None, 2, -2):
+        values = engine("svd", A)[1]
+        return values.amax(-1) / values.amin(-1) if p != -2 else values.amin(-1) / values.amax(-1)
+    return _matrix_norm(A, p) * _matrix_norm(engine("inv", A), p)
+
+
 # The functions of torch.linalg, each with the names of its results, and of its node.
 _LINALG: dict[str, Callable[..., Any]] = {
     "qr Q R": lambda x, mode="reduced": engine("qr", x),
@@ -327,6 +371,11 @@ _LINALG: dict[str, Callable[..., Any]] = {
     "eigvalsh": lambda x: engine("eigh", x)[0],
     "svdvals": lambda x: engine("svd", x)[1],
     "multi_dot": lambda tensors: reduce(TORCH["matmul"], tensors),
+    "cond": _cond,
+    "tensorsolve": lambda A, B, dims=None: engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(  # noqa: N803
+        A.shape[B.ndim :]
+    ),
+    "vecdot": lambda x, y, *, dim=-1: (x * y).sum(dim),
     "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
     "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper: engine(
         "solve_triangular", x, b, lower=not upper
@@ -340,7 +389,7 @@ _LINALG["matrix_exp"] = partial(engine, "expm")
 
 
 def _linalg() -> dict[str, Any]:
-    table = {"cross": TORCH["cross"], "diagonal": TORCH["diagonal"]}
+    table = {name: TORCH[name] for name in ("cross", "diagonal", "vander")}
     for key, function in _LINALG.items():
         name, *fields = key.split()
         title = fields.pop() if fields and "Backward" in fields[-1] else ""
@@ -526,8 +575,9 @@ nn.functional           | Layers and losses as functions.        | nn.functional
 nn.init                 | First values of parameters.            | nn.init
 nn.parameter            | Parameters.                            | nn.parameter
 nn.modules              | The classes of layers.                 | nn
+nn.modules.module       | The base of modules.                   |
 nn.utils                | Gradients and parameters of modules.   | nn.utils
-distributions           | Random numbers with densities.         | nn.distributions
+distributions           | Random numbers with densities.         |
 optim                   | Optimisers.                            | nn.optim
 optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
 utils                   | Tools.                                 |
@@ -539,15 +589,22 @@ testing                 | Comparisons.                           |
 random                  | Random numbers.                        |
 cuda                    | There is none.                         |
 mps                     | There is none.                         |
+accelerator             | There is none.                         |
+backends                | There is none.                         |
+backends.cudnn          | There is none.                         |
+backends.mps            | There is none.                         |
+amp                     | One type of numbers.                   |
 jit                     | There is nothing to compile.           |
 """
-_ADAPTED = {
-    "nn": _layer,
-    "nn.modules": _layer,
-    "nn.functional": _function,
-    "distributions": _distribution,
-    "utils.data": _data,
-}
+_ADAPTED = {"nn": _layer, "nn.modules": _layer, "nn.functional": _function, "utils.data": _data}
+_ADAPTED |= {"nn.utils": _typing, "optim": _optimizer}
+# Functions of torch.nn.functional that are in torch, too.
+_ALSO = (
+    "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "
+    "pairwise_distance prelu celu hardshrink threshold bilinear max_pool1d max_pool2d avg_pool1d alpha_dropout "
+    "binary_cross_entropy_with_logits hinge_embedding_loss margin_ranking_loss cosine_embedding_loss pixel_shuffle "
+    "triplet_margin_loss poisson_nll_loss pixel_unshuffle channel_shuffle"
+)
 
 
 def _names_from(module: Any, names: str) -> dict[str, Any]:
@@ -574,6 +631,7 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "nn": _names_from(layers, "Module Parameter"),
         "nn.functional": _functional(),
         "nn.modules": _names_from(layers, "Module Parameter"),
+        "nn.modules.module": _names_from(layers, "Module Parameter"),
         "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
         "linalg": _linalg(),
         "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
@@ -581,6 +639,10 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "random": {"manual_seed": TORCH["manual_seed"]},
         "cuda": nowhere,
         "mps": nowhere,
+        "accelerator": nowhere | {"current_accelerator": _nothing},
+        "backends.cudnn": {**nowhere, "deterministic": False, "benchmark": False},
+        "backends.mps": {**nowhere, "is_built": lambda: False},
+        "amp": {"autocast": TORCH["autocast"]},
         "jit": {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
     }
 
@@ -590,15 +652,16 @@ def install(torch: Any) -> None:
     own, table = _own_names(), dict[str, Module]()
     for line in _MODULES.strip().splitlines():
         name, doc, ours = (part.strip() for part in line.split("|"))
-        others = [import_module(f"agrad.engine.{ours}")] if ours else []
+        others: list[Any] = [import_module(f"agrad.engine.{ours}")] if ours else []
+        others += [composed.MODULES] if ours == "nn" else [distributions] if name == "distributions" else []
         table[name] = made = Module(name, doc, own.get(name, {}), *others, adapt=_ADAPTED.get(name))
         sys.modules[made.__name__] = made
         owner, _, last = name.rpartition(".")
         (table[owner] if owner else torch).__dict__[last] = made
     table["autograd"].__dict__["gradcheck"] = _gradcheck
+    table["nn"].__dict__.update(composed.lazily(table["nn"]))
+    torch.__dict__.update({name: getattr(table["nn.functional"], name) for name in _ALSO.split()})
     torch.__dict__.update(
         compile=_same, save=save, load=load, vmap=func.vmap, Tensor=Tensor, cdist=TORCH["cdist"],
-        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: False), cudnn=SimpleNamespace()),
-        finfo=lambda kind=None: np.finfo(np.float64), iinfo=lambda kind=None: np.iinfo(np.int64),
         return_types=SimpleNamespace(), use_deterministic_algorithms=lambda *_: None, set_num_threads=lambda n: None,
     )  # fmt: skip

@@ -16,6 +16,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {**_DEFAULT, "threshold": math.inf},
 }
 OPTIONS: dict[str, Any] = dict(_DEFAULT)
+MOST_DIGITS = 400  # behind the point: a number of float64 has no more that say something
 
 
 def set_printoptions(
@@ -27,6 +28,11 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """How many digits and entries are printed."""
+    for one in (precision, threshold, edgeitems, linewidth, sci_mode):
+        if one is not None and type(one) not in (int, float, bool):
+            raise TypeError(f"torch.set_printoptions takes numbers, not {type(one).__name__}")
+    if not 0 <= (precision or 0) <= MOST_DIGITS:
+        raise ValueError(f"torch.set_printoptions: precision is from 0 to {MOST_DIGITS}")
     for name in OPTIONS:
         remember_entry(OPTIONS, name)
     if profile is not None:

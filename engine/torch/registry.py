@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core import tensor as core
+from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import of_one
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
@@ -101,15 +102,18 @@ def checked(name: str, function: Callable[..., Any], title: str = "") -> Callabl
     check = _requirement(name)
 
     def call(*args: Any, **keywords: Any) -> Any:
+        out = None
         if keywords:
-            args, keywords = _ordered(name, args, keywords)
+            out = keywords.pop("out", None)
+            args, keywords = _ordered(args, keywords)
         if check is not None and args:
             check(args)
         try:
             found = function(*args, **keywords)
+            found = entitle(found, title) if title else found
+            return found if out is None else into(out, found)
         except AgradError as error:
-            raise as_pytorch(error) from None
-        return entitle(found, title) if title else found
+            raise as_pytorch(error, args) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
@@ -145,13 +149,23 @@ def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
     return check
 
 
-def _ordered(name: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def into(out: Any, found: Any) -> Any:
+    """Write results into the tensors that were given for them, which take their shape; returns those."""
+    for place, x in zip(out, found, strict=True) if isinstance(out, tuple | list) else ((out, found),):
+        if current().recording and (x.requires_grad or place.requires_grad):
+            raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
+        if place.shape == x.shape:
+            write_over(place, x.clone(), "copy_")
+        else:
+            place.data = x
+    return out
+
+
+def _ordered(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The operands in front, wherever they were named, and NumPy's names of arguments as PyTorch's."""
     for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
         if theirs in keywords:
             keywords[ours] = keywords.pop(theirs)
-    if keywords.pop("out", None) is not None:
-        raise RuntimeError(f"{name}: agrad has no out=\n  fix: out.copy_(torch.{name}(…))")
     if not args:
         for one in _INPUT:
             if one in keywords:

@@ -448,6 +448,9 @@ def typed(x: Any, kind: dtype) -> Tensor:
     return x  # type: ignore[no-any-return]
 
 
+grad_fn.TYPED.append(lambda x: typed(x, float64))
+
+
 def _settled(value: Any) -> Any:
     return value if value.shape else float(value)
 
@@ -503,7 +506,7 @@ def _result_type(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> dt
     kind = max(kinds, key=lambda one: one.rank)
     if kind is not float64 and name in _OF_FLOATS:
         raise RuntimeError(f"{name}(): could not infer output dtype. Input dtype must be a floating point: Got {kind}")
-    if name == "matmul" and len({*kinds}) > 1:
+    if name == "matmul" and len({*kinds}) > 1 and all(type(x).__module__ == "torch" for x in operands):
         raise RuntimeError(f"expected both to have the same dtype, but got: {kinds[0]} and {kinds[1]}")
     if name in _SUMS and kind is bool_:
         return int64

@@ -6,6 +6,7 @@ PyTorch gives it. Narrower types are other names of these three: float32 is floa
 
 from __future__ import annotations
 
+from sys import float_info as _FLOAT
 from typing import Any
 
 from agrad.engine.errors import AgradError
@@ -69,6 +70,32 @@ def dtype_of(x: Any) -> dtype:
     return _PYTHON.get(type(x), float64)
 
 
+class finfo:  # noqa: N801 - PyTorch's name
+    """The limits of float64."""
+
+    eps, max, min, tiny = _FLOAT.epsilon, _FLOAT.max, -_FLOAT.max, _FLOAT.min
+    smallest_normal, resolution, bits, dtype = tiny, 1e-15, 64, "float64"
+
+    def __init__(self, type: Any = None) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        names = "resolution min max eps smallest_normal tiny".split()
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in names)}, dtype=float64)"
+
+
+class iinfo:  # noqa: N801 - PyTorch's name
+    """The limits of int64."""
+
+    max, min, bits, dtype = 2**63 - 1, -(2**63), 64, "int64"
+
+    def __init__(self, type: Any = None) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype=int64)"
+
+
 class Size(tuple[int, ...]):
     """A shape."""
 
@@ -126,24 +153,38 @@ class _IndexError(IndexError, AgradError):
     __init__ = AgradError.__init__
 
 
-class _ValueError(ValueError, AgradError):
+class ValueMistake(ValueError, AgradError):
     """A ValueError of Python's with agrad's message."""
 
     __init__ = AgradError.__init__
 
 
-_KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": _ValueError}
-_OF_PLACES = ("there is no axis", "is out of range", "indices for a value", "no entries to index", "a mask of shape")
+_KINDS: dict[str, type[AgradError]] = {"arity": _TypeError, "type": _TypeError, "file": ValueMistake}
+_OF_PLACES = (
+    "there is no axis", "there is no row", "there is no class", "is out of range", "indices for a value",
+    "no entries to index",
+    "a mask of shape",
+)  # fmt: skip
 
 
-def as_pytorch(error: AgradError, is_strict: bool = False) -> AgradError:
-    """The same error, which is of the class that PyTorch raises; `is_strict`: a ValueError, of a wrong argument."""
+def as_pytorch(error: AgradError, operands: Any = (), is_strict: bool = False) -> AgradError:
+    """The same error, which is of the class that PyTorch raises, or of arrays NumPy.
+
+    `is_strict`: it is a ValueError, of a wrong argument.
+    """
     if type(error) is AgradError:
-        kind = _ValueError if is_strict and error.kind in ("shape", "domain") else _KINDS.get(error.kind, AgradError)
+        of_numpy = any(type(x).__module__ == "numpy" for x in operands)
+        kind = _KINDS.get(error.kind, ValueMistake if of_numpy else AgradError)
+        kind = ValueMistake if is_strict and error.kind in ("shape", "domain") else kind
         if error.kind == "shape" and not is_strict and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
         if kind is not AgradError:
-            made = kind(error.kind, error.message)
-            made.__dict__.update(error.__dict__)
-            return made.with_traceback(error.__traceback__)
+            return of_class(kind, error)
     return error
+
+
+def of_class(kind: type[AgradError], error: AgradError) -> AgradError:
+    """The same error as one of another class."""
+    made = kind(error.kind, error.message)
+    made.__dict__.update(error.__dict__)
+    return made.with_traceback(error.__traceback__)

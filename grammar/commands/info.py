@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from agrad.engine import inspect
@@ -16,11 +17,11 @@ from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.memory import held, holders, live_graphs
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_number, format_shape, size_of
-from agrad.grammar import runtime
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.commands.registry import Session
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
+from agrad.grammar.run.places import File
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.fixes import explain
 from agrad.grammar.values.lists import parts_of
@@ -65,7 +66,7 @@ def _facts(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
 def tell_of_nodes(graph: inspect.rows.GraphRows, session: Session) -> None:
     """Let a page of a graph have what `info` says of its nodes, the functions that they are from, and fixes."""
     held = {value.node: value for value in session.names.values() if isinstance(value, Tensor)}
-    functions = [(name, one.definition.span) for name, one in _functions(session)]
+    functions = [*_functions(session)]
 
     def function_of(origin: Origin) -> str | None:
         if not isinstance(origin, Span):
@@ -82,13 +83,18 @@ def tell_of_nodes(graph: inspect.rows.GraphRows, session: Session) -> None:
     graph.function_of, graph.facts_of, graph.explain = function_of, facts_of, explain
 
 
-def _functions(session: Session) -> Iterator[tuple[str, Closure]]:
-    """The functions of the session, and the methods of its classes by the names of these."""
+def _functions(session: Session) -> Iterator[tuple[str, Span]]:
+    """The functions of the session, and the methods of its classes by the names of these, with their places."""
     for name, value in session.names.items():
         if isinstance(value, Closure):
-            yield name, value
-        else:
-            yield from ((name, method) for method in runtime.objects.methods_of(value))
+            yield name, value.definition.span
+        for one in vars(value).values() if isinstance(value, type) else (value,):
+            if isinstance(one, FunctionType) and isinstance(file := one.__code__.co_filename, File):
+                places = [place[2:] for place in one.__code__.co_positions() if place[3]]
+                yield (
+                    name,
+                    Span(file.source, min(start or 0 for start, _ in places), max(end or 0 for _, end in places)),
+                )
 
 
 def _fact(label: str, text: str, margin: int, width: int | None) -> str:

@@ -64,6 +64,9 @@ class Session(Protocol):
     def limit(self, name: str, amount: float) -> None:
         """Set one of the limits of statements."""
 
+    def read_python(self, is_on: bool) -> None:
+        """Read what is typed as Python, or in the calculator's language."""
+
     def forget(self) -> None:
         """Go back to the state of a new session, as a part of the statement that is running."""
 

@@ -171,6 +171,21 @@ def _reset(session: Session, call: Call) -> None:
     session.emit(Printed(f"forgot {forgotten}" if forgotten else "there are no names to forget"))
 
 
+@command(changes="session")
+def _calculator(session: Session, call: Call) -> None:
+    """calculator
+
+    Goes back to the calculator's language in a session, or a script, that reads Python since an import. Whole numbers
+    become numbers then, lists of numbers vectors.
+
+    example: import math; [1, 2]*2
+      calculator
+      [1, 2]*2
+    """
+    if not call.span.source.is_file:
+        session.read_python(False)
+
+
 def called(names: list[str]) -> str:
     """`a, b, c`; of many, the first, and how many more there are. Empty for none."""
     shown = names if len(names) <= _MANY else [*names[: _MANY - 1], f"… and {len(names) - _MANY + 1} more"]

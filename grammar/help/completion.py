@@ -17,12 +17,14 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
+from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
+from agrad.grammar.elsewhere import IGNORED, MODULES
 from agrad.grammar.help import help as texts
-from agrad.grammar.pytorch.names import IGNORED, PREFIXES, function
 from agrad.grammar.results import text_of
+from agrad.grammar.run.typed import last_part
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, is_result
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, is_result
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
@@ -49,13 +51,22 @@ class Candidate:
     meaning: str = ""
 
 
+_IMPORT = pattern(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+$")  # with which Python's reading will begin
+
+
 def completions(
-    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({})
+    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({}), is_python: bool | None = None
 ) -> tuple[str, list[Candidate]]:
     """The word that a text ends with, perhaps empty, and what it may become: the likeliest first.
 
     `others`: names that may have any value, such as those of a text around this one, with what is known of them.
+    `is_python`: whether it is read as Python, if the session does not say so.
     """
+    if is_python is None:
+        is_python = last_part(text, session.reads_python).is_python
+    if is_python or _IMPORT.search(text):
+        made: tuple[str, list[Candidate]] = helping.python_completion.completions(text, session, others)
+        return made
     if (inside := _COLUMN.search(text)) and isinstance(table := session.names.get(inside[1]), Table):
         names = dict.fromkeys(table.columns)
         return inside[2], likeliest(inside[2], [Candidate(name, meaning="a column") for name in names])
@@ -161,7 +172,9 @@ class _Place:
             yield Candidate("+-", "+- 1e-6", "the tolerance")
 
     def words(self) -> Iterator[Candidate]:
-        """The words of the language that the grammar accepts."""
+        """The words of the language that the grammar accepts; `import`, from which on Python is read."""
+        if not self.statement:
+            yield Candidate("import", *texts.statement("import"))
         for word, kind in sorted(_TERMINALS.items(), key=lambda pair: (pair[0][0].isupper(), pair)):
             around = _INSIDE.get(word)
             if kind in self.kinds and (around is None or re.search(rf"(?m)^\s*({around})\b", self.text)):
@@ -185,11 +198,9 @@ class _Place:
             return
         if self.command is not None and self.previous != "FOR":
             yield from self.operands(self.command, begun)
-        elif self.previous in ("FROM", "IMPORT"):
-            yield from _listed(_MODULES)
         elif self.previous in ("VAR", "FOR", "DEL"):
             yield from self.yours()
-        elif self.previous not in ("AS", "DEF", "CLASS"):
+        elif self.previous not in ("AS", "DEF"):
             yield from self.anything()
 
     def operands(self, command: Command, begun: bool) -> Iterator[Candidate]:
@@ -260,7 +271,7 @@ class _Place:
         called, there = inside[:opener], set(inside[opener:])
         if self.previous not in ("LPAR", "_COMMA") or inside[opener].type != "LPAR" or not called:
             return
-        method = len(called) > 1 and called[-2].type == "_DOT" and called[-3:][0] not in PREFIXES
+        method = len(called) > 1 and called[-2].type == "_DOT"
         for name, default in _parameters(called[-1], method, self.session).items():
             if name not in there:
                 yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
@@ -268,19 +279,10 @@ class _Place:
     def members(self) -> Iterator[Candidate]:
         """What may follow the point after a value."""
         owner = self.statement[-2:-1]
-        if self.head in ("IMPORT", "FROM") or not owner or owner[0].type == "NUMBER":
+        if not owner or owner[0].type == "NUMBER":
             return
         name = str(owner[0])
-        if name in PREFIXES and name not in self.session.names:
-            yield from _functions()
-            return
-        path, tokens = list[str](), self.statement  # the names before the last point: `torch.autograd.`
-        while len(tokens) > 1 and tokens[-1].type == "_DOT" and tokens[-2].type == "NAME":
-            path.insert(0, str(tokens[-2]))
-            tokens = tokens[:-2]
-        if len(path) > 1 and path[0] in PREFIXES and path[0] not in self.session.names:
-            module = ".".join(path)
-            yield from (one for one in _functions() if function(module, one.text) is not None)
+        if name in MODULES and name not in self.session.names:
             return
         direct = len(self.statement) < 3 or self.statement[-3].type != "_DOT"
         value = self.session.names.get(name) if direct else None
@@ -331,9 +333,6 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
             yield Candidate(name, entry.signature.usage, texts.first_sentence(entry.doc))
 
 
-_MODULES = dict.fromkeys(("torch", "numpy", "math"), "accepted, and without effect")
-
-
 def described(value: Any, session: Session) -> str:
     """A value in a few words; a large one is not written out."""
     if callable(value):
@@ -348,11 +347,9 @@ def described(value: Any, session: Session) -> str:
 # The names that a text binds, and those without a value.
 
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
-_DEFINING = frozenset({"DEF", "CLASS", "FOR", "VAR", "IMPORT"})
+_DEFINING = frozenset({"DEF", "FOR", "VAR"})
 _OTHERWISE = {"_DOT", "AS", "FAILS", "SET", *(word.upper() for word, made in COMMANDS.items() if made.choices)}
-_IMPORTS = frozenset({"IMPORT", "FROM"})
-_WORDS = frozenset({"print", "_", "ans", "no_grad", "super", "object"})
-_KNOWN = _WORDS.union(OTHERS, FUNCTIONS, CONSTANTS, PREFIXES, IGNORED)
+_KNOWN = frozenset({"print", "_", "ans", "no_grad"}).union(FUNCTIONS, CONSTANTS, MODULES, IGNORED)
 
 
 def given(tokens: Sequence[Token]) -> dict[str, Token]:
@@ -367,9 +364,8 @@ def given(tokens: Sequence[Token]) -> dict[str, Token]:
             statement = []
             continue
         parameter = depth == 1 and head == "DEF" and len(statement) > 2 and before in ("LPAR", "_COMMA")
-        imported = head in _IMPORTS and before in ("AS", "IMPORT", "_COMMA")
         binds_all = (token.type == "_EQUAL" and not depth) or (token.type == "_IN" and head == "FOR")
-        for name in statement if binds_all else [token] * (before in _DEFINING or parameter or imported):
+        for name in statement if binds_all else [token] * (before in _DEFINING or parameter):
             if name.type == "NAME":
                 found.setdefault(str(name), name)
         statement.append(token)
@@ -379,10 +375,9 @@ def given(tokens: Sequence[Token]) -> dict[str, Token]:
 def unknown(tokens: Sequence[Token], names: Collection[str]) -> list[tuple[int, int]]:
     """The places of names without a value: neither in the session, nor in the language, nor bound by these tokens."""
     here = given(tokens)
-    found, imports, before = [], False, ""
+    found, before = [], ""
     for token, following in zip(tokens, [*tokens[1:], Token("")], strict=False):
-        imports = before in _IMPORTS or (imports and before not in STARTS)
-        if token.type == "NAME" and following.type != "_EQUAL" and not imports and before not in _OTHERWISE:
+        if token.type == "NAME" and following.type != "_EQUAL" and before not in _OTHERWISE:
             known = token in _KNOWN or token in names or token in here or is_result(token)
             if not known:
                 found.append((token.start_pos, token.end_pos))

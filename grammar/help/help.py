@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.resources import files
 from itertools import groupby
 from keyword import iskeyword
@@ -19,12 +20,11 @@ from agrad.engine.struct import Struct
 from agrad.engine.text import align, fit
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.pytorch.libraries import STAND_INS
-from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, OWN_FORMS, PREFIXES, RENAMED, table
+from agrad.grammar.elsewhere import IGNORED, KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import BINARY, COMPARE
-from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
+from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS, PYTHONS
 
 HEADING = "The value and derivative of a function where it has a kink, an end or a pole"
 FOOTING = """\
@@ -58,9 +58,8 @@ STATEMENT_HELP = {
     "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
     "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
     "lambda": "lambda x: x**2\n  A function without a name, as in scan(lambda s, x: s + x, 0, xs).",
-    "class": "class Net(nn.Module): …\n  A module, as in PyTorch: `__init__` assigns layers after "
-    "`super().__init__()`, and `forward` computes. Without a base, a small class with attributes and methods.\n"
-    "  nn, optim and torch.utils.data have the layers, losses, optimisers and data loaders.",
+    "import": "import torch\n  From here on Python is read, with PyTorch's and NumPy's modules, classes, dictionaries "
+    "and all else;\n  the word `calculator` goes back.",
     "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
     "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
     "if": "if x > 0: y = x\n  `elif` and `else` are on their own lines.",
@@ -90,14 +89,11 @@ OPERATORS = (
 )
 
 _PYTORCH = """\
-  Pasted code runs: imports are accepted, and these prefixes ignored:
-  {prefixes}
-  x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
-  x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
+  Pasted code runs: from `import torch` on, Python is read, and torch, nn and np are PyTorch's and NumPy's.
+  In agrad's own language, y.backward(retain_graph=True), x.grad.zero_(), dim= and keepdim= mean
+  what they do there, with these differences:
   Every number is a float64, and there is one device. A backward frees every node that it visits.
-  There are no views. std and var divide by n.
-  {own} mean what they do there
-  only with torch. before them."""
+  There are no views. std and var divide by n."""
 
 # In the order in which a new user needs them; a family that is not here comes last.
 FAMILIES = (
@@ -195,10 +191,6 @@ def overview(commands: Mapping[str, Command], width: int = WIDTH) -> str:
     return "\n".join([*lines, "", *more])
 
 
-def _and(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def topics(commands: Mapping[str, Command]) -> dict[str, str]:
     """Every word that there is help on, with a short description."""
     return {
@@ -279,9 +271,7 @@ def pytorch() -> str:
     for theirs, name in RENAMED.items():
         ours.setdefault(name, []).append(theirs)
     rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
-    own = [name.removeprefix("torch.") for name in OWN_FORMS if name.count(".") == 1]
-    head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]), own=_and(own))
-    return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *_table(rows)])
+    return "\n".join(["if you come from PyTorch", _PYTORCH, "", "functions with several names", *_table(rows)])
 
 
 def errors() -> str:
@@ -373,7 +363,6 @@ GLOSSARY = {
     "True": "The number 1.",
     "_5": "The result of line 5 at the prompt, as the line says that was numbered so; `again 5` runs that line again.",
     "_version": "x._version counts how often the data of x were written in place.",
-    "__init__": "The method of a class that is called when an object is made: it assigns the attributes.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
     "ans": "The last value that was shown at the prompt, without its graph unless it is uncertain; `_` is the same.",
     "arrow": "A format of tables: `agrad map … --to arrow`, or `-o out.arrow`; it is read, too.",
@@ -398,7 +387,6 @@ GLOSSARY = {
     "differently is refused.",
     "hint": "In `agrad learn`: helps with the task.",
     "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
-    "import": "`import torch`, `from torch import sin` are read, and have no effect.",
     "jsonl": "JSON lines, an object on each line: `agrad map … --to jsonl`, or `-o out.jsonl`; they are read, too.",
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
     "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
@@ -417,7 +405,7 @@ GLOSSARY = {
     "skip": "In `agrad learn`: types the answer.",
     "stale": "Said of a value when what it was computed from has changed since; `forward y` computes it again.",
     "threads": "How many parts of a file are computed at once: `agrad map … --threads 2`. The results are the same.",
-    "torch": "A prefix of functions that is left out, as `np` and `F` are; `help pytorch` says what is read.",
+    "torch": "`import torch` begins to read Python, which has PyTorch's modules: help pytorch.",
 }
 
 # The extras: what `pip install "agrad[jit]"` adds.
@@ -436,7 +424,6 @@ PARTS = {
     **dict.fromkeys(("break", "continue", "in"), "for"),
     **dict.fromkeys(("elif", "else"), "if"),
     "return": "def",
-    "with": "no_grad",
 }
 
 
@@ -498,8 +485,6 @@ def _arguments(word: str) -> Iterator[str]:
 
 def _elsewhere(word: str) -> Iterator[str]:
     """What a name of PyTorch, NumPy or another language is here."""
-    if word in STAND_INS:
-        yield f"{word}\n  A module of Python; {STAND_INS[word]}."
     here = {**KNOWN_ELSEWHERE, **COMMANDS_ELSEWHERE, **NO_COMMANDS}
     if word in RENAMED:
         yield f"{word}\n  Another name of {RENAMED[word]}: help {RENAMED[word]}"
@@ -507,23 +492,20 @@ def _elsewhere(word: str) -> Iterator[str]:
         yield f"{word}\n  Here: {here[word]}"
     elif word in IGNORED:
         yield f"{word}\n  A type; it has no effect, since every number is a float64."
-    elif word in PREFIXES:
-        yield f"{word}.\n  A prefix of functions; it is left out."
+    elif word in MODULES:
+        yield f"{word}\n  A module of Python, which is read from an import on: {MODULES[word]}"
+    elif word in PYTHONS:
+        yield f"{word}\n  A word of Python, which is read from an import on: import torch"
     elif word in NO_METHODS:
         yield f"x.{word}\n  {_sentence('; '.join(NO_METHODS[word]))}"
     elif word in ABSENT:
         yield f"{word}\n  A word of Python that agrad has no use for" + (f"; {ABSENT[word]}" if ABSENT[word] else ".")
     else:
-        yield from _of_libraries(word)
-
-
-def _of_libraries(word: str) -> Iterator[str]:
-    """The modules of PyTorch, NumPy and Python behind which a name is read."""
-    places = {f"{prefix}.{word}": names[word] for prefix, names in table().items() if word in names}
-    for place, here in places.items():
-        what = f"A {here} of" if here in ("class", "function") else f"Read as {here}, as in"
-        library = {"torch": "PyTorch", "np": "NumPy"}.get(place.partition(".")[0], "Python")
-        yield f"{place}\n  {what} {library}; `help pytorch` says what is read."
+        torch = import_module("agrad.torch")
+        owner = next((one for one in (torch, torch.Tensor) if word[0] != "_" and hasattr(one, word)), None)
+        if owner is not None:
+            place = f"torch.{word}" if owner is torch else f"x.{word}"
+            yield f"{place}\n  PyTorch's, which is read from an import on: import torch"
 
 
 def _of_python(word: str) -> Iterator[str]:

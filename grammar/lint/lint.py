@@ -21,17 +21,16 @@ from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.run import python
-from agrad.grammar.run.code import OF_FUNCTIONS, binds, module_name, names_of, of_statement
+from agrad.grammar.run.code import OF_FUNCTIONS, binds, names_of, of_statement
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
-from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, defined, entry_of
-from agrad.grammar.runtime.fixes import explain, unknown, unknown_in
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, defined
+from agrad.grammar.runtime.fixes import explain, unknown
 from agrad.grammar.session.inputs import script
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.builder import KINDS
-from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import can_be_read, parse, starts
 
@@ -44,13 +43,20 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 
     Without `reads_files`, no other script is read: to load one is an error.
     """
-    files, allowed = Files(), current().files
-    if python.reads(source):
-        return ordered(files, python.problems(source, {*names, *Session().python.builtins}))
+    allowed, known, found = current().files, {*names}, list[AgradError]()
     before, allowed.on = allowed.on, reads_files
     try:
-        body = files.read(source)
-        return problems_of(files, body, names) if body is not None else ordered(files, files.problems)
+        for is_python, start, end in python.parts(source):
+            part, files = python.blank(source.text, start, end), Files()
+            if is_python:
+                there = {*known, *Session().python.builtins, "_"}
+                found += python.problems(source, part, there)
+                known |= there
+                continue
+            body = files.read(Source(source.name, part, source.first_line, source.is_file))
+            found += files.problems if body is None else problems_of(files, body, known)
+            known.update(files.givers(body or ()))
+        return ordered(files, found)
     finally:
         allowed.on = before
 
@@ -110,8 +116,6 @@ class _Check:
             self.body(block)
         if isinstance(statement, ast.Define):
             self._function(statement)
-        elif isinstance(statement, ast.Class):
-            self._class(statement)
         elif (name := self.files.loaded(statement)) is not None:
             if name not in self.files.walked:
                 self.files.walked.add(name)
@@ -129,25 +133,9 @@ class _Check:
         scope = self.scope.new_child(merged(own, self.files.givers(node.body)))
         _Check(self.files, scope, straight=False, problems=self.problems).body(node.body)
 
-    def _class(self, node: ast.Class) -> None:
-        """The body of a class: its methods do not see the names of the class."""
-        methods = [statement for statement in node.body if isinstance(statement, ast.Define)]
-        for one in methods:
-            self._expressions(one)
-            scope = self.scope.new_child({"super": [None]})
-            _Check(self.files, scope, straight=False, problems=self.problems)._function(one)
-        scope = self.scope.new_child(self.files.givers(node.body))
-        inner = _Check(self.files, scope, {*self.known}, self.dark, self.straight, self.problems)
-        inner.body(tuple(one for one in node.body if one not in methods))
-
     def _expressions(self, statement: ast.Statement) -> None:
         """The expressions of a statement, without its blocks."""
         match statement:
-            case ast.Evaluate(ast.Name(name)) if (
-                name in OTHERS & SHAPES.keys() and name not in self.scope
-            ):  # the command without its operand
-                self.problems.append(unknown(name, statement.span, set(self.scope)))
-                return
             case ast.Command(word, _, options) if (check := COMMANDS[word].check) is not None:
                 # errors that do not depend on values
                 values = {name: value.value if isinstance(value, ast.String) else None for name, value in options}
@@ -157,13 +145,13 @@ class _Check:
             if isinstance(node, ast.Call):
                 self._call(node, bound)
             elif isinstance(node, ast.Attribute):
-                self._attribute(node, bound)
+                self._attribute(node)
             elif node.id not in bound:
                 self._name(node.id, node.span, sure=sure)
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
         """A name that is read. If it is not certain when, any statement may have bound it."""
-        if name in CONSTANTS or name in FUNCTIONS or name in OTHERS or name in ("_", "ans"):
+        if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
             return
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):
@@ -174,32 +162,16 @@ class _Check:
         """Whether lines that cannot be parsed may have bound any name. `ordered`: before now, not at any time."""
         return self.files.dark or (self.dark if ordered else bool(self.files.hiding))
 
-    def _attribute(self, node: ast.Attribute, bound: Container[str]) -> None:
-        """An attribute of a value, or a name of a module, as torch.pi."""
-        module = module_name(node)
-        if module is not None:
-            self._function_of(module, node, bound)
-        elif not (node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_") or self._of_objects(node.name)):
+    def _attribute(self, node: ast.Attribute) -> None:
+        """An attribute of a value."""
+        if not (node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_") or self._of_objects(node.name)):
             self._refused(node.span, attribute, _SOMETHING, node.name)
 
-    def _function_of(self, module: str, node: ast.Attribute, bound: Container[str]) -> Any:
-        """The function that is spelled torch.sin; reported if agrad has no such name."""
-        head = module.partition(".")[0]
-        if head in self.scope or head in bound:
-            return None
-        found = pytorch_names.function(module, node.name)
-        if found is None and pytorch_names.constant(module, node.name) is None:
-            self.problems.append(unknown_in(module, node.name, node.span))
-        return found
-
     def _of_objects(self, name: str) -> bool:
-        """Whether an object may have an attribute of this name: one of the script or the engine, or a column."""
+        """Whether an object may have an attribute of this name: a hook, one of Python's, or a table as a column."""
         if self.files.of_objects is None:
-            from agrad.grammar.runtime.objects import all_names  # here, since a script without attributes needs none
-
             bodies = chain.from_iterable(self.files.bodies.values())
-            found = (self.files.known(statement).attributes for statement in bodies)
-            self.files.of_objects = all_names().union(*found)
+            self.files.of_objects = {"remove"}.union(*(self.files.known(one).attributes for one in bodies))
         return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call, bound: Container[str]) -> None:
@@ -215,19 +187,15 @@ class _Check:
         elif isinstance(function, ast.Name):
             bind = _binder(value)
         elif isinstance(function, ast.Attribute):
-            module = module_name(function)
-            if module is not None:
-                found = self._function_of(module, function, bound)
-                bind = _binder(entry_of(found) if found is not None else None)
-            elif self._of_objects(function.name):
+            if self._of_objects(function.name):
                 pass
             elif function.name in METHODS:
                 bind = METHODS[function.name].form.bind
             else:
                 self._refused(function.span, method, _SOMETHING, function.name)
-                bind = _binder(FUNCTIONS.get(pytorch_names.RENAMED.get(function.name, function.name)))
+                bind = _binder(FUNCTIONS.get(RENAMED.get(function.name, function.name)))
                 args = _SOMETHING, *args
-        starred = "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments)
+        starred = any(isinstance(argument, ast.Starred) for argument in node.arguments)
         if bind is not None and not starred:
             self._refused(node.span, bind, args, keywords)
 
@@ -322,6 +290,8 @@ class EditedScript:
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
+        if any(part.is_python for part in python.parts(Source(self.name, text, 1, True))):
+            return problems(Source(self.name, text, 1, True), self.names)
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
@@ -395,18 +365,13 @@ class Facts:
 
     @cached_property
     def attributes(self) -> set[str]:
-        """The names that objects may have as attributes from it: what a class defines, or is assigned to.
-
-        ANY, where it reads a table, whose columns may have any name.
-        """
+        """The names that objects may have as attributes from it: ANY, where it reads a table, or is Python's."""
         found: set[str] = set()
         for node in ast.nodes(self.statement):
             match node:
-                case ast.Class():
-                    found.update(name for inner in node.body for name, _ in given(inner))
                 case ast.Assign(targets):
                     found.update(target.name for target in targets if isinstance(target, ast.Attribute))
-                case ast.Name("load_csv"):
+                case ast.Name("load_csv") | ast.Python():
                     found.add(ANY)
         return found
 
@@ -482,14 +447,12 @@ def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
             return [(test, True, ()), ((then, other), False, ())]
         case ast.Compare(first, rest):
             return [((first, rest[0]), True, ()), (rest[1:], False, ())]
-        case ast.Attribute(value):
-            return [] if module_name(node) else [(value, True, ())]
         case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and not isinstance(
             first, ast.Name
         ):
             return [((tuple(rest), keywords), True, ())]  # it may have an unknown
-        case ast.Call(ast.Attribute(value) as function, arguments, keywords):
-            return [((() if module_name(function) else value, arguments, keywords), True, ())]
+        case ast.Call(ast.Attribute(value), arguments, keywords):
+            return [((value, arguments, keywords), True, ())]
     return [(tuple([getattr(node, name) for name in type(node).fields if name != "span"]), True, ())]
 
 
@@ -605,7 +568,7 @@ def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
     found: list[AgradError] = []
     start = 0
-    for text in () if python.reads(source) else pieces(source.text):
+    for text in () if any(part.is_python for part in python.parts(source)) else pieces(source.text):
         found += mistakes(source.name, text, source.position(start)[0], source.is_file)
         start += len(text)
     return found
@@ -693,7 +656,7 @@ def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
     while waiting:
         block, inside = waiting.pop()
         for statement in _statements(block):
-            if isinstance(statement, ast.Define | ast.Class):
+            if isinstance(statement, ast.Define):
                 waiting.append((statement.body, True))
             elif isinstance(statement, ast.Command) and COMMANDS[statement.word].loads:
                 yield statement, inside
@@ -706,7 +669,5 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             yield name, value
         case ast.Define(name):
             yield name, statement
-        case ast.Import(_, names, _):
-            yield from ((here, None) for _, _, here in names)
         case _ if not isinstance(statement, ast.Delete):
             yield from ((name, None) for name in binds(statement))

@@ -31,7 +31,7 @@ from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import extract
 from agrad.engine.values import IEEE, Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.pytorch.names import DIFFERING, RENAMED
+from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.results import Result
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.run.machine import arguments, given_to
@@ -230,13 +230,6 @@ class Stager(Guarded):
         self.by_proxy[one.proxy] = one
         return one
 
-    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
-        """A function or a constant of a module."""
-        module = site[0][1].partition(".")[0]
-        if own or any(module in scope for scope in (*self.scopes, *self.around)):
-            raise NotTraceable(f"{module} is a name of the script")
-        return super().on_module(site)
-
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator or a comparison."""
         function = function_of(sign)
@@ -269,12 +262,9 @@ class Stager(Guarded):
             raise NotTraceable("it is long")
 
     @contextmanager
-    def on_switch(self, site: tuple[tuple[str, bool], Span]) -> Iterator[None]:
-        """`no_grad:` and the like."""
-        name, on = site[0]
-        if name != "recording":
-            raise NotTraceable("it detects anomalies")
-        before, self.recording = self.recording, on
+    def on_unrecorded(self) -> Iterator[None]:  # type: ignore[override]
+        """`no_grad:`."""
+        before, self.recording = self.recording, False
         yield
         self.recording = before
 
@@ -290,8 +280,6 @@ class Stager(Guarded):
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
         (name, count, names), _ = site
-        if name in DIFFERING and self.session.imported:
-            raise NotTraceable(f"it calls .{name}(), which means something else in PyTorch")
         if name in self.rules and isinstance(value, Tensor) and not count:
             return self.rules[name](value, arguments(given, 0, names)[1])
         known = attributes.METHODS.get(name)
@@ -454,7 +442,7 @@ class Stager(Guarded):
             raise NotTraceable("it reads a gradient that does not exist")
         return value.grad
 
-    def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:  # type: ignore[override]
+    def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:
         """`x.name = y`."""
         name = site[0]
         if name != "grad" or value is not None or target not in self.by_proxy:

@@ -19,10 +19,13 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
+from agrad.grammar import help as helps
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.prompt import live_python
 from agrad.grammar.run.code import of_expression
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.run.machine import arguments
+from agrad.grammar.run.typed import last_part
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
 from agrad.grammar.runtime.operations import COMPARE, function_of
 from agrad.grammar.session.session import Session
@@ -81,13 +84,18 @@ class Live:
         try:
             with quiet():
                 return enter(Context(limits), self._value, text)
-        except (AgradError, _Unknown, NotLoaded, ArithmeticError, ValueError, TypeError, NameError, RecursionError):
+        except (AgradError, _Unknown, NotLoaded, RecursionError):
+            return ""
+        except Exception:  # what an expression raises that is wrong, or not finished
             return ""
         finally:
             LOADING.refused = False
 
     def _value(self, text: str) -> str:
         target = _TARGET.match(text)
+        if last_part(text, self.session.reads_python).is_python:
+            names = self.session.names | {"_": self.session.answer}
+            return live_python.value(text[target.end() :] if target else text, names, backward)
         tree = parse_expression(Source("live", _closed(text[target.end() :] if target else text)))
         if isinstance(tree, ast.Number) and not target:
             return ""
@@ -203,22 +211,11 @@ class _Computed(Guarded):
             raise _Unknown
         return bool(_alone(_number(value)))
 
-    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
-        """A function of a module."""
-        name, module = site[0]
-        if module not in ("torch", "np", "math") or name not in FUNCTIONS:
-            raise _Unknown
-        return FUNCTIONS[name].call
-
     def on_named(self, name: str, value: Any) -> None:
         """A name gets a value."""
         _number(value)
 
     on_local = on_again = on_named
-
-    def on_pos(self, value: Any) -> Any:
-        """`+x`."""
-        return _number(value)
 
     def operated(self, sign: str, left: Any, right: Any, span: Any) -> Any:
         """An operator or a comparison."""
@@ -325,9 +322,19 @@ def signature(text: str, session: Session) -> str:
     if sign != "(" or not name:
         return ""
     own = session.names.get(name)
+    if last_part(text, session.reads_python).is_python:
+        return _of_python(text, name, position, session)
     entry = FUNCTIONS.get(name) if own is None else None
     usage = getattr(own, "usage", "") if own is not None else entry.signature.usage if entry is not None else ""
     return _marked(str(usage), position)
+
+
+def _of_python(text: str, name: str, position: int, session: Session) -> str:
+    """The same where Python is read: the path before the bracket that is open."""
+    found = re.search(rf"((?:[^\W\d]\w*\.)*{re.escape(name)})\([^()]*(?:\([^()]*\)[^()]*)*$", text)
+    completion = helps.python_completion
+    value = completion.value_of(found[1], session) if found is not None else None
+    return _marked(completion.usage_of(name, value), position) if callable(value) else ""
 
 
 def _marked(usage: str, position: int) -> str:

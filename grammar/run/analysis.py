@@ -20,7 +20,6 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.grammar import runtime
 from agrad.grammar.run.code import given, loads
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.runtime.builtins import Closure, is_object
@@ -132,8 +131,6 @@ def context(tree: Any, chosen: Mapping[str, Guard], names: Mapping[str, Any]) ->
             value = names.get(name)
             if isinstance(value, Closure):
                 waiting.append(value.definition.tree)
-            elif is_object(value):
-                waiting += [closure.definition.tree for closure in runtime.objects.methods_of(value)]
     return guard
 
 

@@ -24,10 +24,9 @@ from typing import Any
 
 from agrad.engine import autodiff
 from agrad.engine.errors import AgradError, Label
-from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.run.places import CUT, THUNK, File
-from agrad.grammar.runtime.builtins import OTHERS, Definition, Loop, defined, is_result
+from agrad.grammar.runtime.builtins import Definition, Loop, defined, is_result
 from agrad.grammar.runtime.operations import COMPARE, lost_write, takes_several
 from agrad.grammar.syntax import ast
 
@@ -59,12 +58,6 @@ def arguments(names: Sequence[Any] = ()) -> Any:
     return py.arguments([], [*names], None, [], [], None, [])
 
 
-class Spread(tuple[str, ...]):
-    """The names of the keyword arguments of a call with `*xs` or `**options` among its arguments."""
-
-    __slots__ = ()
-
-
 class _Expressions:
     """Makes Python's expressions."""
 
@@ -73,10 +66,8 @@ class _Expressions:
         self.top = True  # whether names are those of the session
         self.once = False  # whether it runs once: then the least code is best
         self.plainly = False  # whether all names of a loop are known to be numbers
-        self.in_class = False  # whether names are those of a class
         self.bound: set[str] = set()  # the names of the function
         self.around: list[set[str]] = []  # those of the functions around it
-        self.method = ""  # the first parameter of the method
         self.temporaries = True  # whether an expression may have names of its own
         self.fresh = count()
         self.details: list[Any] = []
@@ -137,12 +128,12 @@ class _Expressions:
     @contextmanager
     def inner(self, parameters: Iterable[str], temporaries: bool = True, bound: Iterable[str] = ()) -> Iterator[None]:
         """A function inside of what is running."""
-        kept = self.top, self.once, self.bound, self.temporaries, self.in_class, self.around
-        self.around = self.around if self.top or self.in_class else [*self.around, self.bound]
-        self.top, self.once, self.temporaries, self.in_class = False, False, temporaries, False
+        kept = self.top, self.once, self.bound, self.temporaries, self.around
+        self.around = self.around if self.top else [*self.around, self.bound]
+        self.top, self.once, self.temporaries = False, False, temporaries
         self.bound = {*parameters, *bound}
         yield
-        self.top, self.once, self.bound, self.temporaries, self.in_class, self.around = kept
+        self.top, self.once, self.bound, self.temporaries, self.around = kept
 
     # Expressions
 
@@ -189,8 +180,6 @@ class _Expressions:
             return self.name(".printer", span)
         if self.is_own(name):
             return self.name(name, span)
-        if name == "super" and self.method:
-            return self.name(".parent", span)
         return self.do("look", name, [], span) if _is_special(name) else self.name(name, span)
 
     def is_own(self, name: str) -> bool:
@@ -334,7 +323,7 @@ class _Expressions:
         return self.at(py.IfExp(test, self.expr(node.then, level), self.expr(node.other, level)), node.span)
 
     def _starred(self, node: ast.Starred, level: int) -> Any:
-        return self.do("star", node.sign, [self.expr(node.value, level)], node.span)
+        return self.call(".star", [self.expr(node.value, level)], node.span)
 
     def _list(self, node: ast.List, level: int) -> Any:
         kind = "parts" if node.apart else "rows" if all(isinstance(item, ast.List) for item in node.items) else ""
@@ -345,9 +334,6 @@ class _Expressions:
 
     def _tuple(self, node: ast.Tuple, level: int) -> Any:
         return self.do("tuple", None, self.each_of(node.items, level), node.span)
-
-    def _braces(self, node: ast.Braces, level: int) -> Any:
-        return self.do("braces", node.kind, self.each_of(node.items, level), node.span)
 
     def _fstring(self, node: ast.FString, level: int) -> Any:
         values = [part.value for part in node.parts if not isinstance(part, str)]
@@ -361,12 +347,7 @@ class _Expressions:
         return self.do("index", None, self.each_of((node.value, node.index), level), node.span)
 
     def _attribute(self, node: ast.Attribute, level: int) -> Any:
-        module = module_name(node)
-        if module is None:
-            return self.do("attribute", node.name, [self.expr(node.value, level)], node.span)
-        first = module.partition(".")[0]
-        own = [self.name(first, node.span)] if self.is_own(first) else []
-        return self.do("module", (node.name, module), own, node.span)
+        return self.do("attribute", node.name, [self.expr(node.value, level)], node.span)
 
     # Functions and calls
 
@@ -385,20 +366,11 @@ class _Expressions:
         before, self.before = self.before, []
         with self.inner(_parameters(definition)):
             body = self.expr(definition.tree)
-            if definition.options:
-                both = self.at(py.Tuple([self.options(definition, span), body], LOAD), span)
-                body = self.at(py.Subscript(both, self.constant(1, span), LOAD), span)
         if self.before:
             raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
         self.before = before
         made = self.at(py.Lambda(self.parameters(definition, span), body), span)
-        return self.do("define", (definition, False), [made, *defaults], definition.span)
-
-    def options(self, definition: Definition, span: Span) -> Any:
-        """The `**options` of a function as a dictionary of the language."""
-        name = definition.options
-        value = self.call(".dictionary", [self.name(name, span)], span)
-        return self.at(py.NamedExpr(self.name(name, span, STORE), value), span)
+        return self.do("define", definition, [made, *defaults], definition.span)
 
     def parameters(self, definition: Definition, span: Span) -> Any:
         """The parameters of a function; what makes it gives it the defaults."""
@@ -406,10 +378,8 @@ class _Expressions:
             [self.at(py.arg(name), span) for name in names]
             for names in (definition.parameters[: definition.placed], definition.parameters[definition.placed :])
         )
-        rest, options = (
-            self.at(py.arg(name), span) if name else None for name in (definition.rest, definition.options)
-        )
-        return py.arguments([], placed, rest, behind, [None] * len(behind), options, [])
+        rest = self.at(py.arg(definition.rest), span) if definition.rest else None
+        return py.arguments([], placed, rest, behind, [None] * len(behind), None, [])
 
     def _each(self, node: ast.Each, level: int) -> Any:
         """A function, which is called for each value."""
@@ -440,24 +410,20 @@ class _Expressions:
         called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
         if called == "print" and isinstance(function, ast.Name) and {*keywords} <= ast.PRINTED:
             return self.printed(node.arguments, node.keywords, span, level)
-        if called == "super" and isinstance(function, ast.Name) and self.method and not node.arguments:
-            return self.call(".super", [self.name(".parent", span), self.name(self.method, span)], span)
-        if "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
-            keywords = Spread(keywords)
         given: list[Any] = [*node.arguments, *(value for _, value in node.keywords)]
-        module = module_name(function) if isinstance(function, ast.Attribute) else None
-        if takes_several(called) or (module is not None and pytorch.names.has_classes(module)):
-            given = [_as_tuple(argument) for argument in given]
+        if takes_several(called):
+            given = [ast.Tuple(one.items, span=one.span) if isinstance(one, ast.List) else one for one in given]
+            given = [one.changed(apart="tuple") if isinstance(one, ast.Each) else one for one in given]
         of_unknown = isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1
         if of_unknown and not isinstance(given[0], ast.Name):
             values = [self.of_unknown(given[0]), *self.each_of(given[1:], level)]
         else:
             values = self.each_of(given, level)
         form = len(node.arguments), keywords
-        if isinstance(function, ast.Attribute) and module is None:
+        if isinstance(function, ast.Attribute):
             return self.do("method", (function.name, *form), [self.method_base(function, level), *values], span)
         callee = self.expr(function, level)
-        if keywords or type(keywords) is Spread:
+        if keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
             return self.do("call", form, [callee, *values], span)
         return self.call(self.callee(function, callee, span), values, span)
 
@@ -506,7 +472,7 @@ class _Expressions:
 
 def _is_special(name: str) -> bool:
     """Whether a name has a value of its own where the script gives it none."""
-    return name in OTHERS or name in ("_", "ans", "super") or name[:2] == "__" or is_result(name)
+    return name in ("_", "ans") or name[:2] == "__" or is_result(name)
 
 
 def _is_number(node: Any) -> bool:
@@ -548,14 +514,8 @@ def as_list(node: Any) -> Any:
     return node.changed(apart=True) if isinstance(node, ast.List) else node
 
 
-def _as_tuple(argument: ast.Expr) -> ast.Expr:
-    if isinstance(argument, ast.Each):
-        return argument.changed(apart="tuple")
-    return ast.Tuple(argument.items, span=argument.span) if isinstance(argument, ast.List) else argument
-
-
 def _parameters(definition: Definition) -> list[str]:
-    return [*definition.parameters, *filter(None, (definition.rest, definition.options))]
+    return [*definition.parameters, *filter(None, [definition.rest])]
 
 
 class _Plan:
@@ -728,7 +688,7 @@ class _Generator(_Expressions):
     def _on_evaluate(self, node: ast.Evaluate) -> list[Any]:
         value = self.expr(node.value)
         function = node.value.function if isinstance(node.value, ast.Call) else None
-        sorts = isinstance(function, ast.Attribute) and function.name == "sort" and module_name(function) is None
+        sorts = isinstance(function, ast.Attribute) and function.name == "sort"
         if sorts and isinstance(function.value, ast.Name):  # type: ignore[union-attr]
             value = self.do("unused", function.value.id, [value], node.span)  # type: ignore[union-attr]
         if self.top and not self.in_function:
@@ -863,27 +823,6 @@ class _Generator(_Expressions):
                 raise AgradError("type", message, labels=[Label(span)])
         return made
 
-    def _on_import(self, node: ast.Import) -> list[Any]:
-        span, made = node.span, list[Any]()
-        for module, name, here in node.names:
-            if pytorch.names.is_imported(module, name):  # functions are known without their modules
-                there = self.do("module", (name, module), [self.constant(None, span)], span)  # whatever has that name
-                made += self.bind(here, there, span)
-        libraries = tuple([name for name in pytorch.names.LIBRARIES if name in re.split(r"\W+", node.text)])
-        named = pytorch.libraries.names_bound(node.text)
-        absent = {name: module for name, module in named.items() if module in node.others}
-        missing = {here: one for one, name, here in node.names if not pytorch.names.is_known(one, name)}
-        inner = {here: f"{one}.{name}" for one, name, here in node.names if pytorch.names.is_module(one, name)}
-        missing = {here: one for here, one in missing.items() if here not in inner}
-        absent |= missing | inner
-        if libraries or absent:
-            made.append(self.run(self.do("import", (libraries, absent), [], span), span))
-        if node.others or missing:
-            told = f"agrad has no {', '.join(f'{module}.{name}' for name, module in missing.items())}"
-            notes = (*map(pytorch.libraries.note_on_import, node.others), *([told] if missing else ()))
-            made.append(self.run(self.do("note", notes, [], span), span))
-        return made
-
     # What runs next
 
     def _on_for(self, node: ast.For) -> list[Any]:
@@ -981,7 +920,7 @@ class _Generator(_Expressions):
 
     def _on_return(self, node: ast.Return) -> list[Any]:
         self.refuse_to_leave(node.span, "return")
-        if (self.top or self.in_class) and not self.in_function:
+        if self.top and not self.in_function:
             raise AgradError("syntax", "`return` is outside a function", labels=[Label(node.span)])
         return [self.at(py.Return(None if node.value is None else self.expr(node.value)), node.span)]
 
@@ -989,11 +928,8 @@ class _Generator(_Expressions):
         """A `with` block."""
         return [self.at(py.With([py.withitem(manager)], self.within(node.body)), node.span)]
 
-    def _on_nograd(self, node: ast.NoGrad | ast.DetectAnomaly) -> list[Any]:
-        switch = ("recording", node.on) if isinstance(node, ast.NoGrad) else ("anomalies", True)
-        return self.switched(self.do("switch", switch, [], node.span), node)
-
-    _on_detectanomaly = _on_nograd
+    def _on_nograd(self, node: ast.NoGrad) -> list[Any]:
+        return self.switched(self.call(".unrecorded", [], node.span), node)
 
     def _on_fails(self, node: ast.Fails) -> list[Any]:
         loops, self.loops = self.loops, 0
@@ -1016,27 +952,23 @@ class _Generator(_Expressions):
     # Functions and classes
 
     def _on_define(self, node: ast.Define) -> list[Any]:
-        span, kind = node.span, node.kind if isinstance(node, ast.Member) else ""
-        definition, defaults = defined(node.name, node.parameters, node.body, span, kind)
-        in_class, values = self.in_class, self.each_of(defaults)
+        span = node.span
+        definition, defaults = defined(node.name, node.parameters, node.body, span)
+        values = self.each_of(defaults)
         names = [one.name.lstrip("*") for one in node.parameters if one.name != "*"]
         outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
         reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
-        kept = self.loops, self.nested, self.timed, self.before, self.method
-        self.method = (names[0] if names else "") if in_class else self.method
+        kept = self.loops, self.nested, self.timed, self.before
         self.loops, self.nested, self.timed, self.before = 0, 0, False, []
         with self.inner(names, bound=bound(node.body)):
-            body = [*self.tick(span), *self.prologue(node, definition, names), *self.body(node.body)]
-        self.loops, self.nested, self.timed, self.before, self.method = kept
+            body = [*self.tick(span), *self.prologue(node, names), *self.body(node.body)]
+        self.loops, self.nested, self.timed, self.before = kept
         name = f".def {node.name}"
         made = self.defined(name, self.parameters(definition, span), body, span)
-        value = self.do("define", (definition, in_class), [self.name(name, span), *values], span)
-        stored = [self.assign(node.name, value, span)] if in_class else self.bind(node.name, value, span)
-        return [*reads, made, *stored]
+        value = self.do("define", definition, [self.name(name, span), *values], span)
+        return [*reads, made, *self.bind(node.name, value, span)]
 
-    _on_member = _on_define
-
-    def prologue(self, node: ast.Define, definition: Definition, parameters: Sequence[str]) -> list[Any]:
+    def prologue(self, node: ast.Define, parameters: Sequence[str]) -> list[Any]:
         """What gives names their values before the body of a function runs."""
         span, made = node.span, list[Any]()
         own = self.bound.difference(parameters)
@@ -1045,31 +977,10 @@ class _Generator(_Expressions):
             value = self.call(f".outer {name}", [], span) if inner else self.do("outer", name, [], span)
             skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, [self.at(py.Pass(), span)]), span)
             made.append(self.at(py.Try([self.assign(name, value, span)], [skip], [], []), span))
-        if definition.options:
-            made.append(self.run(self.options(definition, span), span))
         if own and any(isinstance(one, ast.Time) for one in ast.nodes(node.body)):
             never = [self.assign(name, self.constant(None, span), span) for name in sorted(own)]
             made.append(self.at(py.If(self.constant(0, span), never, []), span))  # so that they are names of it
         return made
-
-    def _on_class(self, node: ast.Class) -> list[Any]:
-        """A function that makes it: its body is that of a class of Python of which the names are kept."""
-        span, maker = node.span, self.temporary("class")
-        base = self.constant(None, span) if node.base is None else self.expr(node.base)
-        kept = self.method
-        with self.inner((".parent",)):
-            self.in_class, self.method = True, "self"
-            body = [self.at(py.Pass(), span), *self.block(node.body)]  # so that a text is no docstring
-        self.method = kept
-        make = self.at(py.keyword("metaclass", self.name(".body", span)), span)
-        parts = [self.name(name, span, LOAD) for name in (".base", ".parent", "_")]
-        inner = [
-            self.assign(".parent", self.call(".new_parent", [], span), span),
-            self.at(py.ClassDef("_", [], [make], body, []), span),
-            self.at(py.Return(self.do("class", node.name, parts, span)), span),
-        ]
-        made = self.defined(maker, arguments([self.at(py.arg(".base"), span)]), inner, span)
-        return [made, *self.bind(node.name, self.call(maker, [base], span), span)]
 
     # Statements that show or check something, and commands
 
@@ -1103,20 +1014,7 @@ class _Generator(_Expressions):
 # expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
 _BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
-_LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 _WRITES = (ast.Index, ast.Attribute)
-
-
-def module_name(node: ast.Attribute) -> str | None:
-    """The prefix of a name spelled torch.sin, torch.linalg.inv, np.pi; None if this is an attribute of a value."""
-    parts: list[str] = []
-    inner: ast.Expr = node.value
-    while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_PREFIX:
-        parts.append(inner.name)
-        inner = inner.value
-    if not isinstance(inner, ast.Name) or inner.id not in pytorch.names.PREFIXES:
-        return None
-    return ".".join([inner.id, *reversed(parts)])
 
 
 def operands_of(node: ast.Command) -> list[Any]:
@@ -1158,10 +1056,9 @@ def loads(tree: Any, inside: bool = False) -> Iterator[ast.Name]:
             )
 
 
-_FUNCTIONS = (ast.Lambda, ast.Define, ast.Member)
+_FUNCTIONS = (ast.Lambda, ast.Define)
 # The parts of a node in the order in which they are computed, without the names that it binds; else all of them.
 _PARTS: dict[type, Callable[[Any, bool], list[Any]]] = {
-    ast.Attribute: lambda node, inside: [] if module_name(node) is not None else [node.value],
     ast.Assign: lambda node, inside: [node.value, *filter(None, map(_written, node.targets))],
     ast.Variable: lambda node, inside: [node.value],
     ast.For: lambda node, inside: [node.iterable, _written(node.target), node.body],
@@ -1196,14 +1093,12 @@ def binds(node: Any) -> set[str]:
         found = {*names_of(node.target)}
     elif isinstance(node, ast.Variable):
         found = {node.name.id}
-    elif isinstance(node, ast.Define | ast.Class):
+    elif isinstance(node, ast.Define):
         found = {node.name}
     elif isinstance(node, ast.Delete):
         found = {target.id for target in node.targets if isinstance(target, ast.Name)}
     elif isinstance(node, ast.Python):
         found = {*node.binds}
-    elif isinstance(node, ast.Import):
-        found = {here for module, name, here in node.names if pytorch.names.is_imported(module, name)}
     elif isinstance(node, ast.Command) and node.word in _BINDING:
         for one in ast.nodes(node.operands):
             found |= {name.id for name in one.names} if isinstance(one, ast.Unknowns) else set()
@@ -1219,7 +1114,7 @@ def bound(body: Any) -> set[str]:
         found |= binds(node)
         if isinstance(node, ast.If):
             waiting += [*node.otherwise, *(one for _, block in node.branches for one in block)]
-        elif not isinstance(node, ast.Define | ast.Class):
+        elif not isinstance(node, ast.Define):
             waiting += getattr(node, "body", ())
     return found
 
@@ -1233,9 +1128,7 @@ def given(tree: Any) -> tuple[set[str], set[str]]:
             names |= binds(one)
         if isinstance(one, ast.Python):
             written |= one.written
-        if isinstance(
-            one, ast.Python | ast.Define | ast.Class | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time
-        ):
+        if isinstance(one, ast.Python | ast.Define | ast.If | ast.While | ast.NoGrad | ast.Fails | ast.Time):
             continue
         own = [one.iterable, one.target] if isinstance(one, ast.For) else [one]
         if any(_writes(part) for part in own):
@@ -1258,7 +1151,7 @@ def loose(body: Sequence[Any], names: set[str]) -> list[str]:
     for node in body if names else ():
         names = names - found
         found |= {one.id for one in loads(node, True) if one.id in names}
-        if isinstance(node, ast.Assign | ast.Augment | ast.Variable | ast.Define | ast.Class | ast.Import):
+        if isinstance(node, ast.Assign | ast.Augment | ast.Variable | ast.Define):
             names = names - binds(node)
     return sorted(found)
 

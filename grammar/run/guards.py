@@ -22,15 +22,19 @@ from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, Me
 from typing import Any, NoReturn
 
 from agrad.engine.core.context import current, remember_order
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.nn.objects import stores_of
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.results import Quit
-from agrad.grammar.run import modules, python
+from agrad.grammar.elsewhere import ABSENT, MODULES
+from agrad.grammar.results import Noted, Quit, Represented
+from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to
-from agrad.grammar.run.places import File
+from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
+from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast
 
 READ, WRITE, SIZED = "read", "write", "sized"
@@ -92,7 +96,7 @@ _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, G
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
 _DENIED = frozenset(
     "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
-    " bracketed is_truth type_of_entries".split()
+    " bracketed is_truth type_of_entries mro".split()
 )
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
@@ -113,7 +117,7 @@ _ABSENT = {
     "open": "a script of Python's reading opens no files by itself",
     "input": "a script gets nothing from the keyboard",
     **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
-    **dict.fromkeys(("globals", "locals", "dir", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
+    **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
 }
 _KINDS: dict[type, Any] = {
     NameError: "name",
@@ -129,6 +133,7 @@ _KINDS: dict[type, Any] = {
 _string: Any = import_module("_string")  # what the formats of texts are made of
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 _NUMBERED = "manual field specification", "automatic field numbering"
+_SILENT = re.compile(r"[ \t]*;[ \t]*(#.*)?$", re.MULTILINE)  # behind a value that is not shown
 _OPERATORS = "add sub mult matmult div mod pow lshift rshift bitor bitxor bitand floordiv".split()
 _REAL = dict(
     zip(_OPERATORS, "add sub mul matmul truediv mod pow lshift rshift or_ xor and_ floordiv".split(), strict=True)
@@ -305,6 +310,7 @@ class Python(Machine):
         self.table: dict[Any, dict[str, str]] = {}
         self.global_names: set[str] = set()  # that functions may bind
         self.deleting = False  # whether the statement may delete names
+        self.told_xor = False  # whether it was told what ^ is
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
         self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
@@ -327,7 +333,9 @@ class Python(Machine):
 
     def run(self, code: CodeType) -> Any:
         """Run the code of a statement."""
-        hook, self.deleting = sys.unraisablehook, code.co_filename.tree.deletes  # type: ignore[attr-defined]
+        hook, tree = sys.unraisablehook, code.co_filename.tree  # type: ignore[attr-defined]
+        self.deleting = tree.deletes
+        self._know_answers(tree)
         sys.unraisablehook = _unheard
         try:
             found = super().run(code)
@@ -337,6 +345,26 @@ class Python(Machine):
             raise Quit from None
         finally:
             sys.unraisablehook = hook
+
+    def _know_answers(self, tree: Any) -> None:
+        """Let `_` and `_5` be answers of the session, where it has no such names."""
+        self.builtins.pop("_", None)
+        if self.session.last:
+            self.builtins["_"] = self.session.answer
+        for name in tree.reads:
+            if is_result(name) and name not in self.session.names:
+                self.builtins[name] = self.session.record.result(int(name[1:]), name, tree.span)
+
+    def on_shown(self, value: Any) -> None:
+        """The value of an expression that is a statement, which a prompt shows as Python's does."""
+        if value is None:
+            return
+        session, span = self.session, next(frames(sys._getframe(1))).f_code.co_filename.tree.span  # type: ignore[attr-defined]
+        session.last = (value,)
+        behind = span.source.text[span.end :]
+        is_last = not re.sub(r"#.*", "", behind).strip()
+        if not span.source.is_file and session.shows[is_last] and not _SILENT.match(behind):
+            session.emit(Represented(repr(value), value))
 
     def _keep_recording(self) -> None:
         """Let what `torch.set_grad_enabled` has set be so in the next statements, too."""
@@ -389,32 +417,44 @@ class Python(Machine):
             return ["run backward first"]
         if isinstance(error, AttributeError) and isinstance(name, str):
             before, dot, behind = place.text.rpartition(f".{name}")
-            return [f"{before}.{one}{behind}" for one in suggest(name, self._names_of(error.obj)) if dot]
+            return [f"{before}.{one}{behind}" for one in suggest(name, self.names_of(error.obj)) if dot]
         if isinstance(error, ModuleNotFoundError):
             known = [*modules.names(), *modules.PACKAGES]
             return [f"import {one}" for one in suggest(str(error).split("'")[1], known)]
         if type(error) is NameError and isinstance(name, str):
             there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
             close = suggest(name, there)
-            found = [module for module in ("math", "torch") if name in modules.names_in(module)]
-            return [*close, *(f"from {module} import {name}" for module in found)]
+            known = [MODULES[name]] if name in MODULES else []
+            found = [module for module in ("math", "torch") if name in modules.names_in(module) and not known]
+            known += [f"from {module} import {name}" for module in found]
+            if not (known or close) and name in FUNCTIONS and not python.is_script(place.source):
+                known = [f"calculator   goes back to the language that has {name}"]
+            return [*close, *known]
+        if isinstance(error, TypeError) and "for ^: 'float'" in str(error):
+            return [place.text.replace("^", "**")]
         return []
 
-    def _names_of(self, x: Any) -> set[str]:
+    def names_of(self, x: Any) -> set[str]:
         """The attributes of a value that a script may know."""
         kind = x if isinstance(x, type) else type(x)
         if isinstance(x, modules.Module):
-            return {*modules.names_in(vars(x)[".name"])}
-        found = {*self.table.get(kind, ()), *(getattr(x, "__dict__", ()) if kind in self.open else ())}
+            return {*modules.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
+        is_known = self.own(kind) or self.is_ours(kind)
+        found = {*self.table.get(kind, ())}
+        if is_known and hasattr(x, "__dict__"):
+            found.update(*(stores_of(x) if "_parameters" in vars(x) else [vars(x)]))
         for one in kind.__mro__:
             found.update(vars(one) if one in self.classes or self.is_ours(one) else ())
-        return {one for one in found if one[0] != "_"}
+        return {one for one in found if one[0] != "_" and one not in _DENIED}
 
     def _notes(self, error: Exception) -> list[str]:
         """What else is known of an exception."""
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
-            return [f"a script can import {', '.join(modules.names())}"]
+            instead = ABSENT.get(str(error).split("'")[1])
+            return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
+        if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
+            return ["a number of the calculator is a float: int(n) is a whole one"]
         if isinstance(error, NameError) and getattr(error, "name", None) in _ABSENT:
             return [_ABSENT[error.name]]  # type: ignore[index]
         return [f"caused by {type(cause).__name__}: {_text(cause)}"] if isinstance(cause, Exception) else []
@@ -517,11 +557,14 @@ class Python(Machine):
         word, kind = name[2:-2], type(x)
         if word == "class":
             return self.type_of(x)
+        if word == "version" and isinstance(x, modules.Package):
+            return modules.version(x)
         if word in ("name", "qualname", "module", "doc"):
             if (
                 isinstance(x, type)
                 or kind in (FunctionType, MethodType, type(len))
                 or (word == "doc" and self.own(kind))
+                or (word == "name" and name in getattr(x, "__dict__", ()))
             ):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
@@ -614,7 +657,8 @@ class Python(Machine):
     def _is_shown(kind: Any, name: str) -> bool:
         """Whether an object of the engine may be asked for an attribute."""
         if name[0] == "_":
-            return name in _SHOWN and issubclass(kind, Tensor)
+            is_saved = kind.__module__ == "torch.autograd" and name.startswith("_saved_")
+            return is_saved or (name in _SHOWN and issubclass(kind, Tensor))
         return name not in _DENIED and (kind.__name__ != "Node" or name in _NODE)
 
     def own(self, kind: Any) -> bool:
@@ -677,9 +721,12 @@ class Python(Machine):
             return x
         if isinstance(x, Tensor) and name in _WRITABLE:
             return x
-        if self.is_ours(kind) and getattr(kind, "is_object", False) and name[0] != "_":
+        if self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"):
             if hasattr(x, "__dict__"):
                 self.log_object(x)
+            return x
+        if isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn":
+            self.log_object(x)
             return x
         if isinstance(x, modules.Module | type) or kind in self.table:
             what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
@@ -730,6 +777,14 @@ class Python(Machine):
         if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b > _BITS and a:
             raise large(f"a whole number of more than {_BITS} bits")
         return a << b
+
+    def xor(self, a: Any, b: Any) -> Any:
+        """`a ^ b`: of whole numbers it is told once what that is."""
+        if type(a) is int and type(b) is int and not self.told_xor:
+            place, self.told_xor = self.here(), True
+            message = "in Python ^ is the exclusive or of whole numbers, and ** the power"
+            self.session.emit(Noted(Note(message, [Label(place)], [place.text.replace("^", "**")])))
+        return a ^ b
 
     def mod(self, a: Any, b: Any) -> Any:
         """`a % b`: the remainder, or a format."""
@@ -872,7 +927,8 @@ class Python(Machine):
         node = frame.f_code.co_filename.tree.commands[start][number]  # type: ignore[attr-defined]
         machine = self.session.machine
         if isinstance(node, ast.Variable):
-            return machine.on_variable(((node.name.id, True), node.span), self._operand(node.value))
+            made = machine.on_variable(((node.name.id, True), node.span), self._operand(node.value))
+            return crossing.for_python(made, {})
         if not isinstance(node, ast.Command):
             raise AgradError("syntax", "this is no command", labels=[Label(node.span)])
         values = [self._operand(one) for one in operands_of(node)]
@@ -978,9 +1034,9 @@ class Python(Machine):
             raise TypeError("vars() argument must be an object of a class of the script")
         return _Attributes(x, self.on_mine)
 
-    def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: None = None, flush: Any = False) -> None:
+    def print(self, *values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: Any = False) -> None:
         """`print`."""
-        if file is not None:
+        if file is not None and getattr(file, ".name", "") not in ("sys.stdout", "sys.stderr"):
             raise TypeError("print writes into no file here")
         between, after = " " if sep is None else sep, "\n" if end is None else end
         if not (isinstance(between, str) and isinstance(after, str)):
@@ -1056,6 +1112,16 @@ class Python(Machine):
             return 0
         return round(number, ndigits) if ndigits is not None else round(number)
 
+    def dir(self, *given: Any) -> list[str]:
+        """`dir`: the names of the session, or the attributes of a value that a script may know."""
+        return sorted(self.names_of(given[0]) if given else self.session.names)
+
+    def help(self, x: Any = None) -> None:
+        """`help`: how a function is called, and what it does."""
+        text = getattr(x, "__doc__", None)
+        name = getattr(x, "__name__", type(x).__name__)
+        self.print(text.strip() if isinstance(text, str) and text.strip() else f"there is no help on {name}")
+
     @staticmethod
     def exit(*_: Any) -> NoReturn:
         """`exit()`."""
@@ -1065,15 +1131,15 @@ class Python(Machine):
         """The builtins of a script, and the helpers of its code."""
         found: dict[str, Any] = {name: getattr(real, name) for name in _BUILTINS.split()}
         self.builtin_of = {found[name] for name in _EXCEPTIONS.split()}
-        for name in "getattr hasattr setattr delattr vars print sorted sum iter round format exit".split():
+        for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
             found[name] = _named(getattr(self, name), name)
         found |= {"type": self.type, "range": Range, "pow": _named(self.power, "pow"), "quit": found["exit"]}
         for name, beats in (("max", operator.gt), ("min", operator.lt)):
             found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
-        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod")}
+        found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
-        words = "attr loaded entry augmented cells poll polled native caught manager base pattern spec"
+        words = "shown attr loaded entry augmented cells poll polled native caught manager base pattern spec"
         found |= {f".{name}": getattr(self, f"on_{name}") for name in words.split()}
         found |= {".logged": self.logged, ".open": self.open, ".stop": False, ".values": _Values, ".slice": slice}
         found |= {".type": type, ".float": float, ".reals": frozenset({int, float}), ".Exception": Exception}

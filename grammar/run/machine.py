@@ -6,6 +6,7 @@ are looked up in builtins, which get them when code is about to run that reads t
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
@@ -27,17 +28,16 @@ from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.tables import Table, Texts, compared
 from agrad.engine.values import describe, format_number
-from agrad.grammar import pytorch, runtime, values
+from agrad.grammar import runtime
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch import CONSTANTS, NAMESPACES
-from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, uncertainty_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Quit, Result, Shown, text_of, uncertainty_of, whole_text_of
 from agrad.grammar.run import code as codes
-from agrad.grammar.run.code import EXACT, HELPERS, UNEVALUATED, Spread, module_name, names_of
+from agrad.grammar.run import crossing
+from agrad.grammar.run.code import EXACT, HELPERS, UNEVALUATED, names_of
 from agrad.grammar.run.places import THUNK, Local, Running, frames, place_of, raised
 from agrad.grammar.runtime import attributes, operations
 from agrad.grammar.runtime.builtins import (
-    OF_CLASS,
-    OTHERS,
+    CONSTANTS,
     Closure,
     Definition,
     Kind,
@@ -62,7 +62,6 @@ from agrad.grammar.runtime.operations import (
     truth,
 )
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.keywords import SHAPES
 from agrad.grammar.values import lists
 from agrad.grammar.values.lists import List, Star, entries_of, plain, tensors_in
@@ -73,27 +72,12 @@ PLAIN = frozenset({float, Tensor})
 
 SIGNS = {helper: sign for sign, helper in HELPERS.items()}
 _TRUE_TOO = PLAIN | {bool}
-# The methods of an operator: of the operand on the left, and of that on the right.
-_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
-_METHODS = {
-    made.sign: (f"__{made.method}__", f"__{_SWAPPED.get(made.method, 'r' + made.method)}__")
-    for name, made in OPERATORS.items()
-    if name != "neg"
-}
-
-
-def found_method(value: Any, name: str) -> Closure | None:
-    """The method of an object of the user's that an operator calls."""
-    if not is_object(value) or isinstance(value, type):
-        return None
-    return runtime.objects.operator_of(type(value), name)
 
 
 SKIPPED = object()  # the value for each where a condition does not hold
-# The modules whose functions take objects and classes.
-_OF_OBJECTS = frozenset({*NAMESPACES.values(), "agrad.engine.autodiff.gradcheck"})
-# Functions that call the operators of objects, or ask for their attributes.
-FOLDING = frozenset({"sum", "max", "min", "abs", "float", "hasattr", "getattr"}) | {"stack"}  # of truths
+# Functions that the machine calls in another way on lists and tuples, or notes something of.
+FOLDING = frozenset({"sum", "max", "min", "float", "stack"})
+
 
 MAX_CALLS = 2000
 _MOST_FRAMES = 2 * MAX_CALLS + 500
@@ -101,7 +85,7 @@ _MOST_FROM_PYTHON = 100  # calls of functions of the user by the engine, each wi
 _MANY_CALLS = 500  # frames in a row, of which the limit is meant by an error of Python's
 _SAME_EACH_TIME = ("syntax", "name", "arity")  # errors of what is written, whichever iteration finds them
 _QUOTED = re.compile(r"'([^']+)'")
-_WHOLE = (".top", ".def", ".tim", ".cla")  # begin the names of the frames that are not parts of an expression
+_WHOLE = (".top", ".def", ".tim")  # begin the names of the frames that are not parts of an expression
 
 
 class Machine:
@@ -113,7 +97,6 @@ class Machine:
         self.session = session
         self.growth = Growth()
         self.cut_at: set[tuple[str, int]] = set()  # the places of notes on paths that a derivative does not take
-        self.figure: Any = None  # what `plt` draws on
         self.line = ""  # what was printed without the end of its line
         # By the kind and the place of a note: its text, which keeps its identity
         self.noted: dict[tuple[str, int, int], Any] = {}
@@ -131,7 +114,6 @@ class Machine:
             ".known": self.adapters.get,
             ".NameError": NameError,
             ".slice": slice,
-            "__build_class__": __build_class__,
             "__name__": "agrad",
         }
         # A function that is made without builtins gets those of the function that makes it.
@@ -358,20 +340,23 @@ class Machine:
 
     def worded(self, error: Exception, frame: FrameType, place: Span, is_deep: bool) -> Exception:
         """An error in the words of the language, if it has some for it."""
+        if isinstance(frame.f_code.co_filename.tree, ast.Python):  # type: ignore[attr-defined]
+            return self.session.python.worded(error, frame, place, is_deep)  # type: ignore[no-any-return]
         if isinstance(error, RecursionError) and is_deep:
             name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
             return AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
         if isinstance(error, NameError):
             return self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
-        return self._misfit(error, frame, place) if isinstance(error, TypeError) else error
+        found = self._misfit(error, frame, place) if isinstance(error, TypeError) else error
+        if not isinstance(found, AgradError) and "python" in vars(self.session):  # of a function of Python, say
+            return self.session.python.worded(found, frame, place, is_deep)  # type: ignore[no-any-return]
+        return found
 
     def unknown(self, name: str, span: Span) -> AgradError:
         """The error for an unknown name, with suggestions."""
         return self._unknown(name, span, [*self.running_scopes()[0]])
 
     def _unknown(self, name: str, span: Span, own: Sequence[str]) -> AgradError:
-        if name in self.session.absent:
-            return runtime.fixes.of_a_module(name, self.session.absent[name], span)
         return runtime.fixes.unknown(name, span, dict.fromkeys(own) | self.session.names)
 
     def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
@@ -445,45 +430,28 @@ class Machine:
 
     def on_neg(self, value: Any) -> Any:
         """`-x`."""
-        return -value if type(value) is float else self._alone("__neg__", OPS["neg"].call, value)
+        return -value if type(value) is float else OPS["neg"].call(as_array(value))
 
-    def on_pos(self, value: Any) -> Any:
+    @staticmethod
+    def on_pos(value: Any) -> Any:
         """`+x`."""
-        return self._alone("__pos__", lambda x: OPS["mul"].call(1.0, x), value)
-
-    def _alone(self, name: str, function: Callable[[Any], Any], value: Any) -> Any:
-        method = found_method(value, name)
-        return function(as_array(value)) if method is None else self.enter(method, (value,), {})
+        return OPS["mul"].call(1.0, as_array(value))
 
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator on what need not be a number or an array."""
-        if type(left) is not str or sign != "%":
-            called = self._method_of(sign, left, right)
-            return self.enter(*called, {}) if called is not None else self._applied(sign, left, right, span)
-        return with_sequences(function_of(sign), left, right, span)
-
-    @staticmethod
-    def _method_of(sign: str, left: Any, right: Any) -> tuple[Closure, tuple[Any, Any]] | None:
-        """The method that an operator calls, and its arguments."""
-        if not (is_object(left) or is_object(right)):
-            return None
-        for name, pair in zip(_METHODS[sign], ((left, right), (right, left)), strict=True):
-            method = found_method(pair[0], name)
-            if method is not None:
-                return method, pair
-        return None
-
-    def _applied(self, sign: str, left: Any, right: Any, span: Span) -> Any:
+        if type(left) is str and sign == "%":
+            return with_sequences(function_of(sign), left, right, span)
         if is_table(left) or is_table(right):
             texts, other = (left, right) if isinstance(left, Texts) else (right, left)
             if isinstance(texts, Texts) and sign in ("==", "!="):
                 return compared(texts, other, sign == "==")
-            return self._applied(sign, as_array(left), as_array(right), span)
-        of_objects = is_object(left) or is_object(right)
-        if sign in ("==", "!=") and (of_objects or operations.is_ragged(left, right)):
+            return self.operated(sign, as_array(left), as_array(right), span)
+        is_equality = sign in ("==", "!=")
+        if is_equality and (Kind in (type(left), type(right)) or operations.is_ragged(left, right)):
             return self.are_equal(left, right) is (sign == "==")
-        if of_objects:
-            raise _undefined(sign, left, right, span)
+        if is_object(left) or is_object(right):
+            name = operations.BINARY.get(sign) or COMPARE[sign]
+            return self.of_python(getattr(operator, OPERATORS[name].method), left, right)
         if type(left) in SEQUENCES or type(right) in SEQUENCES:
             several = next((x for x in (left, right) if type(x) is tuple and len(x) > 1), ())
             if sign == "*" and several and all(type(x) is float for x in several):
@@ -494,12 +462,9 @@ class Machine:
         return value if isinstance(value, float | bool | Tensor) else no_arithmetic(span)
 
     def on_augment(self, site: tuple[str, Span], target: Any, value: Any) -> Any:
-        """`x += y`; of an object `__iadd__`, or else `__add__`."""
+        """`x += y`."""
         sign, span = site
-        if (is_object(target) or is_object(value)) and type(target) is not str:
-            method = found_method(target, f"__i{_METHODS[sign][0][2:]}")
-            if method is not None:
-                return self.enter(method, (target, value), {})
+        if is_object(target) or (is_object(value) and type(target) is not str):
             return self.operated(sign, target, value, span)
         is_written = getattr(target, "bracketed", False) and len(target.shape) == 1 and not target.node.recorded
         if sign == "+" and type(value) is List and is_written:
@@ -513,7 +478,7 @@ class Machine:
         (sign, written, text), span = site
         if is_object(before) or is_object(value):
             found = self.on_augment((sign, span), before, value)
-        elif type(target) is List or isinstance(target, dict):
+        elif type(target) is List:
             operations.check_write(before, self.in_use, written, text)
             found = operations.augmented(sign, before, value)
         else:
@@ -569,11 +534,8 @@ class Machine:
             if not isinstance(value, str):
                 raise AgradError("type", f"`in` of a text needs a text, not {describe_value(value)}")
             return value in container
-        method = found_method(container, "__contains__")
-        if method is not None:
-            return truth(self.call(method, (container, value), {}))
-        if is_object(container) and hasattr(type(container), "__contains__"):
-            return value in container
+        if is_object(container):
+            return bool(self.of_python(operator.contains, container, value))
         if isinstance(container, Tensor) and container.shape:
             return truth(FUNCTIONS["any"].call(OPS["equal"].call(container, value)))
         return any(self.are_equal(value, entry) for entry in iterate(container))
@@ -583,24 +545,14 @@ class Machine:
         if left is right:
             return True
         if type(left) is Kind or type(right) is Kind:
-            fixes = [Hint("isinstance(x, list), isinstance(x, torch.Tensor), …")]
+            fixes = [Hint("isinstance(x, list), isinstance(x, tensor), …")]
             raise AgradError("type", "types are not compared: isinstance tells of what kind a value is", fixes=fixes)
-        for pair in ((left, right), (right, left)):
-            method = found_method(pair[0], "__eq__")
-            if method is not None:
-                return truth(self.call(method, pair, {}))
-        if is_object(left) or is_object(right):
-            if type(left) is not type(right):
-                return False
-            if isinstance(left, dict):
-                return left.keys() == right.keys() and self.are_equal((*left.values(),), (*map(right.get, left),))
-            return type(left).__name__ == "Set" and bool(left == right)
         numbers = (float, bool, Tensor)
         if isinstance(left, numbers) and isinstance(right, numbers):
             shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
             if any(shapes):
                 message = "arrays are compared entry by entry: one truth is asked for"
-                fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("torch.equal(x, y)")]
+                fixes = [Hint("any(x is y for y in ys)   finds the very same one"), Hint("all(x == y)")]
                 raise AgradError("type", message, fixes=fixes)
             return bool(plain(left) == plain(right))
         if isinstance(left, List | tuple) and type(left) is type(right):
@@ -610,15 +562,11 @@ class Machine:
             return len(left) == len(right)
         return type(left) is type(right) and bool(left == right)
 
-    # Functions that use the operators of objects
+    # Functions of lists and tuples
 
     def folded(self, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
-        """`sum`, `max`, `min` and `abs` of objects; also `sum(xs, start)` of a list, and `max(xs, key=f)`."""
+        """`sum(xs, start)` of a list, `max(xs, key=f)`, and what reads a number."""
         first = args[0]
-        if name in ("hasattr", "getattr"):
-            (x, wanted), options = FUNCTIONS[name].signature.bind(args, keywords)
-            has_default = len(args) > 2 or "default" in keywords
-            return _attribute(name, x, wanted, options["default"] if has_default else MISSING)
         if name in READERS:
             self.tell(at_number(first, span, self.cut_at))
         if name == "stack" and len(args) == 1 and not keywords:
@@ -626,25 +574,17 @@ class Machine:
             return MISSING if made is None else made
         if any(map(is_table, args)):
             return self.invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
-        method = found_method(first, f"__{name}__")
-        if method is not None and len(args) == 1 and not keywords:
-            return self.call(method, (first,), {})
-        is_unordered = isinstance(first, dict | values.dicts.Set)
-        if name in ("max", "min"):
-            is_several = is_unordered or type(first) in (tuple, List, range)
-            is_several = is_several or (isinstance(first, Tensor) and first.shape != ())
+        if name in ("max", "min") and "key" in keywords:
+            is_several = type(first) in (tuple, List, range) or (isinstance(first, Tensor) and first.shape != ())
             parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
-            if "key" in keywords or (is_unordered and len(args) == 1) or any(map(is_object, parts)):
-                return self._extreme(name, parts, span, **keywords)
+            return self._extreme(name, parts, span, **keywords)
         if name == "sum" and len(args) == 2 and type(args[1]) is List:
             return List([*args[1], *(entry for part in iterate(first) for entry in lists.entries_of(part))], joins=True)
-        if (name == "sum" and not keywords and type(first) in (tuple, List)) or is_unordered:
-            start = args[1] if len(args) == 2 else 0.0
-            given = type(first) is tuple or (type(first) is List and first.joins)
-            if is_unordered or any(map(is_object, (*first, start))) or (len(args) == 2 and given):
-                for part in first:
-                    start = self.operated("+", start, part, span)
-                return start
+        if name == "sum" and len(args) == 2 and (type(first) is tuple or (type(first) is List and first.joins)):
+            start = args[1]
+            for part in first:
+                start = self.operated("+", start, part, span)
+            return start
         return MISSING
 
     def _extreme(
@@ -679,21 +619,9 @@ class Machine:
         return operations.tuple_of(operations.spread([*items]))
 
     @staticmethod
-    def on_star(site: tuple[str, Span], value: Any) -> Star:
-        """`*xs` and `**options`."""
-        sign, span = site
-        if sign == "*":
-            return Star(list(iterate(value)))
-        if isinstance(value, dict):
-            return Star([], value)
-        raise AgradError("type", f"** needs a dictionary, not {describe_value(value)}", labels=[Label(span)])
-
-    @staticmethod
-    def on_braces(site: tuple[str, Span], *items: Any) -> Any:
-        """A dictionary or a set."""
-        if site[0] == "set":
-            return values.dicts.Set(operations.spread([*items]))
-        return values.dicts.dict_of([*items])
+    def on_star(value: Any) -> Star:
+        """`*xs`."""
+        return Star(list(iterate(value)))
 
     def on_format(self, site: tuple[tuple[Any, ...], Span], *given: Any) -> str:
         """An f-string."""
@@ -739,7 +667,7 @@ class Machine:
                 self.tell(note)
             return adapted(attributes.table_entry(value, index))
         if is_object(value) and not is_table(value):
-            return adapted(runtime.objects.entry(value, index))
+            return self.of_python(operator.getitem, value, _whole(index))
         # Each list in an index is the array of its entries.
         if type(index) is tuple:
             index = tuple([as_array(part) if type(part) is List else part for part in index])
@@ -747,7 +675,7 @@ class Machine:
             index = as_array(index)
         if is_table(value):
             return adapted(value[index])
-        entry = as_tensor(value, "an index")[index]
+        entry = as_tensor(value, "an index")[_whole(index) if type(value).__module__ == "torch" else index]
         if operations.is_basic(index):
             mark(entry, value)
         return entry
@@ -756,8 +684,8 @@ class Machine:
 
     def on_set_index(self, site: tuple[None, Span], value: Any, target: Any, index: Any) -> None:
         """`x[i] = y`."""
-        if is_object(target) and not isinstance(target, type) and hasattr(type(target), "__setitem__"):
-            target[index] = value
+        if is_object(target):
+            self.of_python(operator.setitem, self.session.python.logged(target), _whole(index), value)
         elif type(target) is List and isinstance(index, slice):
             parts = list(target.parts)
             parts[tidy_slice(index)] = entries_of(value)
@@ -769,7 +697,7 @@ class Machine:
         elif type(target) is List:
             target.put(lists.place_in(target, index), value)
         elif isinstance(target, Tensor):
-            target[index] = as_array(value)
+            target[_whole(index) if type(target).__module__ == "torch" else index] = as_array(value)
         else:
             message = f"the entries of {describe(target)} cannot be assigned to"
             raise AgradError("type", message, labels=[Label(site[1])])
@@ -777,9 +705,6 @@ class Machine:
     @staticmethod
     def on_delete_index(site: tuple[None, Span], target: Any, index: Any) -> None:
         """`del x[i]`."""
-        if is_object(target) and hasattr(type(target), "__delitem__"):
-            del target[index]
-            return
         if type(target) is not List:
             message = f"the entries of {describe_value(target)} cannot be deleted"
             fixes = [Hint("x[1:], x[:-1]   leaves out an entry")]
@@ -799,11 +724,10 @@ class Machine:
         operations.check_number(value, *site[0])
         return value
 
-    @staticmethod
-    def on_set_attribute(site: tuple[str, Span], value: Any, target: Any) -> None:
+    def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:
         """`x.name = y`."""
         if is_object(target):
-            runtime.objects.set_attribute(target, site[0], value)
+            self.session.python.setattr(target, site[0], value)
         else:
             attributes.set_attribute(target, site[0], as_array(value))
 
@@ -815,32 +739,10 @@ class Machine:
         if is_table(value):
             found = adapted(attributes.table_attribute(value, name))
         elif is_object(value):
-            found = adapted(runtime.objects.attribute(value, name))
+            return self.of_python(self.session.python.getattr, value, name)
         else:
             found = attributes.attribute(value, name)
         return operations.shared(found, name, value)
-
-    def on_module(self, site: tuple[tuple[str, str], Span], *own: Any) -> Any:
-        """A function or a constant spelled torch.name; `own`: what the first of these names is in a function."""
-        (name, module), span = site
-        first, *path = module.split(".")
-        known = own[0] if own else meaning(first, (self.session.names,), None)
-        if known is not None:
-            return adapted(runtime.objects.member(known, [*path, name]))
-        if module in pytorch.names.DRAWERS:
-            if self.figure is None:
-                self.figure = values.figures.Figure(lambda plot: self.session.emit(plot), self.session.draw)
-            found = self.figure.member(name)
-            if found is None:
-                drawing = values.figures.DRAWING
-                close = [Hint(f"{module}.{one}") for one in suggest(name, drawing) or drawing[:2]]
-                raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=close)
-            return found
-        found = pytorch.names.function(module, name)
-        found = pytorch.names.constant(module, name) if found is None else found
-        if found is None:
-            raise runtime.fixes.unknown_in(module, name, span)
-        return found
 
     def on_method(self, site: tuple[tuple[str, int, Any], Span], value: Any, *given: Any) -> Any:
         """`x.name(y)`."""
@@ -851,15 +753,7 @@ class Machine:
         if is_table(value):
             value = attributes.table_callee(value, name)
         if is_object(value):
-            found = runtime.objects.attribute(value, name)
-            return self.call_object(found, args, keywords, span)
-        if self.session.imported and name in pytorch.names.DIFFERING and type(value) is Tensor:
-            own = pytorch.names.method_there(name, args, keywords, self.session.imported)
-            if own is not None:
-                found = adapted(own(value, *args, **keywords))
-                if name == "split":
-                    mark(found, value)
-                return found
+            return self.of_python(self.of_python(self.session.python.getattr, value, name), *args, **keywords)
         if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             if name != "extend":
                 lists.refuse_itself(value, args)
@@ -868,22 +762,27 @@ class Machine:
             self.tell(at_number(value, span, self.cut_at))
         return operations.shared(self.invoke(attributes.method(value, name), (value, *args), keywords), name, value)
 
+    def of_python(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What is done to a value that Python's reading has made, whose exceptions are told as there."""
+        try:
+            return adapted(crossing.for_calculator(function(*args, **options), {}))
+        except (AgradError, Quit):
+            raise
+        except Exception as error:
+            frame = next(frames(_getframe(1)))
+            raise self.session.python.worded(error, frame, place_of(frame), False) from None
+
     # Functions and calls
 
-    def on_define(self, site: tuple[tuple[Definition, bool], Span], function: Any, *defaults: Any) -> Closure:
+    def on_define(self, site: tuple[Definition, Span], function: Any, *defaults: Any) -> Closure:
         """A function of the user."""
-        (definition, in_class), _ = site
+        definition = site[0]
         if defaults:
             known = dict(zip(definition.defaulted, defaults, strict=True))
             placed = definition.parameters[: definition.placed]
             function.__defaults__ = tuple([known[name] for name in placed if name in known]) or None
             function.__kwdefaults__ = {name: x for name, x in known.items() if name not in placed} or None
-        return Closure(definition, defaults, self, (OF_CLASS if in_class else self.session.names,), function)
-
-    @staticmethod
-    def on_dictionary(options: dict[str, Any]) -> Any:
-        """The `**options` of a function."""
-        return values.dicts.Dict(options)
+        return Closure(definition, defaults, self, (self.session.names,), function)
 
     def on_callee(self, span: Span, function: Any) -> Any:
         """What calls a value."""
@@ -900,7 +799,7 @@ class Machine:
         """A function of the engine as the language calls it."""
         name = getattr(function, "__name__", "")
         is_folding = name in FOLDING and function is FUNCTIONS[name].call
-        is_simple = not is_folding and function not in VIEWERS and function.__module__ not in _OF_OBJECTS
+        is_simple = not is_folding and function not in VIEWERS
 
         def slow(*args: Any) -> Any:
             return self.called(function, args, {}, self.here())
@@ -922,11 +821,9 @@ class Machine:
         return self.called(function, args, keywords, site[1])
 
     def called(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
-        """The value of a call: of a function, an object, a class, or a method of one."""
+        """The value of a call."""
         if type(function) is Closure:
             return self.enter(function, args, keywords)
-        if is_object(function):
-            return self.call_object(function, args, keywords, span)
         if not callable(function):
             raise runtime.fixes.not_called(function, (*args, *keywords), span)
         name = getattr(function, "__name__", "")
@@ -935,17 +832,6 @@ class Machine:
             if found is not MISSING:
                 return found
         return self.invoke(function, args, keywords)
-
-    def call_object(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
-        """Call an object, a class, or a method of one."""
-        own = (function, args) if type(function) is Closure else runtime.objects.entered(function, args)
-        if own is not None:
-            return self.enter(*own, keywords)
-        if not callable(function):
-            raise runtime.fixes.not_called(function, (*args, *keywords), span)
-        args = tuple(map(operations.as_tuple_if_list, args))
-        keywords = {name: operations.as_tuple_if_list(value) for name, value in keywords.items()}
-        return adapted(runtime.objects.call(function, args, keywords))
 
     def invoke(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
@@ -961,15 +847,7 @@ class Machine:
                 args, keywords = tuple(map(convert, args)), {name: convert(x) for name, x in keywords.items()}
         if signature is not None and keywords:
             args, keywords = signature.bind(args, keywords)
-        elif getattr(function, "__module__", "") in _OF_OBJECTS:
-            return adapted(runtime.objects.call(function, args, keywords))
-        try:
-            found = adapted(function(*args, **keywords))
-        except TypeError as problem:
-            if signature is not None and not any(isinstance(one, type) for one in args):
-                raise
-            # The engine has called a class as a function: one of the arguments, or that of `grad(nn.Linear)(w)`.
-            raise AgradError("arity", f"{getattr(function, '__name__', 'a function')}: {problem}") from None
+        found = adapted(function(*args, **keywords))
         if function in VIEWERS and args:
             mark(found, args[0])
         return found
@@ -1009,31 +887,6 @@ class Machine:
 
     # Classes
 
-    @staticmethod
-    def on_body(name: str, bases: Any, body: dict[str, Any]) -> dict[str, Any]:
-        """The names of a class."""
-        own = (
-            "__module__",
-            "__qualname__",
-            "__firstlineno__",
-            "__static_attributes__",
-        )  # the last two from Python 3.13 on
-        return {name: value for name, value in body.items() if name[0] != "." and name not in own}
-
-    @staticmethod
-    def on_new_parent() -> Any:
-        """`super` of a class."""
-        return runtime.objects.Parent()
-
-    def on_class(self, site: tuple[str, Span], base: Any, parent: Any, body: dict[str, Any]) -> Any:
-        """A class."""
-        return runtime.objects.make_class(site[0], base, body, self, parent)
-
-    @staticmethod
-    def on_super(parent: Any, instance: Any) -> Any:
-        """`super()`."""
-        return parent.of(instance, parent.owner)
-
     # Names
 
     def on_look(self, site: tuple[str, Span]) -> Any:
@@ -1048,12 +901,6 @@ class Machine:
             return self.session.answer
         if is_result(name):
             return self.session.record.result(int(name[1:]), name, span)
-        if name == "__name__":
-            return "__main__"
-        if name in ("dict", "set"):
-            return values.dicts.Dict if name == "dict" else values.dicts.Set
-        if name == "make_dot":
-            return lambda y, params=None: values.figures.Picture(y, self.session.write)
         raise self.unknown(name, span)
 
     def on_outer(self, site: tuple[str, Span]) -> Any:
@@ -1093,8 +940,6 @@ class Machine:
                 value.node.name = name
         elif type(value) is List:
             value.name = value.name or name
-        elif is_object(value):
-            runtime.objects.bound(name, value)
 
     def on_again(self, site: tuple[str, Span], new: Any) -> None:
         """A name of the session is about to get a value that was computed from its old one."""
@@ -1145,11 +990,8 @@ class Machine:
         if node.silent or (called is not None and called.name.endswith("_")):  # `w.grad.zero_()`, `nn.init.zeros_(w)`
             return
         name = node.value.id if isinstance(node.value, ast.Name) else ""
-        is_class = name in OTHERS and isinstance(value, type)
-        if name in SHAPES and (is_class or (name in FUNCTIONS and value is FUNCTIONS[name].call)):
+        if name in SHAPES and name in FUNCTIONS and value is FUNCTIONS[name].call:
             raise runtime.fixes.unknown(name, span, ())  # `grad`, the command without its operand
-        if getattr(type(value), "is_silent", False) and called is not None and module_name(called) is None:
-            return  # such as `net.eval()`, which is called for its effect
         self.end_line()
         if value is not None:
             self._note_origin([value], span)
@@ -1218,12 +1060,6 @@ class Machine:
             self.tell(Note(message, labels=[Label(span)], fixes=[f"{name} = sorted({name})"]))
         return value
 
-    def on_import(self, site: tuple[tuple[tuple[str, ...], dict[str, str]], Span]) -> None:
-        """Whose methods are meant from now on, and names of modules that are not there."""
-        libraries, absent = site[0]
-        self.session.imported.update(libraries)
-        self.session.absent.update(absent)
-
     @staticmethod
     def on_second(first: Any, second: Any) -> Any:
         """The second of two values."""
@@ -1284,16 +1120,15 @@ class Machine:
 
     # What runs next
 
+    @staticmethod
     @contextmanager
-    def on_switch(self, site: tuple[tuple[str, bool], Span]) -> Iterator[None]:
-        """`no_grad:` and the like."""
-        (name, on), context = site[0], current()
-        before = getattr(context, name)
-        setattr(context, name, on)
+    def on_unrecorded() -> Iterator[None]:
+        """`no_grad:`."""
+        before, current().recording = current().recording, False
         try:
             yield
         finally:
-            setattr(current(), name, before)
+            current().recording = before
 
     def on_iterate(self, site: tuple[Any, Span], value: Any) -> Iterator[Any]:
         """The iterator of a loop."""
@@ -1331,17 +1166,6 @@ class Machine:
         context.place = None
 
 
-def _undefined(sign: str, left: Any, right: Any, span: Span) -> AgradError:
-    """The error for an operator of objects that have no method for it."""
-    name = _METHODS[sign][0]
-    known = type(left).__name__ if is_object(left) else type(right).__name__
-    message = f"`{sign}` of {describe_value(left)} and {describe_value(right)} is not defined"
-    fixes: list[str] = [Hint(f"def {name}(self, other): return …   in the class {known}")]
-    if "Set" in (type(left).__name__, type(right).__name__) and "{" in span.text:  # x^{2}, as in TeX
-        fixes = [corrected(span, re.sub(r"\{([^{}]*)\}", r"(\1)", span.text))]
-    return AgradError("type", message, labels=[Label(span)], fixes=fixes)
-
-
 def with_sequences(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
     """An operation of which an operand is a list, a tuple, a text or a range."""
     found = operations.combined(function, left, right)
@@ -1355,17 +1179,13 @@ def no_arithmetic(span: Span) -> NoReturn:
     raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
 
 
-def _attribute(function: str, x: Any, name: Any, default: Any = MISSING) -> Any:
-    """`hasattr(x, name)` and `getattr(x, name, default)`."""
-    if not isinstance(name, str):
-        raise AgradError("type", f"the name of an attribute is a text, not {describe_value(name)}")
-    try:
-        found = adapted(runtime.objects.member(x, [name]))
-    except AgradError:
-        if function == "getattr" and default is MISSING:
-            raise
-        return default if function == "getattr" else False
-    return found if function == "getattr" else True
+def _whole(index: Any) -> Any:
+    """An index as values of Python's reading take it: its numbers are whole ones."""
+    if type(index) is tuple:
+        return tuple([_whole(part) for part in index])
+    if isinstance(index, slice):
+        return tidy_slice(index)
+    return int(index) if type(index) is float and index.is_integer() else index
 
 
 def is_same(left: Any, right: Any) -> bool:
@@ -1384,20 +1204,8 @@ def is_same(left: Any, right: Any) -> bool:
 
 
 def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments by place and by name, with the entries of `*xs` and `**options` in their places."""
-    placed, named = given[:count], zip(names, given[count:], strict=True)
-    if type(names) is not Spread:
-        return tuple(placed), dict(named)
-    keywords: dict[str, Any] = {}
-    for name, value in named:
-        more: dict[Any, Any] = (value.named or {}) if type(value) is Star else {name: value}
-        if not all(isinstance(one, str) for one in more):
-            raise AgradError("type", "the names of arguments are texts, and a key of this dictionary is none")
-        twice = next((one for one in more if one in keywords), None)
-        if twice is not None:
-            raise AgradError("arity", f"the argument {twice} is given twice")
-        keywords |= more
-    return tuple(operations.spread([*placed])), keywords
+    """The arguments by place and by name, with the entries of `*xs` in its place."""
+    return tuple(operations.spread([*given[:count]])), dict(zip(names, given[count:], strict=True))
 
 
 def given_to(node: ast.Command, given: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.ops.creation import generator
 from agrad.grammar.diagnostics import suggest
 
 # The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
@@ -35,6 +36,9 @@ _NAMES = {
     "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
     " whitespace capwords",
     "io": "BytesIO",
+    "sys": "argv exit maxsize float_info version stdout stderr",
+    "matplotlib": "pyplot use",
+    "torchviz": "make_dot",
     "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
     " DOTALL X VERBOSE A ASCII",
 }
@@ -44,14 +48,16 @@ PACKAGES = {
     for name in (
         "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
         " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
-        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.parameter torch.nn.utils torch.optim"
+        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
+        " torch.nn.utils torch.optim torch.accelerator torch.amp torch.backends torch.backends.cudnn torch.backends.mps"
         " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
         " torch.utils.data numpy numpy.linalg numpy.random"
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "as_dtype finfo iinfo"}
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy")  # whose functions and classes a script may have
+_WITHHELD = {"torch": "as_dtype"}
+# Whose functions and classes a script may have.
+_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op", "agrad.engine.autodiff.autograd")
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
@@ -135,6 +141,8 @@ class Package(Module):
 
     def __getattr__(self, name: str) -> Any:
         full = f"{vars(self)['.name']}.{name}"
+        if full == "numpy.newaxis":
+            return None
         if full in PACKAGES:
             found: Any = Package(full, {})
         else:
@@ -144,6 +152,11 @@ class Package(Module):
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
         vars(self)[name] = found
         return found
+
+
+def version(package: Package) -> str:
+    """The version of a package that stands for a real one."""
+    return str(getattr(import_module(PACKAGES[vars(package)[".name"]]), "__version__", ""))
 
 
 def as_array(found: Any) -> Any:
@@ -183,7 +196,7 @@ class Modules:
                 self.known[name] = Package(name, {})
             elif name in _NAMES:
                 own = _OWN.get(name, lambda guards: {})(self.guards)
-                real = import_module(name)
+                real = None if name in _DRAWING else import_module(name)
                 members = {one: own.get(one, getattr(real, one, None)) for one in _NAMES[name].split()}
                 self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
             else:
@@ -213,14 +226,24 @@ def _math(guards: Any) -> dict[str, Any]:
 
 
 def _random(guards: Any) -> dict[str, Any]:
-    """The functions of one generator of the session, whose state is logged."""
-    made = import_module("random").Random()
+    """The functions of one generator of the session, whose state is logged.
+
+    A script that does not seed it gets what follows from the seed of the session's own, which a log has.
+    """
+    made, state = import_module("random").Random(), {"seeded": False}
+
+    def restore(before: Any) -> None:
+        made.setstate(before[0])
+        state["seeded"] = before[1]
 
     def method(name: str) -> Callable[..., Any]:
         function = getattr(made, name)
 
         def call(*args: Any, **options: Any) -> Any:
-            guards.log_state("random", made.getstate, made.setstate)
+            guards.log_state("random", lambda: (made.getstate(), state["seeded"]), restore)
+            if not state["seeded"] and name != "seed":
+                made.seed(repr(generator().bit_generator.state))
+            state["seeded"] = True
             if name == "shuffle":
                 guards.logged(args[0] if args else options.get("x"))
             if name == "getrandbits" and args and args[0] > _MOST:
@@ -399,8 +422,60 @@ def _io(guards: Any) -> dict[str, Any]:
     return {"BytesIO": lambda: made()}
 
 
+def _sys(guards: Any) -> dict[str, Any]:
+    """What a script gets of its command line and of floats; what it writes is printed."""
+    session, real = guards.session, import_module("sys")
+    names = "max min epsilon dig mant_dig max_exp min_exp"
+    info = Module("sys.float_info", {name: getattr(real.float_info, name) for name in names.split()})
+
+    def write(text: str) -> int:
+        guards.print(text, end="")
+        return len(text)
+
+    streams = {name: Module(f"sys.{name}", {"write": write, "flush": lambda: None}) for name in ("stdout", "stderr")}
+    argv = [*session.loading[:1], *map(str, session.names.get("args", ()))] or [""]
+    return {"argv": argv, "exit": guards.exit, "float_info": info, **streams}
+
+
+def _matplotlib(guards: Any) -> dict[str, Any]:
+    """`pyplot`, which draws with agrad's own plots."""
+    session = guards.session
+    figure = import_module("agrad.grammar.values.figures").Figure(lambda plot: session.emit(plot), session.draw)
+
+    def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            guards.log_state("figure", lambda: dict(vars(figure)), vars(figure).update)
+            figure.curves = [*figure.curves]
+            return function(*args, **options)
+
+        return call
+
+    members = {name: logged(function) for name, function in figure.members().items()}
+
+    def subplots(nrows: int = 1, ncols: int = 1, **style: Any) -> Any:
+        if nrows != 1 or ncols != 1:
+            members["subplots"](nrows, ncols)  # which refuses several
+        axes = {**members, **{f"set_{name}": members[name] for name in ("xlabel", "ylabel", "title")}}
+        axes |= {f"set_{name}": lambda *_, **__: None for name in ("xlim", "ylim", "xscale", "yscale", "aspect")}
+        return Module("Figure", {**members}), Module("Axes", axes)
+
+    pyplot = Module("matplotlib.pyplot", members | {"subplots": subplots})
+    return {"pyplot": pyplot, "use": lambda *_, **__: None}
+
+
+def _torchviz(guards: Any) -> dict[str, Any]:
+    """`make_dot(y).render("g")`: the graph of a value, written to a file."""
+    picture = import_module("agrad.grammar.values.figures").Picture
+    guards.table[picture] = dict.fromkeys(("render", "source"), "read")
+    return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
+
+
+_DRAWING = frozenset({"matplotlib", "torchviz"})  # which only agrad's own are of
 _OWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "io": _io,
+    "sys": _sys,
+    "matplotlib": _matplotlib,
+    "torchviz": _torchviz,
     "math": _math,
     "random": _random,
     "itertools": _itertools,

@@ -5,6 +5,8 @@ exceptions and what one step can make large become calls of helpers (`guards`), 
 no text can spell them. All that is not named here as safe is refused. Commands of agrad are words only where Python
 has no use for them, as in `graph y`: their places in the text are blanked before Python reads it.
 
+A text of a session, or of a script of agrad, is read as Python from its first import on, up to a line `calculator`.
+
 The columns of the nodes become spans in the text, as in the code of the calculator's reading.
 """
 
@@ -13,19 +15,21 @@ from __future__ import annotations
 import _ast as py
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import count
 from types import CodeType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run import modules
 from agrad.grammar.run.code import binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
-from agrad.grammar.syntax.keywords import SHAPES
+from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS
 from agrad.lazy import pattern
 
 LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
@@ -37,7 +41,9 @@ SPECIAL = frozenset(
     " rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv"
     " trunc xor".split()
 )
-TOLD = frozenset({"name", "qualname", "doc", "module", "class", "dict"})  # what else may be read as an attribute
+TOLD = frozenset(
+    {"name", "qualname", "doc", "module", "class", "dict", "version"}
+)  # what else may be read as an attribute
 # Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
 NATIVE = frozenset(
     "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title"
@@ -70,37 +76,79 @@ _TOKEN = pattern(
     | (?P<line>\n) | (?P<end>;)"""
 )
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
+_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from|class)\b|^\f*calculator\b")
+_IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
+_BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
+_GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above
 
 
-# Whether scripts that import torch or numpy are Python's, too, but for those that draw: these are the calculator's.
-PACKAGED = True
-_LIBRARIES = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:torch|numpy|matplotlib)\b")
-_DRAWS = pattern(r"(?m)^[ \t]*(?:import|from)\s+(?:.*,\s*)?(?:matplotlib|torchviz)\b")
+class Part(NamedTuple):
+    """A part of a text with one reading."""
+
+    is_python: bool
+    start: int
+    end: int
 
 
-# Whether a session, and a script of the calculator's, reads Python from its first import on.
-SESSIONS = False
-_IMPORT = pattern(r"(?m)^(?:import|from)[ \t]+[^\W\d]")
+def is_script(source: Source) -> bool:
+    """Whether a text is a script of Python, all of it: a file with such a name is."""
+    return source.is_file and source.name.endswith(".py")
 
 
-def reads(source: Source) -> bool:
-    """Whether a text is read as Python: a file with such a name is."""
-    if source.is_python or not (source.is_file and source.name.endswith(".py")):
-        return source.is_python
-    return not (_DRAWS if PACKAGED else _LIBRARIES).search(source.text)
+@lru_cache(maxsize=16)
+def parts(source: Source) -> tuple[Part, ...]:
+    """The parts of a text that are read as Python, and those in the calculator's language."""
+    is_python, whole = source.is_python or is_script(source), len(source.text)
+    if is_script(source) or not _SWITCH.search(text := syntax.lexer.typed_in(source.text)):
+        return (Part(is_python, 0, whole),)
+    found, begun, statement, decorated = list[Part](), 0, 0, False
+    for start, end in logical_lines(text):
+        if (not start or text[start - 1] == "\n") and not _GOES_ON.match(line := text[start:end].lstrip("\f")):
+            statement = statement if decorated else start
+            decorated = line[0] == "@"
+            if is_python and _BACK.fullmatch(text[start:end]):
+                found.append(Part(True, begun, start))
+                begun, is_python = start, False
+        if not is_python and _IMPORT.match(text, start, end):
+            found.append(Part(False, begun, statement))
+            begun, is_python = statement, True
+    return *[part for part in found if text[part.start : part.end].strip()], Part(is_python, begun, whole)
+
+
+def is_in_python(span: Span) -> bool:
+    """Whether a statement is in a part of its text that is read as Python."""
+    here = (part.is_python for part in reversed(parts(span.source)) if part.start <= span.start)
+    return next(here, span.source.is_python)
 
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text, as its reading has them. Raises AgradError of kind `syntax`."""
-    if reads(source):
-        return Reader(source).statements()
-    found = _IMPORT.search(source.text) if SESSIONS else None
-    if found is None:
-        return parser.parse(source)
-    name, text, start = source.name, source.text, found.start()
-    place = source.first_line, source.is_file, source.is_entry
-    rest = Source(name, re.sub(r"[^\n]", " ", text[:start]) + text[start:], *place, True)
-    return *parser.parse(Source(name, text[:start], *place)), *Reader(rest).statements()
+    text, found = source.text if is_script(source) else syntax.lexer.typed_in(source.text), list[ast.Statement]()
+    for is_python, start, end in parts(source):
+        part = blank(text, start, end)
+        found += Reader(source, part).statements() if is_python else parser.parse(source, part)
+    return tuple(found)
+
+
+def blank(text: str, start: int, end: int) -> str:
+    """A text with spaces in the place of all but a part, so that the places of this stay the same."""
+    if not start and end == len(text):
+        return text
+    return "".join([re.sub(r"[^\n]", " ", text[:start]), text[start:end], re.sub(r"[^\n]", " ", text[end:])])
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line that may be a statement begins and ends."""
+    depth = start = 0
+    for token in _TOKEN.finditer(text):
+        if token["open"]:
+            depth += 1
+        elif token["close"]:
+            depth = max(depth - 1, 0)
+        elif (token["line"] or token["end"]) and not depth:
+            yield start, token.start()
+            start = token.end()
+    yield start, len(text)
 
 
 def code_of(statement: ast.Python) -> CodeType:
@@ -108,34 +156,37 @@ def code_of(statement: ast.Python) -> CodeType:
     return _Guards(statement).code()
 
 
-def problems(source: Source, known: Collection[str]) -> list[AgradError]:
-    """What is certainly wrong with a script that does not run; `known`: the names that it has from the start."""
+def problems(source: Source, text: str, known: set[str]) -> list[AgradError]:
+    """What is certainly wrong with a text, or a part of it, that does not run.
+
+    `known`: the names that it has from the start, and then also those that it binds.
+    """
     try:
-        statements = parse(source)
+        statements = Reader(source, text).statements()
     except AgradError as problem:
         return [problem]
-    bound, read, found = {*known}, list[tuple[str, Span]](), list[AgradError]()
+    read, found = list[tuple[str, Span]](), list[AgradError]()
     for statement in statements:
         inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
-        bound.update(name for body in inner for one in body for name in binds(one))
+        known.update(name for body in inner for one in body for name in binds(one))
         if not isinstance(statement, ast.Python):
             continue
         for node in nodes(statement.tree):
-            if isinstance(node, py.Name) and isinstance(node.ctx, py.Load):
+            if is_load(node):
                 read.append((node.id, Span(source, *statement.places.of(node))))
             else:
-                bound.update(_bound(node))
+                known.update(bound(node))
         try:
             code_of(statement)
         except AgradError as problem:
             found.append(problem)
     wrong = [
-        AgradError("name", _UNKNOWN.format(name), labels=[Label(span)]) for name, span in read if name not in bound
+        AgradError("name", _UNKNOWN.format(name), labels=[Label(span)]) for name, span in read if name not in known
     ]
     return [*found, *wrong]
 
 
-def _bound(node: Any) -> list[str]:
+def bound(node: Any) -> list[str]:
     """The names that a node of Python binds, as all of its fields but those of names that are read say."""
     if isinstance(node, py.ImportFrom) and node.names[0].name == "*":
         return modules.names_in(node.module or "")
@@ -145,28 +196,36 @@ def _bound(node: Any) -> list[str]:
     return [name for name in (getattr(node, field, None) for field in fields) if isinstance(name, str)]
 
 
-def _words() -> frozenset[str]:
-    """The commands that are words of Python's reading."""
-    return frozenset(SHAPES) - {"del", "fails", "for", "from", "import", "time"}
+def is_load(node: Any) -> bool:
+    """Whether a node is a name that is read."""
+    return isinstance(node, py.Name) and isinstance(node.ctx, py.Load)
+
+
+def is_command(text: str, start: int) -> bool:
+    """Whether a command begins at a place where a statement does."""
+    found = _COMMAND.match(text, start)
+    return found is not None and found[1] in WORDS
+
+
+# The commands that are words of Python's reading.
+WORDS = COMMAND_WORDS - {"print", "time"} | {"exit"}
 
 
 class Reader:
     """Makes statements of the text of a script."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, text: str) -> None:
+        self.source, self.text = source, text  # which is the text of the source, or a part of it
         self.places = Places(source.text)
         self.commands: dict[int, Span] = {}  # by the place where each begins
 
     def statements(self) -> tuple[ast.Statement, ...]:
         """The statements of the text, commands among them. Raises AgradError of kind `syntax`."""
         tree, found = self.tree(self.blanked()), list[ast.Statement]()
-        bound = {one.id for one in nodes(tree) if isinstance(one, py.Name) and isinstance(one.ctx, py.Store)}
-        bound |= {one.name for one in nodes(tree) if isinstance(one, py.FunctionDef | py.ClassDef)}
-        bound |= {(one.asname or one.name).split(".")[0] for one in nodes(tree) if isinstance(one, py.alias)}
+        taken = {name for one in nodes(tree) if not is_load(one) for name in bound(one)}
         inner: dict[int, tuple[ast.Statement, ...]] = {}
         for one in nodes(tree):
-            if isinstance(one, py.Expr) and isinstance(one.value, py.Name) and one.value.id in _words() - bound:
+            if isinstance(one, py.Expr) and isinstance(one.value, py.Name) and one.value.id in WORDS - taken:
                 start = self.places.offset(one.lineno, one.col_offset)
                 self.commands[start] = Span(self.source, start, start + len(one.value.id))
         for start, span in self.commands.items():
@@ -177,7 +236,10 @@ class Reader:
                 found += inner[span.start]
             else:
                 known = {start: made for start, made in inner.items() if span.start <= start < span.end}
-                found.append(ast.Python(one, self.places, known, (), set(), set(), set(), set(), False, span=span))
+                shown = isinstance(one, py.Expr) and not is_script(self.source)
+                made: Any = ast.Python
+                sets: Any = (set(), set(), set(), set())
+                found.append(made(one, self.places, known, (), *sets, False, shown, span=span))
         return tuple(found)
 
     def tree(self, text: str) -> Any:
@@ -201,18 +263,28 @@ class Reader:
         start = self.places.start(line) + column - 1
         stop = self.places.start(last) + end - 1 if end > 0 else start
         span = Span(self.source, min(start, len(self.source.text)), min(max(stop, start), len(self.source.text)))
-        return AgradError("syntax", f"{type(error).__name__}: {error.msg}", labels=[Label(span)])
+        made = AgradError("syntax", f"{type(error).__name__}: {error.msg}", labels=[Label(span)])
+        if not is_script(self.source) and self.is_of_calculator(span):
+            back = "calculator" if not self.source.is_file else Hint("calculator   on a line of its own above")
+            made.notes, made.fixes = ["from an import on Python is read: this is the calculator's language"], [back]
+        return made
+
+    def is_of_calculator(self, span: Span) -> bool:
+        """Whether the calculator can read the line around a place, or the first of the text."""
+        text = self.source.text
+        lines = [text[start:end].strip() for start, end in logical_lines(text) if start <= span.start <= end]
+        return any(line and parser.can_be_read(line) for line in lines)
 
     def blanked(self) -> str:
         """The text, with something that Python can read in place of each command."""
-        text = self.source.text
-        words = "|".join(sorted(_words()))
-        if not re.search(rf"(?m)^[ \t]*(?:.*;[ \t]*)?(?:{words})[ \t]+[\w.\"']", text):
+        text = self.text
+        known = "|".join(sorted(WORDS))
+        if not re.search(rf"(?m)^[ \t]*(?:.*;[ \t]*)?(?:{known})[ \t]+[\w.\"']", text):
             return text
         pieces, done = list[str](), 0
-        for start, end in self.logical_lines():
+        for start, end in logical_lines(text):
             found = _COMMAND.match(text, start, end)
-            if found is None or found[1] not in _words():
+            if found is None or found[1] not in WORDS:
                 continue
             start = found.start(1)
             end = start + len(re.sub(r"(?s)(\s|#[^\n\"']*)*\Z", "", text[start:end]))
@@ -221,24 +293,9 @@ class Reader:
             done = end
         return "".join([*pieces, text[done:]])
 
-    def logical_lines(self) -> Iterator[tuple[int, int]]:
-        """Where each line that may be a statement begins and ends."""
-        text, depth, start = self.source.text, 0, 0
-        for token in _TOKEN.finditer(text):
-            if token["open"]:
-                depth += 1
-            elif token["close"]:
-                depth = max(depth - 1, 0)
-            elif (token["line"] or token["end"]) and not depth:
-                yield start, token.start()
-                start = token.end()
-        yield start, len(text)
-
     def command(self, span: Span) -> tuple[ast.Statement, ...]:
         """The statements that a command is in the calculator's grammar."""
-        source, (line, _) = self.source, self.source.position(span.start)
-        text = source.text[span.start : span.end]
-        return parser.parse(Source(source.name, text, line, source.is_file, source.is_entry))
+        return parser.parse(self.source, blank(self.text, span.start, span.end))
 
 
 class Places:
@@ -300,10 +357,14 @@ class _Guards:
         statement = self.statement
         with deeply():
             body = self.many([statement.tree])
+        if statement.shown:
+            body[0].value = self.call("shown", body[0].value, body[0].value)
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
@@ -392,11 +453,11 @@ class _Guards:
         """An expression as a statement."""
         return self.at(py.Expr(value), value)
 
-    def refuse(self, message: str, node: Any) -> NoReturn:
+    def refuse(self, message: str, node: Any, *fixes: str) -> NoReturn:
         """Raise the error for what is not read."""
         is_placed = getattr(node, "lineno", 0) == 1 and node.col_offset > self.places.start(2)
         span = Span(self.source, node.col_offset, node.end_col_offset) if is_placed else self.span(node)
-        raise AgradError("syntax", message, labels=[Label(span)])
+        raise AgradError("syntax", message, labels=[Label(span)], fixes=[Hint(one) for one in fixes])
 
     def word(self, name: str, node: Any, allowed: frozenset[str] = frozenset()) -> str:
         """A name, unless it is one of Python's own machinery."""
@@ -468,6 +529,8 @@ class _Guards:
     def _binop(self, node: Any) -> Any:
         """An operator: what may be large is a helper's, where no test of types shows that it is not."""
         node, (left, right) = self.whole(node), (node.left, node.right)
+        if isinstance(node.op, py.BitXor) and not is_script(self.source):
+            return self.call("xor", node, left, right)
         if not isinstance(node.op, _LARGE):
             return node
         is_product = isinstance(node.op, py.Mult)
@@ -730,7 +793,16 @@ class _Guards:
 
     def _annassign(self, node: Any) -> Any:
         """The annotation is a text in a class, and nothing elsewhere."""
-        span = self.span(node.annotation)
+        span, name = self.span(node.annotation), getattr(node.target, "id", "")
+        if name in HEADERS and not (is_script(self.source) or self.functions or self.owner):
+            told = f"`{name}:` is the calculator's language, and to Python a name with an annotation"
+            self.refuse(
+                told,
+                node,
+                f"calculator   goes back to where {name}: measures a statement"
+                if name == "time"
+                else "with torch.no_grad(): …",
+            )
         if isinstance(node.target, py.Name) and (self.functions or self.owner is not None):
             node.annotation = py.Constant(span.text)
             self.whole(node, "annotation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 import agrad
@@ -19,8 +20,8 @@ from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
-from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.elsewhere import DTYPE, IGNORED, NO_METHODS, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor, taken
 from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
@@ -55,7 +56,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "u": Attribute(_u, "its standard uncertainty"),
     "requires_grad": Attribute(lambda x: x.requires_grad, "whether a backward reaches it"),
     "is_leaf": Attribute(lambda x: x.is_leaf, "whether it was not computed"),
-    "dtype": Attribute(lambda x: pytorch.names.DTYPE, "the type of its entries, torch.float64", True),
+    "dtype": Attribute(lambda x: DTYPE, "the type of its entries, torch.float64", True),
     "device": Attribute(lambda x: "cpu", "where its entries are, cpu", True),
     "grad_fn": Attribute(lambda x: x.grad_fn, "the node that computed it, or None"),
     "_version": Attribute(lambda x: float(x.version), "how often its data were written"),
@@ -92,39 +93,13 @@ def _same(x: Tensor, **_: Any) -> Tensor:
 def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
     """`x.to(…)`: a device, a type, both, or a value that has these. Only a mask is of another type than x."""
     targets = target if isinstance(target, tuple) else (target,)
-    kind = next((one for one in (dtype, *targets) if ops.creation.type_name(one) in pytorch.names.IGNORED), None)
+    kind = next((one for one in (dtype, *targets) if ops.creation.type_name(one) in IGNORED), None)
     return ops.creation.of_type(x, kind)
 
 
 def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options: Any) -> None:
     """`retain_variables` is what early releases of PyTorch called `retain_graph`."""
     backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
-
-
-def _of_torch(name: str) -> Callable[..., Any]:
-    """The function of PyTorch of a name, as a method."""
-    return lambda x, **given: pytorch.names.OWN[f"torch.{name}"](x, *given.values())
-
-
-# Written out, since the table of PyTorch's functions is loaded when one is called.
-_OF_TORCH = {
-    "masked_fill": ("mask, value", "Another value where a mask is true."),
-    "isinf": ("", "A mask: where it is inf or -inf."),
-    "logical_not": ("", "A mask: where it is 0."),
-    "logdet": ("", "The logarithm of the determinant: nan where that is negative."),
-    "nonzero": ("as_tuple=False", "The places of the entries that are not 0, a row for each."),
-    "logical_and": ("other", "A mask: where both are not 0."),
-    "logical_or": ("other", "A mask: where one is not 0."),
-    "logical_xor": ("other", "A mask: where one is not 0 and the other is."),
-    "count_nonzero": ("axis=None", "How many entries are not 0."),
-    "nan_to_num": (
-        "nan=0, posinf=None, neginf=None",
-        "Other numbers where it is nan or infinite, and no derivative there.",
-    ),
-    "masked_select": ("mask", "The entries where a mask is true."),
-    "gather": ("axis, index", "The entries at places along an axis."),
-    "chunk": ("chunks, axis=0", "So many pieces along an axis."),
-}
 
 
 class Method(ListMethod):
@@ -197,7 +172,6 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "zero_": ("", "Writes 0 into every entry.", Tensor.zero_),
     "copy_": ("value", "Writes other entries into it.", Tensor.copy_),
     "fill_": ("value", "Writes one number into every entry.", Tensor.copy_),
-    **{name: (*row, _of_torch(name)) for name, row in _OF_TORCH.items()},
     "add_": ("other, alpha=1", "Adds in place, as +=.", _write("add")),
     "sub_": ("other, alpha=1", "Subtracts in place, as -=.", _write("sub")),
     "mul_": ("other", "Multiplies in place, as *=.", _write("mul")),
@@ -221,8 +195,6 @@ def attribute(value: Any, name: str) -> Any:
         if name.startswith("_saved_"):
             return agrad.engine.inspect.nodes.saved(value, name)
         raise _unknown(value, name, NODE_ATTRIBUTES)
-    if type(value) is tuple and len(value) == 2 and name in ("values", "indices"):  # of torch.max(x, 1)
-        return value[name == "indices"]
     if name in ATTRIBUTES:
         if type(value) is List:
             if name in ("grad", "data", "grad_fn"):
@@ -253,9 +225,9 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         raise _unknown(value, name, {})
     if name in METHODS:
         return METHODS[name]
-    if name in FUNCTIONS or name in pytorch.names.RENAMED:
-        return FUNCTIONS[pytorch.names.RENAMED.get(name, name)].call
-    base = pytorch.names.RENAMED.get(name[:-1], name[:-1])
+    if name in FUNCTIONS or name in RENAMED:
+        return FUNCTIONS[RENAMED.get(name, name)].call
+    base = RENAMED.get(name[:-1], name[:-1])
     if name.endswith("_") and base in FUNCTIONS and FUNCTIONS[base].pure:
         return _in_place(name, FUNCTIONS[base].call)
     if name in ATTRIBUTES:
@@ -325,9 +297,11 @@ _OF_OTHERS = {**dict.fromkeys(("n", "nominal_value"), "data"), **dict.fromkeys((
 
 
 def _unknown(value: Any, name: str, known: Iterable[str]) -> AgradError:
-    if name in pytorch.names.NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
-        why, advice = pytorch.names.NO_METHODS[name]
+    if name in NO_METHODS:
+        why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
+    if name[0] != "_" and hasattr(import_module("agrad.torch").Tensor, name):
+        return AgradError("name", f".{name} is PyTorch's, and read from an import on", fixes=["import torch"])
     close = [_OF_OTHERS[name]] if name in _OF_OTHERS else suggest(name, sorted(known))
     instead = tuple(f".{word}" for word in close)
     fixes = [Hint(word) for word in instead]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import CellType
-from typing import Any, NoReturn
+from typing import Any
 
 import agrad
 from agrad.engine.core.context import current
@@ -17,21 +17,17 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import Value, describe, format_shape, not_a_number, whole, whole_as_float
-from agrad.grammar import values
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.pytorch import CONSTANTS
 from agrad.grammar.results import text_of
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List, entries_of, settled, sorted_parts
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
+# The constants that the language has.
+CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 # Functions that take a list as it is; all others get the array that it makes, or several values.
 TAKES_LISTS = frozenset("len enumerate zip list tuple sorted reversed str repr bool isinstance".split())
-
-
-# Names that are neither functions of the table nor constants: classes, and what only some scripts ask for.
-OTHERS = frozenset({"dict", "set", "make_dot", "__name__"})
 
 
 def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
@@ -49,13 +45,10 @@ def is_result(name: str) -> bool:
     return name[0] == "_" and name[1:].isdecimal()
 
 
-OF_CLASS: dict[str, Any] = {}  # the names around the functions of a class, while it is made
-
-
 class Definition(Struct, eq=False, frozen=False):
     """A function as written: its tree and parameters; the values of defaults come when `def` runs.
 
-    The parameters are given as typed: also `*rest`, `**options`, and `*`, behind which all are given by name.
+    The parameters are given as typed: also `*rest`, and `*`, behind which all are given by name.
     """
 
     name: str
@@ -63,29 +56,21 @@ class Definition(Struct, eq=False, frozen=False):
     defaulted: tuple[str, ...]  # those that have a default
     tree: Any  # its body, its value, or the value for each of some
     span: Span
-    kind: str = ""  # in a class: `static`, `property` and the like, by the name of the decorator
     rest: str = ""  # the name of `*rest`
-    options: str = ""  # and that of `**options`
     placed: int = computed()  # how many may be given by place
 
     def __post_init__(self) -> None:
         stars = [one for one in self.parameters if one[:1] == "*"]
         self.placed = self.parameters.index(stars[0]) if stars else len(self.parameters)
-        for one in stars:
-            if one[:2] == "**":
-                self.options = one[2:]
-            else:
-                self.rest = one[1:]
+        self.rest = stars[0][1:] if stars else ""
         self.parameters = tuple([one for one in self.parameters if one not in stars])
 
 
-def defined(
-    name: str, parameters: Iterable[ast.Parameter], tree: Any, span: Span, kind: str = ""
-) -> tuple[Definition, list[ast.Expr]]:
+def defined(name: str, parameters: Iterable[ast.Parameter], tree: Any, span: Span) -> tuple[Definition, list[ast.Expr]]:
     """A function, and the expressions of its defaults."""
     given = [(one.name, one.default) for one in parameters if one.default is not None]
     names, defaulted = tuple([one.name for one in parameters]), tuple([name for name, _ in given])
-    return Definition(name, names, defaulted, tree, span, kind), [default for _, default in given]
+    return Definition(name, names, defaulted, tree, span), [default for _, default in given]
 
 
 class Loop(Struct, eq=False, frozen=False):
@@ -151,8 +136,6 @@ class Closure:
         given = [f"{name}=…" if name in made.defaulted else name for name in made.parameters]
         if made.rest or made.placed < len(made.parameters):
             given.insert(made.placed, f"*{made.rest}")
-        if made.options:
-            given.append(f"**{made.options}")
         return f"{made.name}({', '.join(given)})"
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
@@ -165,28 +148,17 @@ class Closure:
         bound = dict(zip(parameters[:placed], args, strict=False))
         if made.rest:
             bound[made.rest] = args[placed:]
-        others: dict[str, Any] = {}
         for key, value in keywords.items():
-            if key not in parameters:
-                if not made.options:
-                    raise AgradError("arity", f"{name} has no argument {key}: {self.usage}")
-                others[key] = value
-            elif key in bound:
-                raise AgradError("arity", f"{name} got {key} twice: {self.usage}")
-            else:
-                bound[key] = value
-        if made.options:
-            bound[made.options] = values.dicts.Dict(others)
+            if key not in parameters or key in bound:
+                told = "got {} twice" if key in parameters else "has no argument {}"
+                raise AgradError("arity", f"{name} {told.format(key)}: {self.usage}")
+            bound[key] = value
         for key, value in zip(made.defaulted, self.defaults, strict=True):
             bound.setdefault(key, value)
         missing = [key for key in parameters if key not in bound]
         if missing:
             raise AgradError("arity", f"{name} needs {' and '.join(missing)}: {self.usage}")
         return bound
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        """As a function of a class: bound to the object of which it is an attribute."""
-        return self if instance is None else Bound(self, instance)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it from Python, as the engine does to differentiate it."""
@@ -196,62 +168,14 @@ class Closure:
         return f"function {self.usage}"
 
 
-class Bound:
-    """A method with its object, which is its first argument."""
-
-    __slots__ = ("closure", "instance")
-    is_object = True
-
-    def __init__(self, closure: Closure, instance: Any) -> None:
-        self.closure = closure
-        self.instance = instance
-
-    @property
-    def __name__(self) -> str:
-        """The name of the function."""
-        return self.closure.__name__
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call the function with the object."""
-        found = self.closure(self.instance, *args, **keywords)
-        made = _WANTED.get(self.__name__)  # Python's len wants an int
-        return found if made is None else made(found)
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return text(self.closure)
-
-
-def _text(found: Any) -> str:
-    if not isinstance(found, str):
-        raise AgradError("type", f"how an object is shown must be a text, and its method returned {describe(found)}")
-    return found
-
-
-def _iterator(found: Any) -> Iterator[Any]:
-    try:
-        if is_object(found) and not hasattr(
-            type(found), "__next__"
-        ):  # whose own `__iter__` may return itself, endlessly
-            raise TypeError
-        return iter(found)
-    except TypeError:
-        raise AgradError("type", f"__iter__ must return what can be iterated over, not {describe(found)}") from None
-
-
-_WANTED: dict[str, Callable[[Any], Any]] = {
-    "__repr__": _text,
-    "__str__": _text,
-    "__len__": lambda found: whole(found, "a length"),
-    "__bool__": bool,
-    "__float__": float,
-    "__iter__": _iterator,
-}
+_PYTHONS = frozenset({type, list, dict, set, frozenset})
+_OF_PYTHON = ("__main__", "agrad.grammar.run.modules")  # where classes of scripts are, and modules
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object, a class, or `super()`: something with attributes, and without a number."""
+    """Whether a value is an object of the engine, or one that Python's reading has made."""
     kind = type(value)
-    return kind is type or kind is super or getattr(kind, "is_object", False)
+    return kind in _PYTHONS or getattr(kind, "is_object", False) or kind.__module__ in _OF_PYTHON
 
 
 def as_tensor(value: Any, what: str) -> Tensor:
@@ -467,25 +391,6 @@ def _iter(xs: Any) -> tuple[Any, ...]:
 def _callable(x: Any) -> bool:
     """Whether a value can be called."""
     return callable(x) and not isinstance(x, Tensor)
-
-
-# The machine runs these two itself, so that no other can call them.
-
-
-@_sequence("hasattr", "x, name", 'hasattr(tensor(2), "grad") == 1')
-def _hasattr(x: Any, name: Any) -> NoReturn:
-    """Whether a value has an attribute of a name."""
-    raise _by_name("hasattr")
-
-
-@_sequence("getattr", "x, name; default='no default'", 'getattr(tensor([1, 2]), "ndim") == 1')
-def _getattr(x: Any, name: Any, default: Any) -> NoReturn:
-    """The attribute of a name, or the default where there is none."""
-    raise _by_name("getattr")
-
-
-def _by_name(name: str) -> AgradError:
-    return AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
 
 
 class Kind:

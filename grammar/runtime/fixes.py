@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
@@ -20,9 +21,7 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, format_number
 from agrad.grammar.diagnostics import Source, Span, suggest
-from agrad.grammar.pytorch import libraries, names
-from agrad.grammar.pytorch.libraries import USUAL, told
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, RENAMED, canonical, example_of, names_in
+from agrad.grammar.elsewhere import ABSENT, KNOWN_ELSEWHERE, MODULES, OF_DEGREES, READERS, RECIPROCALS, USUAL, WORDS
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
@@ -119,7 +118,7 @@ def _fixes(error: AgradError) -> list[str]:
         case MissingLeaf():
             return [_leaf_missing(error, text)]
         case WrittenLeaf(name):
-            return _no_grad(name, _typed(error))
+            return _no_grad(name, _typed(error), error.statement or current().statement)
         case Freed(_, root, by):
             return [Hint(_freed(root, by))]
         case Overwritten(root, node, changed, by):
@@ -169,16 +168,19 @@ def _typed(error: AgradError) -> str:
     return statement.text if isinstance(statement, Span) else ""
 
 
-def _no_grad(name: str, statement: str) -> list[str]:
+def _no_grad(name: str, statement: str, span: Any) -> list[str]:
     if not statement:
         return []
+    source = span.source
+    is_python = source.is_python or (source.is_file and source.name.endswith(".py"))
+    word = "with torch.no_grad()" if is_python else "no_grad"
     found = re.match(r"(\w+)(.*)", statement)
     name, rest = found.groups() if found else (name, "")
     new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
     if rest.startswith("["):
         new = f"{name}.clone(); {name}2{rest}"
     made = f"{name}2 = {new}   to make a new value"
-    return [f"no_grad: {statement}   to update the leaf", Hint(made) if new == "…" else made]
+    return [f"{word}: {statement}   to update the leaf", Hint(made) if new == "…" else made]
 
 
 def _freed(root: Node, by: object) -> str:
@@ -489,11 +491,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         fixes = [plain if is_whole else Hint(SHAPES[name])]
         message = f"{name} is a command, which is written without brackets"
         return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
-    if name in names.PREFIXES and not called:
-        message = f"{name} is not a value: it is a prefix of functions, as in {name}.{example_of(name)}"
-        return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
-    if name in USUAL and span.source.text.startswith(".", span.end):
-        return of_a_module(name, USUAL[name], span)
+    if name in ("torch", "numpy", "np") or (name in MODULES | USUAL and span.source.text.startswith(".", span.end)):
+        return _of_a_module(name, span)
     close = _in_words(name, span) or _option(name, span) or _elsewhere(name, span, called, known)
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:
@@ -504,6 +503,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
     elif not close:
         found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
         close = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
+    if not close and called and name[0] != "_" and hasattr(import_module("agrad.torch"), name):
+        close = [Hint(f"torch.{name}(…)   after import torch")]
     if not close and called:
         names_given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
         close = [Hint(f"def {name}({names_given}) = …   defines it"), "help   lists the functions"]
@@ -525,19 +526,19 @@ def _in_words(name: str, span: Span) -> list[str]:
     return []
 
 
-def of_a_module(name: str, module: str, span: Span) -> AgradError:
-    """The error for a name that was imported from a module which agrad does not have."""
-    if module.endswith(f".{name}"):
-        facts = UnknownName(name, True)
-        message = f"an import gives no names to modules: it is {module} here"
-        return AgradError("name", message, labels=[Label(span)], fixes=[corrected(span, module)], facts=facts)
-    instead = told(module)
+def _of_a_module(name: str, span: Span) -> AgradError:
+    """The error for the name of a module: of one that Python's reading has, with its import."""
+    facts = UnknownName(name, True)
+    if name in MODULES:
+        message = f"{name} is a module of Python, which is read from an import on"
+        return AgradError("name", message, labels=[Label(span)], fixes=[MODULES[name]], facts=facts)
+    module = USUAL[name]
     message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
-    fixes: list[str] = [Hint(instead)] if instead else []
+    fixes: list[str] = [Hint(ABSENT[module])]
     inside = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
     if inside is not None and (last := inside[1]) in KNOWN_ELSEWHERE:  # scipy.optimize.curve_fit
         fixes = _instead(last, Span(span.source, *inside.span(1)), span.start)
-    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=facts)
 
 
 def _option(name: str, span: Span) -> list[str]:
@@ -557,9 +558,7 @@ def _elsewhere(name: str, span: Span, called: bool, known: Collection[str]) -> l
     if (derivative := LEIBNIZ.match(_rest(span))) and derivative["text"][0] in "([":
         return [by_leibniz(derivative, known)[1]]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
-        full = [f"{module}.{name}" for module in ("torch", "np") if called]
-        there = [one for one in full if one in names.OWN_FORMS or name in libraries.NAMES[one.partition(".")[0]]]
-        return [corrected(span, one) for one in there[:1]]
+        return []
     return _instead(name, span)
 
 
@@ -597,8 +596,8 @@ _FORMS: list[tuple[str, int, int | None, str]] = [
     ("diff", 1, None, "{term}[1:] - {term}[:-1]"),
     ("factorial", 1, None, "gamma({0} + 1)"),
     ("ufloat", 2, None, "({0} ± {1})"),
-    *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in names.RECIPROCALS.items()),
-    *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in names.OF_DEGREES.items()),
+    *((name, 1, None, f"(1/{ours}({{0}}))") for name, ours in RECIPROCALS.items()),
+    *((name, 1, None, f"{ours}({{term}}*pi/180)") for name, ours in OF_DEGREES.items()),
 ]
 
 
@@ -621,8 +620,8 @@ def _instead(name: str, at: Span, start: int | None = None) -> list[str]:
     call, given = _call(at), arguments(at)
     if len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
         return [derivative_of(given[0], given[1], given[2])]
-    replacement, elsewhere = names.WORDS.get(name) or _of_form(name, given), KNOWN_ELSEWHERE[name]
-    if not replacement and given and name in names.READERS:
+    replacement, elsewhere = WORDS.get(name) or _of_form(name, given), KNOWN_ELSEWHERE[name]
+    if not replacement and given and name in READERS:
         replacement = f"load_csv({given[0]})"  # the other arguments have other names
     elif not replacement and given and elsewhere.endswith("(…)"):
         replacement = elsewhere.removesuffix("(…)") + call
@@ -689,25 +688,6 @@ def alone(span: Span) -> bool:
     before = re.split(r"[;:\n\r]", text[: span.start])[-1]
     behind = re.split(r"[;#\n\r]", text[span.end :], maxsplit=1)[0]
     return not before.strip() and not behind.strip()
-
-
-def unknown_in(module: str, name: str, span: Span) -> AgradError:
-    """The same for a name with the prefix of a module: torch.sni, torch.foo.sin."""
-    if name in FUNCTIONS or name in CONSTANTS or name in RENAMED:
-        first = canonical(module).partition(".")[0]
-        library = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}.get(first, module.partition(".")[0])
-        there = [prefix for prefix, known in libraries.NAMES.items() if name in known]
-        there.sort(key=lambda prefix: (prefix.partition(".")[0] != first, len(prefix)))  # those of the same library
-        instead = [f"{prefix}.{name}" for prefix in there] or [name]
-        message = f"{library} has no {module}.{name}"
-        return AgradError("name", message, labels=[Label(span)], fixes=edits(span, *instead[:2]))
-    close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
-    fixes: list[str] = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
-    if name in KNOWN_ELSEWHERE:
-        fixes = _instead(name, span)
-    elif not close and names_in(module):
-        fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
-    return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
 
 
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:

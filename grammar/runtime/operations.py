@@ -31,7 +31,6 @@ from agrad.engine.values import (
     shape_of,
     whole,
 )
-from agrad.grammar import values
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
@@ -251,11 +250,7 @@ def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
     if isinstance(value, tuple | str | List | range):
         return len(value) > 0
-    if is_object(value) and not isinstance(value, type):
-        if is_table(value):
-            return bool(as_array(value))
-        return bool(value) if hasattr(type(value), "__len__") or hasattr(type(value), "__bool__") else True
-    return bool(value)
+    return bool(as_array(value) if is_table(value) else value)
 
 
 def tuple_of(items: list[Any]) -> tuple[Any, ...]:
@@ -315,8 +310,6 @@ def adapted(value: Any) -> Any:
         return tuple(adapted(item) for item in value)
     if is_object(value):
         return value
-    if isinstance(value, dict):
-        return values.dicts.Dict({adapted(key): adapted(entry) for key, entry in value.items()})
     return tensor(value) if hasattr(value, "dtype") else value
 
 

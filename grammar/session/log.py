@@ -23,7 +23,7 @@ from agrad.engine.struct import Struct, computed
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Source, Span, render
-from agrad.grammar.results import Graph, Noted, Plot, Printed, Result, Settings, Shown
+from agrad.grammar.results import Graph, Noted, Plot, Printed, Represented, Result, Settings, Shown
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.lists import List
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # Statements that contain others, and so may have results before they end.
-BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
+BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
 _TEXTS = 10_000  # that were typed, kept for `again`
 _RESULTS = 100  # kept for `_5`
 _MOST = 64e6  # bytes of them
@@ -346,7 +346,7 @@ class OutputBuffer:
 
     def __call__(self, result: Result) -> None:
         """Hold a result back, or pass it on."""
-        if type(result) is Shown:
+        if isinstance(result, Shown | Represented):
             self.shown = result.value
         elif type(result) is Noted:
             self.noted = True

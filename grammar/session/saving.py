@@ -25,6 +25,7 @@ from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Plot, Printed
+from agrad.grammar.run.python import is_in_python
 from agrad.grammar.session.log import Entry, Exchange, Picture, Transcript, number_of, statements
 from agrad.grammar.syntax import ast
 from agrad.lazy import pattern
@@ -90,7 +91,8 @@ def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
             lines, count, computed = [], 0, False
             continue
         if entry.seed is not None:
-            lines.append(f"manual_seed({entry.seed})")
+            seeds = f"manual_seed({entry.seed})"
+            lines.append(f"import torch as _t; _t.{seeds}; del _t" if is_in_python(entry.span) else seeds)
         moved = dict(_moved(statement, folder))
         computed = computed or None in moved.values()
         lines.append(_written(statement, {span: text for span, text in moved.items() if text is not None}))

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.registry import Command, Emit
 
 _T = TypeVar("_T")
-_BACK = "calculator"  # the word with which a session that reads Python goes back
 _FEW = 10_000  # entries, which are looked at in some microseconds
 _TOLD = 100  # notes
 
@@ -123,12 +122,12 @@ class Session:
         self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
         self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
         self.reads_python = False  # whether what is typed is read as Python, as it is from an import on
+        self.has_python = False  # whether the values of names are those that Python has, not the calculator's
+        self.shows = False, False  # whether an expression of Python shows its value; whether the last one of a text
         self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[..., Iterator[Any]] | None = None
-        self.imported: set[str] = set()  # torch, numpy: whose methods are meant where they differ
-        self.absent: dict[str, str] = {}  # names that were imported from modules that agrad does not have
         self.fit: Any = None  # the latest, for `plot fit`
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before they were set
@@ -164,9 +163,6 @@ class Session:
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
         those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
-        if self.reads_python and not is_file and text.strip() == _BACK:
-            self.reads_python = False
-            return
         by_python = self.reads_python and not is_file
         read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file, by_python)
         self._pass(read)
@@ -333,6 +329,7 @@ class Session:
             log.remember(("forget", id(self.names)), partial(restore_names, self.names, before), before)
         remember_entry(vars(self.record), "results")
         self.names.clear()
+        self.read_python(False)
         self.record.results = deque()
         self.last, self.chosen, self.fit = (), {}, None
         remember_random(self.context.random)
@@ -403,19 +400,27 @@ class Session:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed()
         machine = self.python if isinstance(statement, ast.Python) else self.machine
+        by_python, is_file = run.python.is_in_python(statement.span), statement.span.source.is_file
+        if by_python is not self.has_python:
+            run.crossing.cross(self, by_python)
         code = machine.statement(statement)
         running = current()
         running.guard = (
             joined(guard, run.analysis.context(statement, self.chosen, self.names)) if self.chosen else guard
         )
-        source = statement.span.source
-        if source.is_python and not (source.is_file or self.reads_python):
-            remember_entry(vars(self), "reads_python")
-            self.reads_python = True
-            self.emit(Noted(Note("from here on this session reads Python", fixes=[f"{_BACK}   goes back"])))
         machine.run(code)
+        if by_python and isinstance(statement, ast.Variable):
+            run.crossing.cross(self, True)  # the new leaf is a tensor of Python's
+        if isinstance(statement, ast.Python) and not (is_file or self.reads_python):
+            self.read_python(True)
+            self.emit(Noted(Note("from here on this session reads Python; `calculator` goes back")))
         if self.chosen or running.guard is not None:
             self.chosen = run.analysis.after(statement, self.chosen, running.guard, self.names)
+
+    def read_python(self, is_on: bool) -> None:
+        """Read what is typed as Python, or in the calculator's language."""
+        remember_entry(vars(self), "reads_python")
+        self.reads_python = is_on
 
     def all_at_once(
         self,
@@ -453,7 +458,7 @@ class Session:
         try:
             silence.begin()
             result = action()
-            self._tell_undefined(result, log, held, span)
+            self._tell_undefined(result, log, held, span, isinstance(statement, ast.Python))
             self.steps.keep(Step(span, log, before[0], before[2], place))
             if statement is not None:
                 self.record.add(statement, self.last if self.last is not before[0] else ())
@@ -478,15 +483,18 @@ class Session:
                 raise self._stopped(error, span) from None
             raise
 
-    def _tell_undefined(self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None) -> None:
-        """Note where the result of a statement became nan, and that it became infinite."""
+    def _tell_undefined(
+        self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None, is_python: bool
+    ) -> None:
+        """Note where the result of a statement became nan, and that it became infinite, as masks of Python's may be."""
         context, names = current(), id(self.names)
         bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
         given = [result, held.shown]
         if held.noted or not (context.undefined or held.printed_inf or any(map(_is_special, [*given, *bound]))):
             return
         note = note_on_nan(given, context.undefined or [], log, span, self.names, held.printed_nan)
-        if note is None and span is not None and (held.printed_inf or any(map(_is_infinite, [*given, *bound]))):
+        is_inf = held.printed_inf or any(map(_is_infinite, [*given, *bound]))
+        if note is None and span is not None and not is_python and is_inf:
             known = {name: value for name, value in self.names.items() if (names, name) not in log.undos}
             read = [*log.held, *(known.get(word) for word in re.findall(r"\w+", span.text))]
             if not re.search(r"inf|grad|\b_\d*\b|∞", span.text) and not any(map(_is_infinite, parts_of(read, False))):

@@ -116,20 +116,9 @@ class Tuple(Expr):
     items: tuple[Expr, ...]
 
 
-class Braces(Expr):
-    """`{"lr": 0.1}`, a `dict`, its keys and values in turn; `{1, 2}`, a `set`.
-
-    A comprehension has one item, an Each. `**d` in a dict is a Starred.
-    """
-
-    kind: str
-    items: tuple[Expr, ...]
-
-
 class Starred(Expr):
-    """`*xs` in a call, a list or a target, and `**options`: the entries in its place."""
+    """`*xs` in a call, a list or a target: the entries in its place."""
 
-    sign: str
     value: Expr
 
 
@@ -191,7 +180,7 @@ class Conditional(Expr):
 
 
 class Call(Expr):
-    """`f(x, axis=0)`; `**options` is a keyword of the name `**` with a Starred."""
+    """`f(x, axis=0)`."""
 
     function: Expr
     arguments: tuple[Expr, ...]
@@ -290,20 +279,6 @@ class Define(Statement):
     body: Body
 
 
-class Member(Define):
-    """A `def` in a class, behind a decorator of that: `kind` is `staticmethod` or `property`."""
-
-    kind: str
-
-
-class Class(Statement):
-    """`class Net(nn.Module): …`: methods and values; `base` is None where it inherits from nothing."""
-
-    name: str
-    base: Expr | None
-    body: Body
-
-
 class Return(Statement):
     """`return`, `return x`."""
 
@@ -323,14 +298,7 @@ class Pass(Statement):
 
 
 class NoGrad(Statement):
-    """`no_grad: …`, `with torch.no_grad(): …`; and `with torch.enable_grad(): …`, in which recording is `on`."""
-
-    body: Body
-    on: bool
-
-
-class DetectAnomaly(Statement):
-    """`with torch.autograd.detect_anomaly(): …`: a backward that gives nan is an error."""
+    """`no_grad: …`."""
 
     body: Body
 
@@ -369,18 +337,6 @@ class Delete(Statement):
     """`del x, y`, `del xs[0]`, `del x.grad`."""
 
     targets: tuple[Name | Index | Attribute, ...]
-
-
-class Import(Statement):
-    """`import torch` and similar lines: accepted, so that a snippet can be pasted.
-
-    `names`: of `from torch.nn import Linear as L`, ("torch.nn", "Linear", "L"). `others`: the modules among them of
-    which agrad has nothing, or only what stands in for it.
-    """
-
-    text: str
-    names: tuple[tuple[str, str, str], ...]
-    others: tuple[str, ...]
 
 
 class Unknowns(Expr):
@@ -445,6 +401,7 @@ class Python(Statement):
     written: set[str]
     globals: set[str]
     deletes: bool
+    shown: bool  # whether its value is the answer of a session
 
 
 Body: TypeAlias = tuple[Statement, ...]
@@ -455,7 +412,7 @@ def blocks(statement: Statement) -> list[Body]:
     match statement:
         case If(branches, otherwise):
             return [*(block for _, block in branches), otherwise]
-        case For() | While() | NoGrad() | DetectAnomaly() | Time():
+        case For() | While() | NoGrad() | Time():
             return [statement.body]
     return []
 

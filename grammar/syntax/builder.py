@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from math import inf
 from typing import Any, TypeAlias, get_args
 
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
-from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax import errors
 from agrad.grammar.syntax.errors.messages import corrected, several_values, syntax_error
-from agrad.grammar.syntax.keywords import HEADERS, PAPER_PRODUCTS, RESERVED, SETTABLE, SHAPES, words
+from agrad.grammar.syntax.keywords import HEADERS, PAPER_PRODUCTS, SETTABLE, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
 
 Parts: TypeAlias = list[Any]
@@ -51,30 +48,8 @@ def is_long(text: str) -> bool:
 KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
 
 
-# What `with` begins, by its name without `torch.` and its arguments: whether something is recorded inside.
-_BLOCKS: dict[tuple[Any, ...], bool | str] = {
-    ("no_grad",): False,
-    ("inference_mode",): False,
-    ("enable_grad",): True,
-    **{("set_grad_enabled", on): on for on in (True, False)},
-    **{("inference_mode", off): not off for off in (True, False)},
-    ("detect_anomaly",): "anomaly",
-    ("set_detect_anomaly", True): "anomaly",
-}
-
-
-def _block(context: s.Expr) -> bool | str | None:
-    """What `with context:` begins; None where it is no such context."""
-    if not isinstance(context, s.Call) or context.keywords:
-        return None
-    name = _path(context.function).removeprefix("torch.").removeprefix("autograd.")
-    return _BLOCKS.get((name, *[getattr(value, "value", None) for value in context.arguments]))
-
-
 # The words before a colon; what looks like one of them is no annotation.
 _HEADERS = HEADERS | {"else", "elif", "try", "finally", "except", "while", "with"}
-_MEMBERS = ("staticmethod", "property")  # decorators of the functions of a class
-_COMPILERS = ("torch.jit.script", "torch.compile", "torch.compile()")  # which leave a function as it is
 _TYPES = words("float int str bool list tuple dict set object bytes complex callable any")
 
 
@@ -85,8 +60,8 @@ def _is_type(node: s.Expr) -> bool:
             return _is_type(value)
         case s.Name(name):
             return name in _TYPES or name[0].isupper()
-        case s.Attribute():
-            return bool(_path(node))
+        case s.Attribute(value, _):
+            return isinstance(value, s.Name | s.Attribute)
     return isinstance(node, s.String | s.NoneLiteral)
 
 
@@ -119,8 +94,6 @@ class Builder:
     def begin(self, source: Source) -> None:
         """Prepare for a text, into which the span of every node points."""
         self.source = source
-        self.aliases: list[AgradError] = []  # names that imports define, and that agrad does not read
-        self.methods: dict[int, AgradError] = {}  # by the places of functions that must be in a class: the error if not
 
     # Expressions and their parts
 
@@ -188,49 +161,17 @@ class Builder:
     vector = _node(s.List, _ALL, False)
 
     def starred(self, parts: Parts) -> s.Starred:
-        return s.Starred(str(parts[0]), parts[1], span=self.stars(parts, "*"))
-
-    def unpacked(self, parts: Parts) -> s.Parameter:
-        """`**options` in a call, until the node of the call is made."""
-        span = self.stars(parts, "**")
-        return s.Parameter("**", s.Starred("**", parts[1], span=span), span=span)
-
-    def stars(self, parts: Parts, sign: str) -> Span:
-        """The place of `*xs` or `**options`; the terminals of these have other signs, too."""
-        if parts[0] != sign:
-            raise syntax_error("missing operand", self.span(parts[0], parts[0]), place=f"before `{parts[0]}`")
-        return self.span(parts[0], parts[-1])
+        """`*xs`; the terminal of the star has other signs, too."""
+        if parts[0] != "*":
+            place, word = self.span(parts[0], parts[0]), str(parts[0])
+            if word == "@":
+                raise syntax_error("python", place, fixes=["import torch   on the line before"], word=word)
+            raise syntax_error("missing operand", place, place=f"before `{word}`")
+        return s.Starred(parts[1], span=self.span(parts[0], parts[-1]))
 
     def generator(self, parts: Parts) -> s.Each:
         each: s.Each = parts[1]
         return each.changed(apart="tuple", span=self.span(parts[0], parts[2]))
-
-    # Dictionaries and sets
-
-    def pair(self, parts: Parts) -> tuple[s.Expr, ...]:
-        """A key with its value, or `**d`."""
-        if isinstance(parts[0], Token):
-            return (s.Starred("**", parts[1], span=self.stars(parts, "**")),)
-        return parts[0], parts[1]
-
-    def dictionary(self, parts: Parts) -> s.Braces:
-        pairs: Iterable[Any] = self.nodes(parts)
-        items = tuple(item for pair in pairs for item in pair)
-        return s.Braces("dict", items, span=self.span(parts[0], parts[-1]))
-
-    set = _node(s.Braces, "set", _ALL)
-
-    def dictionary_of_each(self, parts: Parts) -> s.Braces:
-        opener, pair, *clauses, closer = parts
-        if len(pair) == 1:
-            raise syntax_error("comprehension", pair[0].span)
-        value = s.Tuple(pair, span=Span(self.source, pair[0].span.start, pair[1].span.end))
-        each: Any = self.each([value, *clauses]).changed(apart="list")
-        return s.Braces("dict", (s.Starred("*", each, span=each.span),), span=self.span(opener, closer))
-
-    def set_of_each(self, parts: Parts) -> s.Braces:
-        each = parts[1].changed(apart="list")
-        return s.Braces("set", (s.Starred("*", each, span=each.span),), span=self.span(parts[0], parts[2]))
 
     def each(self, parts: Parts) -> s.Each:
         value, *clauses = parts
@@ -341,7 +282,7 @@ class Builder:
             if not isinstance(part, s.Parameter):
                 if found and not isinstance(part, s.Starred):
                     raise syntax_error("positional after keyword", part.span)
-            elif part.name != "**" and any(part.name == name for name, _ in found):
+            elif any(part.name == name for name, _ in found):
                 raise syntax_error("repeated keyword", part.span, name=part.name)
             else:
                 found.append((part.name, part.default))
@@ -452,53 +393,6 @@ class Builder:
         return _WORDS[parts[0]](span=self.span(parts[0], parts[0]))
 
     give_back = _node(s.Return, 1)
-
-    def dotted(self, parts: Parts) -> s.Name:
-        """The name of a module; only its first part decides whether agrad knows it."""
-        return s.Name(str(parts[0]), span=self.span(parts[0], parts[-1]))
-
-    def module(self, parts: Parts) -> s.Name:
-        """`torch` or `torch.nn as nn`."""
-        if len(parts) > 1:
-            self.note_alias("", "".join(parts[0].span.text.split()), parts[2])
-        return s.Name(parts[0].id, span=self.span(parts[0], parts[-1]))
-
-    def module_import(self, parts: Parts) -> s.Import:
-        names = [part.id for part in parts if isinstance(part, s.Name)]
-        others = dict.fromkeys(name for name in names if name not in pytorch.libraries.HERE)
-        for part in parts:
-            if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
-                raise syntax_error("unexpected token", self.span(part, part), text=str(part))
-        span = self.span(parts[0], parts[-1])
-        return s.Import(span.text, self.imported(parts), tuple(others), span=span)
-
-    def imported(self, parts: Parts) -> tuple[tuple[str, str, str], ...]:
-        """What `from torch.nn import Linear as L` names: the module, the name there, and the name here."""
-        if parts[0].type != "FROM":
-            return ()
-        module = "".join(parts[1].span.text.split())
-        found: list[tuple[str, str, str]] = []
-        for before, part in pairwise(parts[2:]):
-            if part.type == "NAME" and before.type == "AS":
-                found[-1] = (module, found[-1][1], str(part))
-                self.note_alias(module, found[-1][1], part)
-            elif part.type == "NAME":
-                found.append((module, str(part), str(part)))
-        return tuple(found)
-
-    def note_alias(self, module: str, name: str, alias: Token) -> None:
-        """Refuse the name that an import defines, after all else: agrad reads only the usual prefixes of a module."""
-        known = {"torch": "torch", "numpy": "np", "math": "math"}.get(name, "F" if name.endswith("functional") else "")
-        function = module and (name in FUNCTIONS or name in pytorch.names.RENAMED)
-        if module and pytorch.names.is_imported(module, name):
-            return
-        if (module or name).partition(".")[0] not in pytorch.libraries.HERE or name == alias:
-            return
-        if alias in pytorch.names.PREFIXES and not function:
-            return
-        own = f"{alias} = {name}   on its own line"
-        instead = own if function else f"write {known or name}. where it says {alias}."
-        self.aliases.append(syntax_error("alias", self.span(alias, alias), module=name, name=alias, instead=instead))
 
     # Commands
 
@@ -704,12 +598,8 @@ class Builder:
     block = lines
 
     def program(self, parts: Parts) -> s.Body:
-        if self.methods:
-            raise next(iter(self.methods.values()))
         body = self.lines(parts)
         _refuse_loose(body, in_function=False)
-        if self.aliases:
-            raise self.aliases[0]
         return body
 
     def branch(self, parts: Parts) -> s.If:
@@ -723,14 +613,7 @@ class Builder:
         keyword, target, iterable, body = parts
         return s.For(self.target(target), iterable, body, span=self.span(keyword, body))
 
-    def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
-        keyword, context, body = parts
-        block, span = _block(context), self.span(keyword, body)
-        if block is None:
-            raise syntax_error("with", context.span)
-        return s.DetectAnomaly(body, span=span) if block == "anomaly" else s.NoGrad(body, block is True, span=span)
-
-    no_grad, timed = _node(s.NoGrad, 1, False), _node(s.Time, 1)
+    no_grad, timed = _node(s.NoGrad, 1), _node(s.Time, 1)
 
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
@@ -743,11 +626,11 @@ class Builder:
     # Functions
 
     def parameter(self, parts: Parts) -> s.Parameter:
-        """`x`, `x: float = 2`, `*rest`, `**options`, or `*` alone, behind which arguments are given by name."""
+        """`x`, `x: float = 2`, `*rest`, or `*` alone, behind which arguments are given by name."""
         name, *rest = parts
         span = self.span(parts[0], parts[-1])
         if name.type != "NAME":
-            if name not in ("*", "**"):
+            if name != "*":
                 raise syntax_error("unexpected token", self.span(name, name), text=str(name))
             return s.Parameter(str(name) + (str(rest[0]) if rest else ""), None, span=span)
         gives = rest and self.source.text[: rest[-1].span.start].rstrip().endswith("=")
@@ -757,15 +640,14 @@ class Builder:
 
     def parameters(self, parts: Parts) -> tuple[s.Parameter, ...]:
         seen: set[str] = set()
-        default = starred = ended = False
+        default = starred = False
         for parameter in parts:
             name = parameter.name.lstrip("*")
             if name in seen:
                 raise syntax_error("repeated parameter", parameter.span, name=name)
-            if ended or (starred and parameter.name[0] == "*" and parameter.name[:2] != "**"):
+            if starred and parameter.name[0] == "*":
                 raise syntax_error("def", parameter.span)
             starred |= parameter.name[0] == "*"
-            ended = parameter.name[:2] == "**"
             if default and parameter.default is None and not starred:
                 raise syntax_error("parameter order", parameter.span, name=name)
             seen.add(name)
@@ -779,55 +661,12 @@ class Builder:
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
         body = (s.Return(value, span=value.span),)
-        if name in RESERVED:
-            raise syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
         return s.Define(str(name), parameters, body, span=self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, *_, body = parts
         _refuse_loose(body, in_function=True)
-        made = s.Define(str(name), parameters, body, span=self.span(keyword, body))
-        if name in RESERVED:
-            place = self.span(name, name)
-            self.methods[made.span.start] = syntax_error("reserved", place, word=str(name), owner="agrad")
-        return made
-
-    def decorated(self, parts: Parts) -> s.Define:
-        """A function behind decorators, which are known by their names."""
-        made: s.Define = parts[-1]
-        for decorator in parts[1:-1:2]:
-            path = _path(decorator)
-            called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), span=decorator.span)
-            on = _block(called)
-            if isinstance(on, bool):
-                made = made.changed(body=(s.NoGrad(made.body, on, span=made.span),))
-            elif path in _COMPILERS:
-                continue
-            elif path in _MEMBERS:
-                made = s.Member(made.name, made.parameters, made.body, path, span=made.span)
-                self.methods[made.span.start] = syntax_error("decorator", decorator.span, text=path)
-            else:
-                raise syntax_error("decorator", decorator.span, text=decorator.span.text)
-        return made
-
-    def class_block(self, parts: Parts) -> s.Class:
-        keyword, name, *between, body = parts
-        bases = [part for part in between if not isinstance(part, Token)]
-        if len(bases) > 1:
-            raise syntax_error("bases", bases[1].span, name=str(name))
-        for statement in body:
-            match statement:
-                case s.Define() | s.Pass() | s.Evaluate(s.String()):
-                    continue
-                case s.Assign(targets) if all(isinstance(target, s.Name) for target in targets):
-                    continue
-            raise syntax_error("class body", statement.span)
-        for statement in body:
-            self.methods.pop(statement.span.start, None)
-        base = bases[0] if bases else None
-        if isinstance(base, s.Name) and base.id == "object":
-            base = None
-        return s.Class(str(name), base, body, span=self.span(keyword, body))
+        return s.Define(str(name), parameters, body, span=self.span(keyword, body))
 
 
 _WORDS = {"pass": s.Pass, "break": s.Break, "continue": s.Continue}
@@ -863,18 +702,6 @@ def _gradient(node: s.Expr) -> tuple[s.Expr, str] | None:
         case s.Call(s.Name("grad"), (value, s.Name(name)), ()):
             return value, name
     return None
-
-
-def _path(node: s.Expr) -> str:
-    """A dotted name, or a call of one without arguments, as it is written; nothing for anything else."""
-    end = ""
-    if isinstance(node, s.Call) and not (node.arguments or node.keywords):
-        node, end = node.function, "()"
-    names: list[str] = []
-    while isinstance(node, s.Attribute):
-        names.insert(0, node.name)
-        node = node.value
-    return ".".join([node.id, *names]) + end if isinstance(node, s.Name) else ""
 
 
 def _range(node: s.Expr) -> str:

@@ -101,7 +101,7 @@ HEADERS = frozenset(_WORDS["HEADERS"])
 ALONE = frozenset(_WORDS["ALONE"])
 BEFORE_VALUES = frozenset(_WORDS["BEFORE_VALUES"])
 # Commands that are names wherever more follows than a number, as in `history = []`.
-NAMES_TOO = frozenset({"history", "again", "redo"})
+NAMES_TOO = frozenset({"history", "again", "redo", "calculator"})
 # Commands with a range of numbers.
 RANGING = frozenset(_WORDS["RANGING"])
 # The commands of a session, for completion, help and suggestions.
@@ -148,8 +148,10 @@ LOOK_ALIKES = {
 ABSENT = {
     **dict.fromkeys(("try", "except"), "to expect an error: fails domain: log(x)"),
     "raise": 'to stop with a message: assert x > 0, "x must be positive"',
-    **dict.fromkeys(words("finally global nonlocal yield async await"), ""),
+    **dict.fromkeys(("async", "await"), ""),
 }
+# Words and signs that are read from an import on.
+PYTHONS = words("class import from with finally global nonlocal yield @ {")
 
 # Words that begin a definition in other languages; here a value is assigned to the name alone.
 DECLARATIONS = words("let const final auto int float double real local my dim")
@@ -191,8 +193,6 @@ _OWN_SHAPES = {
     "var": "var x = 2",
     "del": "del x, y",
     "for": "for i in range(3): x = x + i",
-    "import": "import torch",
-    "from": "from torch import sin",
     "fails": "fails freed: backward d",
 }
 SHAPES: Rows[str] = Rows()

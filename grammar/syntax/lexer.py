@@ -103,10 +103,10 @@ class Input:
 
     _Token = lark.Token  # of which that parser makes the kinds that it tries
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, text: str | None = None) -> None:
         self.source = source
         self.taken: list[Token] = []
-        self.ahead = read(source)
+        self.ahead = read(source, text)
 
     def lex(self, parser: Any = None) -> Iterator[Token]:
         """The tokens of a text, up to the first lexical error, which is raised, for lark's parser if it is given."""
@@ -126,9 +126,12 @@ def terminals() -> tuple[dict[str, str], re.Pattern[str]]:
     return dict.fromkeys(RESERVED, "RESERVED") | saved()["keywords"], re.compile(signs)
 
 
-def read(source: Source, *, comments: bool = False) -> Iterator[Item]:
-    """The tokens of a text, one at a time, and its lexical errors where they occur."""
-    return _Scanner(source, comments).items()
+def read(source: Source, text: str | None = None, *, comments: bool = False) -> Iterator[Item]:
+    """The tokens of a text, one at a time, and its lexical errors where they occur.
+
+    `text`: what is read in its place, of the same length.
+    """
+    return _Scanner(source, source.text if text is None else text, comments).items()
 
 
 _PROMPT = r"[ \t]*(?:>>>|agrad(?: \d+)?>)"
@@ -191,9 +194,9 @@ class _Open:
 class _Scanner:
     """One pass over one text."""
 
-    def __init__(self, source: Source, comments: bool) -> None:
+    def __init__(self, source: Source, text: str, comments: bool) -> None:
         self.source = source
-        self.text = typed_in(source.text) if ">>>" in source.text or "agrad" in source.text else source.text
+        self.text = typed_in(text) if ">>>" in text or "agrad" in text else text
         self.words, self.pattern = terminals()
         self.comments = comments
         # A file may begin with a byte order mark.
@@ -345,8 +348,6 @@ class _Scanner:
         starting = self.starting
         if self.previous == "_DOT" and word not in PYTHON:
             kind = "NAME"
-        elif self.previous == "DEF" and len(self.margins) > 1 and word not in PYTHON:
-            kind = "NAME"  # a method may be called as a command is
         elif starting and word in SOFT and self.is_command(word, end):
             kind = word.upper()
         elif word in self.words:
@@ -605,7 +606,7 @@ class _Scanner:
         yield self.token("SUM", end)
 
     def product(self, kind: str, end: int) -> Iterator[Item]:
-        """`*` and the like; an `@` that begins a statement is that of a decorator, a `%` a command of IPython.
+        """`*` and the like; a `%` that begins a statement is that of a command of IPython.
 
         A `%` behind the number of an uncertainty means so many per cent, if nothing follows.
         """
@@ -615,8 +616,6 @@ class _Scanner:
         is_percent = self.text[self.position] == "%" and self.previous == "NUMBER" and self.before == "UNCERTAIN"
         if is_percent and not re.match(r"[ \t]*[\w.(\[\"']", self.text[end : end + 80]):
             kind = "PERCENT"
-        elif self.starting and self.text[self.position] == "@":
-            kind = "AT"  # of a decorator
         yield self.token(kind, end)
 
     def magic(self, found: re.Match[str]) -> AgradError:

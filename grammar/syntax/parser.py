@@ -16,7 +16,6 @@ from agrad.grammar.syntax import ast, errors
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, RESERVED, SOFT, saved
 from agrad.grammar.syntax.keywords import parser as loaded
-from agrad.lazy import pattern
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_parser import _Parser
@@ -40,13 +39,13 @@ def _parser() -> tuple[_Parser, Builder]:
 _PARSING = threading.Lock()
 
 
-def parse(source: Source) -> tuple[ast.Statement, ...]:
-    """The statements of a text.
+def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
+    """The statements of a text; of a part of it, `text` has all other parts blanked.
 
     Raises AgradError of kind `syntax`, whose label is the place and which has a fix if there is an obvious one.
     """
     try:
-        return _read(source)
+        return _read(source, text)
     except AgradError as problem:
         if problem.kind == "syntax":
             problem.fixes = [fix for fix in problem.fixes if all(map(_can_be_typed, typed([fix])))]
@@ -62,6 +61,8 @@ def _can_be_typed(text: str) -> bool:
 
 def can_be_read(text: str) -> bool:
     """Whether a fix, once typed, is free of syntax errors: there may be a second mistake in the same line."""
+    if text.startswith(("import ", "from ")):
+        return True
     try:
         _read(Source("session", text))
     except AgradError:
@@ -69,11 +70,11 @@ def can_be_read(text: str) -> bool:
     return True
 
 
-def _read(source: Source) -> tuple[ast.Statement, ...]:
+def _read(source: Source, part: str | None = None) -> tuple[ast.Statement, ...]:
     """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
 
-    (parser, builder), text = _parser(), syntax.lexer.Input(source)
+    (parser, builder), text = _parser(), syntax.lexer.Input(source, part)
     with _PARSING:
         builder.begin(source)
         collecting = gc.isenabled()
@@ -101,21 +102,13 @@ def parse_expression(source: Source) -> ast.Expr:
     raise syntax_error("not an expression", first.span)
 
 
-_DECORATOR_ALONE = pattern(r"(^|\n)[ \t]*@[^\n]+(\n[ \t]*#[^\n]*)*\n?\Z")  # at the end, but for comments
-
-
 def needs_more(text: str) -> bool:
-    """Whether a session should wait for another line.
-
-    It does where a bracket is open, a block lacks its blank line, or a decorator its function.
-    """
+    """Whether a session should wait for another line: where a bracket is open, or a block lacks its blank line."""
     source = Source("session", text)
     blank = not text.rpartition("\n")[2].strip()
     try:
         parse(source)
     except AgradError as error:
-        if _DECORATOR_ALONE.search(text):
-            return True
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
     last = deque(syntax.lexer.read(source), maxlen=1)
     return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)

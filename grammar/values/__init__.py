@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from agrad.lazy import lazy
 
 if TYPE_CHECKING:
-    from agrad.grammar.values import checkpoints as checkpoints
-    from agrad.grammar.values import dicts as dicts
     from agrad.grammar.values import figures as figures
 else:
     __getattr__ = lazy(__name__)

@@ -7,7 +7,7 @@ from os.path import splitext
 from typing import Any
 
 from agrad.engine import inspect
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import describe
 from agrad.grammar.results import LINES, Curve, Plot
@@ -35,9 +35,12 @@ class Figure:
 
     def member(self, name: str) -> Callable[..., Any] | None:
         """What `plt.name` calls; None if there is nothing of the kind."""
-        if name in IGNORED:
-            return lambda *args, **options: None
-        return getattr(self, name) if name in DRAWING else None
+        return self.members().get(name)
+
+    def members(self) -> dict[str, Callable[..., Any]]:
+        """All that `plt` has."""
+        ignored: dict[str, Callable[..., Any]] = {name: lambda *args, **options: None for name in IGNORED}
+        return ignored | {name: getattr(self, name) for name in DRAWING}
 
     def plot(self, *args: Any, label: Any = None, **style: Any) -> None:
         """Lines; a format with a marker and no line draws points."""
@@ -97,6 +100,8 @@ DRAWING = ("plot", "scatter", "xlabel", "ylabel", "title", "show", "savefig", "s
 def _numbers(value: Any) -> list[float]:
     """The entries of a vector."""
     given = settled(List(entries_of(value))) if isinstance(value, range | tuple) else settled(value)
+    if type(given) is list:
+        given = tensor([one.item() if isinstance(one, Tensor) and not one.shape else one for one in given])
     if not isinstance(given, Tensor) or len(given.shape) != 1:
         what = "a matrix" if isinstance(given, Tensor) and given.shape else describe(given)
         raise AgradError("type", f"a curve is a vector of numbers, and this is {what}")

@@ -70,6 +70,7 @@ def typed(tmp_path, monkeypatch, capsys):
 
     def type_keys(keys, vi=False):
         session = Session()
+        session.shows = True, True
         with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
             if isinstance(keys, str):
                 keyboard.send_text(keys)

@@ -14,29 +14,36 @@ HERE = Path(__file__).parent
 RUNNER = HERE.parent / "support" / "torch_runner.py"
 PARTS = re.split(r"^=== (.*)\n", (HERE / "torch_programs.txt").read_text("utf-8"), flags=re.M)[1:]
 PROGRAMS = {name: text.split("--- prints\n") for name, text in zip(PARTS[::2], PARTS[1::2], strict=True)}
+ROWS = re.split(r"^=== (.*)\n", (HERE / "torch_lines.txt").read_text("utf-8"), flags=re.M)[2:]
+LINES = {line: (f"{ROWS[0]}print({line})\n", meant) for line, meant in zip(ROWS[1::2], ROWS[2::2], strict=True)}
 
 
-def wrong(module):
+def wrong(module, programs):
     """The programs that print something else with a module than what is written there."""
-    texts = json.dumps([text for text, _ in PROGRAMS.values()])
+    texts = json.dumps([text for text, _ in programs.values()])
     done = subprocess.run(
         [sys.executable, str(RUNNER), module], input=texts, capture_output=True, text=True, check=True
     )
     return {
         name: found
-        for (name, (_, meant)), found in zip(PROGRAMS.items(), json.loads(done.stdout), strict=True)
+        for (name, (_, meant)), found in zip(programs.items(), json.loads(done.stdout), strict=True)
         if found.rstrip() != meant.rstrip()
     }
 
 
 def test_programs_in_the_style_of_tutorials_print_what_pytorch_prints():
     assert len(PROGRAMS) >= 50
-    assert wrong("agrad") == {}
+    assert wrong("agrad", PROGRAMS) == {}
+
+
+def test_what_lessons_use_gives_what_pytorch_gives():
+    assert len(LINES) >= 140
+    assert wrong("agrad", LINES) == {}
 
 
 def test_what_is_written_there_is_what_pytorch_prints():
     pytest.importorskip("torch")
-    assert wrong("torch") == {}
+    assert wrong("torch", PROGRAMS | LINES) == {}
 
 
 @pytest.mark.parametrize(("code", "kind", "near"), [
@@ -48,6 +55,12 @@ def test_what_is_written_there_is_what_pytorch_prints():
     ("from agrad.torch.nn import Liner", ImportError, "Linear"),
     ("from agrad.torch.optim import SDG", ImportError, "SGD"),
     ("import agrad.torch.nothing", ImportError, "agrad.torch"),
+    ("from agrad.torch import os", ImportError, "'os'"),
+    ("from agrad.torch.optim.lr_scheduler import StepRL", ImportError, "StepLR"),
+    ("from agrad.torch.distributions import Norml", ImportError, "Normal"),
+    ("from agrad.torch.func import jacrevv", ImportError, "jacrev"),
+    ("from agrad.torch.nn.functional import crossentropy", ImportError, "cross_entropy"),
+    ("from agrad.torch.utils.data import DataLoadr", ImportError, "DataLoader"),
 ])  # fmt: skip
 def test_a_name_that_is_not_there_is_an_error_that_names_the_nearest(code, kind, near):
     with pytest.raises(kind, match=near):

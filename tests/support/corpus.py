@@ -359,6 +359,7 @@ class Typing:
     def __init__(self) -> None:
         self.session = Session()
         self.session.steps.depth = UNDONE
+        self.session.shows = True, True  # as a prompt does
         self.known: dict[str, str] = {}
 
     def type(self, text: str, **options) -> Iterator[str]:

@@ -10,7 +10,7 @@ import mistakes
 from lark.grammar import Symbol, Terminal
 
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
-from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.runtime import attributes
 from agrad.grammar.syntax import keywords, parser, table
 from agrad.grammar.syntax.keywords import read_grammar
@@ -18,10 +18,8 @@ from agrad.grammar.syntax.keywords import read_grammar
 ROOT = Path(__file__).parents[2]
 NAMES = "x s W k n E m p y z u v f g i t a b _ ans x.grad y.grad_fn W.T sin pi torch torch.nn np.exp".split()
 NUMBERS = "0 1 -1 2 3 0.5 1e-3 1e30 1e308 1_0 inf nan (2) [1,2] (0,1) (-1)".split()
-POINTS = sorted(
-    {*attributes.METHODS, *FUNCTIONS, *pytorch_names.RENAMED, *attributes.ATTRIBUTES, *attributes.NODE_ATTRIBUTES}
-)
-CALLED = ["f", "g", *FUNCTIONS, *(f"torch.{name}" for name in [*pytorch_names.RENAMED, "autograd.grad", "max", "std"])]
+POINTS = sorted({*attributes.METHODS, *FUNCTIONS, *RENAMED, *attributes.ATTRIBUTES, *attributes.NODE_ATTRIBUTES})
+CALLED = ["f", "g", *FUNCTIONS, *RENAMED]
 KEYWORDS = sorted({name for entry in FUNCTIONS.values() for name in entry.signature.attributes} | {"lr", "gradient"})
 TEXTS = ['"a"', "'sum'", '"ij,j->i"', '""', '"\\x41 {s}"']
 BROKEN = [*"\"'}{)]([#²\t\\$\x1b", "\n  ", *";=:.", "2x", "é"]

@@ -40,8 +40,9 @@ def code_lines(text: str) -> int:
 
 
 def files(*folders: str) -> dict[str, str]:
-    """The texts of the modules in some folders, by their paths."""
-    found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    """The texts of the modules in some folders, by their paths; without programs that tests run, as they were found."""
+    every = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    found = (path for path in every if path.parent.name not in ("tutorials", "numpy_programs"))
     return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in found}
 
 

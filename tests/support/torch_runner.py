@@ -1,15 +1,18 @@
 """Runs programs of torch, each as plain Python, and prints what they print: `torch_runner.py torch`, `… agrad` or
 `… numpy`.
 
-Reads a list of texts in JSON from the standard input, and writes the list of what they print. A program ends with its
+`torch_runner.py torch tests/engine/tutorials/*.py` writes what scripts print beside them, each in a text of its own.
+Without files, it reads a list of texts in JSON from the standard input, and writes the list of what they print. A program ends with its
 first error, of which the kind is printed.
 """
 
 import contextlib
 import io
 import json
+import re
 import sys
 import warnings
+from pathlib import Path
 
 
 def kind_of(error):
@@ -17,7 +20,19 @@ def kind_of(error):
     return next(one.__name__ for one in type(error).__mro__ if one.__module__ == "builtins")
 
 
+# What PyTorch is asked for in the place of narrower types, since agrad has none.
+WIDE = (
+    (r"torch\.(float32|float16|half|float)\b", "torch.float64"),
+    (r"\.(float|half)\(\)", ".double()"),
+    (r"\bFloatTensor\b", "DoubleTensor"),
+    (r"torch\.(int32|int)\b", "torch.int64"),
+    (r"\.int\(\)", ".long()"),
+)
+
+
 def run(text):
+    for narrow, wide in WIDE if sys.argv[1] == "torch" else ():
+        text = re.sub(narrow, wide, text)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         try:
@@ -41,7 +56,11 @@ def main():
 
         torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
-    json.dump([run(text) for text in json.load(sys.stdin)], sys.stdout)
+    for path in map(Path, sys.argv[2:]):
+        if path.suffix == ".py":
+            path.with_suffix(".txt").write_text(run(path.read_text("utf-8")), "utf-8")
+    if not sys.argv[2:] or "-v" in sys.argv:
+        json.dump([run(text) for text in json.load(sys.stdin)], sys.stdout)
 
 
 if __name__ == "__main__":

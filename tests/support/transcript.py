@@ -25,6 +25,7 @@ def replayed(text: str, at_terminal: bool = False) -> str:
     session, lines = Session(), []
     session.steps.depth = DEPTH  # as at the prompt
     session.by_entry = session.settings.echo = at_terminal
+    session.shows = True, True
     changes = Changes(session)
     for typed in statements(text):
         first = f"agrad {session.line}> " if at_terminal else PROMPT

@@ -49,6 +49,7 @@ def answered(common: str, text: str) -> str:
     with alone() as folder:
         session = Session()
         session.steps.depth, session.record.on = DEPTH, True  # as at the prompt
+        session.shows = True, True
         for _ in ran(session, common):
             pass
         return "\n".join(masked(line, folder).rstrip() for line in ran(session, text))

@@ -21,9 +21,9 @@ from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
+from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import can_be_read, needs_more
 
 
 def new_session() -> Session:
@@ -33,6 +33,7 @@ def new_session() -> Session:
     session.record.on = True
     session.steps.depth = DEPTH
     session.by_entry = True  # a cell has one number
+    session.shows = False, True
     return session
 
 
@@ -139,11 +140,12 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
 
     def do_is_complete(self, code: str) -> dict[str, Any]:
         """Whether a console should run what was typed, or wait for another line."""
-        if needs_more(code):
+        if needs_more(code, self.language_session.reads_python):
             last = code.rstrip().rpartition("\n")[2]
             margin = last[: len(last) - len(last.lstrip())]
             return {"status": "incomplete", "indent": margin + "    " * code.rstrip().endswith(":")}
-        return {"status": "complete" if can_be_read(code) else "invalid"}
+        is_whole = can_be_read(code, self.language_session.reads_python)
+        return {"status": "complete" if is_whole else "invalid"}
 
     def do_shutdown(self, restart: bool) -> dict[str, Any]:
         """Drop the names and their graphs."""

@@ -24,7 +24,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop.notebook import framed, given, html_of, optional, table, taken
 from agrad.engine.values import format_number
-from agrad.grammar.results import Checked, Estimated, Graph, Noted, Plot, Quit, Result, Settings, Shown
+from agrad.grammar.results import Checked, Estimated, Graph, Noted, Plot, Quit, Represented, Result, Settings, Shown
 from agrad.grammar.session.inputs import require_free
 from agrad.grammar.session.session import Session
 
@@ -69,7 +69,7 @@ def run_cell(line: str, cell: str, shell: Any) -> None:
     options = parse_argstring(agrad, line)
     wrt, outputs = _names(options.wrt), _names(options.output)
     session = Session()
-    session.settings.precision = find("precision")[0]
+    session.settings.precision, session.shows = find("precision")[0], (False, True)
     copied: list[str] = []
 
     def write(name: str, text: str) -> None:
@@ -201,7 +201,7 @@ def show(
         write("stderr", as_text(result, settings, True))
         return
     made = bundle(result, settings)
-    if not isinstance(result, Shown) and made.keys() == {"text/plain"}:
+    if not isinstance(result, Shown | Represented) and made.keys() == {"text/plain"}:
         write("stdout", made["text/plain"])
     else:
         display(made)

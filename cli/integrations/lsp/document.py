@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os.path
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, lru_cache
 
 from agrad.cli.integrations.lookup import path_of, word_at
@@ -15,11 +17,15 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
 from agrad.grammar.help.completion import given
 from agrad.grammar.help.help import help_on
+from agrad.grammar.help.python_completion import told
 from agrad.grammar.lint.lint import MARGIN
+from agrad.grammar.run.python import parts
+from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
 
+_IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]+\w)[^;(\n]*", re.MULTILINE)
 _PATIENCE = 50  # lines without indentation that an open bracket may take
 _ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
 _DEFINITIONS = frozenset({"DEF", "CLASS"})
@@ -115,6 +121,13 @@ class Document:
         piece = self.pieces[self.piece_at(offset)]
         return word_at(piece.read.tokens, offset - piece.start)
 
+    def session(self, offset: int) -> Session | None:
+        """A session with the modules that the script imports, where a place is read as Python; elsewhere None."""
+        here = (part.is_python for part in reversed(parts(self.source)) if part.start <= offset)
+        if not next(here, False):
+            return None
+        return _importing(tuple(dict.fromkeys(found[0].strip() for found in _IMPORT.finditer(self.text))))
+
     def before(self, offset: int) -> str:
         """The text up to a place, from a line that begins a statement, far enough above it to complete a word."""
         first = self.piece_at(offset)
@@ -141,6 +154,17 @@ class Document:
         return end
 
 
+@lru_cache(maxsize=50)
+def _importing(lines: tuple[str, ...]) -> Session:
+    """A session that reads Python, with what some imports give."""
+    session = Session()
+    session.context.files.on, session.reads_python = False, True
+    for line in lines:
+        with suppress(AgradError):  # one that is not finished, say
+            session.run(line)
+    return session
+
+
 def _units(text: str, encoding: str) -> int:
     """The length of a text as editors count: in UTF-16, an emoji has two units."""
     if text.isascii() or encoding == "utf-32":
@@ -162,7 +186,9 @@ def hover(document: Document, offset: int) -> tuple[str, tuple[int, int]] | None
     word = tokens[-1]
     start = document.pieces[document.piece_at(offset)].start
     place = start + word.start_pos, start + word.end_pos
-    path = path_of(tokens)
+    path, session = path_of(tokens), document.session(offset)
+    if session is not None and (found := told(".".join(path), session)) is not None:
+        return _block("text", found), place
     if len(path) == 1 and word.type == "NAME" and (bound := _binding(document, str(word), offset)) is not None:
         return _block("agrad", document.source.line_at(bound).strip()), place
     try:

@@ -101,7 +101,8 @@ def _follow(server: Server) -> None:
         document = params.text_document
         server.changed(document.uri, document.text, document.version)
         # Read it now, so that the first answer does not wait for that.
-        completions(server.documents[document.uri].before(0), server.session)
+        made = server.documents[document.uri]
+        completions(made.before(0), made.session(0) or server.session)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
@@ -122,7 +123,9 @@ def _answer(server: Server) -> None:
         if document is None:
             return None
         names = dict.fromkeys(document.names, _OF_TEXT)
-        word, candidates = completions(document.before(offset), server.session, names)
+        session = document.session(offset)
+        before, by_python = document.before(offset), session is not None
+        word, candidates = completions(before, session or server.session, names, by_python)
         where = _range(document, offset - len(word), offset)
         others = [one for one in candidates if one.text != word][:_MOST_ITEMS]
         items = [_item(one, where, number) for number, one in enumerate(others)]

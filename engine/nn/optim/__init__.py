@@ -6,6 +6,7 @@ Their rules are those of `engine/autodiff/optim`, which the command `step` uses 
 from agrad.engine.nn.optim import lr_scheduler
 from agrad.engine.nn.optim.lbfgs import LBFGS
 from agrad.engine.nn.optim.optimizer import (
+    ASGD,
     SGD,
     Adadelta,
     Adagrad,
@@ -20,6 +21,6 @@ from agrad.engine.nn.optim.optimizer import (
 )
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop",
     "Rprop", "lr_scheduler",
 ]  # fmt: skip

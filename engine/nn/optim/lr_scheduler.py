@@ -18,7 +18,8 @@ from agrad.engine.nn.optim.optimizer import Optimizer
 from agrad.engine.values import describe, whole
 
 __all__ = [
-    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR",
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
+    "ExponentialLR", "LRScheduler", "LambdaLR",
     "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
     "SequentialLR", "StepLR",
 ]  # fmt: skip
@@ -325,6 +326,45 @@ class SequentialLR(LRScheduler):
         super().load_state_dict({**state_dict, "schedulers": schedulers})
         for one, state in zip(schedulers, state_dict["schedulers"], strict=True):
             one.load_state_dict(state)
+
+
+class ChainedScheduler(LRScheduler):
+    """Several schedulers that all step at once, each from the rate that the one before it left."""
+
+    def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
+        self.schedulers, self.optimizer = [*schedulers], schedulers[0].optimizer
+
+    def step(self, epoch: Any = None) -> None:
+        """Let each take its step."""
+        for one in self.schedulers:
+            one.step()
+
+
+class CyclicLR(LRScheduler):
+    """The rate rises from base_lr to max_lr and falls again, along lines, once and again (Smith 2017)."""
+
+    form = "base_lr, max_lr, step_size_up=2000, step_size_down=None, mode='triangular', gamma=1.0, scale_fn=None, "
+    form += "scale_mode='cycle', cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1"
+    reals = ("base_lr", "max_lr", "gamma")
+
+    def begin(self) -> None:
+        """Set the first rates."""
+        for group, base in zip(self.optimizer.param_groups, self._for_each("base_lr", self.base_lr), strict=True):
+            group["lr"] = group["initial_lr"] = base
+        self.highest = self._for_each("max_lr", self.max_lr)
+        super().begin()
+
+    def _next(self, rate: float, base: float, place: int) -> Any:
+        up, down = self.step_size_up, self.step_size_down or self.step_size_up
+        cycle = math.floor(1.0 + self.last_epoch / (up + down))
+        within = 1.0 + self.last_epoch / (up + down) - cycle
+        share = within * (up + down) / up if within <= up / (up + down) else (1.0 - within) * (up + down) / down
+        scale = {"triangular": 1.0, "triangular2": 1.0 / 2.0 ** (cycle - 1)}.get(self.mode, self.gamma**self.last_epoch)
+        if self.cycle_momentum:
+            group = self.optimizer.param_groups[place]
+            momentum = self.max_momentum - (self.max_momentum - self.base_momentum) * share * scale
+            group.update({"betas": (momentum, group["betas"][1])} if "betas" in group else {"momentum": momentum})
+        return base + (self.highest[place] - base) * share * scale
 
 
 class ReduceLROnPlateau(LRScheduler):

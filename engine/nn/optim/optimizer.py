@@ -107,11 +107,20 @@ class Optimizer(Object):
                 for value in group["params"]:
                     if value.grad is not None:
                         gradient = -value.grad.value if group.get("maximize") else value.grad.value
-                        change, kept = rule(value.value, gradient, self.state.get(value, ()), **chosen)
+                        before = self.state.get(value, ())
+                        change, kept = rule(value.value, gradient, self._read(before), **chosen)
                         if kept:
-                            self.state[value] = kept
+                            self.state[value] = self._written(kept, before)
                         value.copy_(value.value - change)
         return loss
+
+    def _read(self, state: Any) -> Any:
+        """What a rule has kept of a parameter, from what is in the state."""
+        return state
+
+    def _written(self, kept: Any, before: Any) -> Any:
+        """What is put into the state."""
+        return kept
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients; without `set_to_none` they become zeros."""
@@ -178,9 +187,11 @@ class Declared(Optimizer):
         super().__init__(params, settings)
 
 
-def _declared(name: str, rule: Rule, rates: str, others: str = "capturable=False") -> type[Declared]:
+def _declared(
+    name: str, rule: Rule, rates: str, others: str = "differentiable=False, capturable=False"
+) -> type[Declared]:
     """The class of optimisers with a rule, and with these rates and other settings of PyTorch's."""
-    form = f"{rates}, maximize=False, foreach=None, differentiable=False, {others}"
+    form = f"{rates}, maximize=False, foreach=None, {others}"
     facts = {"rule": staticmethod(rule), "form": form, "__doc__": rule.__doc__, "__module__": __name__}
     return type(name, (Declared,), facts)
 
@@ -199,7 +210,7 @@ class SGD(Declared):
 
 
 _BETAS = "betas=(0.9, 0.999), eps=1e-08"
-_ADAM = "capturable=False, fused=None, decoupled_weight_decay"
+_ADAM = "capturable=False, differentiable=False, fused=None, decoupled_weight_decay"
 Adam = _declared("Adam", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0, amsgrad=False", f"{_ADAM}=False")
 AdamW = _declared("AdamW", rules.adam, f"lr=0.001, {_BETAS}, weight_decay=0.01, amsgrad=False", f"{_ADAM}=True")
 _NADAM = f"lr=0.002, {_BETAS}, weight_decay=0, momentum_decay=0.004, decoupled_weight_decay=False"
@@ -209,6 +220,7 @@ Adamax = _declared("Adamax", rules.adamax, f"lr=0.002, {_BETAS}, weight_decay=0"
 _RMSPROP = "lr=0.01, alpha=0.99, eps=1e-08, weight_decay=0, momentum=0, centered=False"
 RMSprop = _declared("RMSprop", rmsprop, _RMSPROP)
 _ADAGRAD = "lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10"
-Adagrad = _declared("Adagrad", rules.adagrad, _ADAGRAD, "fused=None")
+Adagrad = _declared("Adagrad", rules.adagrad, _ADAGRAD, "differentiable=False, fused=None")
 Adadelta = _declared("Adadelta", rules.adadelta, "lr=1.0, rho=0.9, eps=1e-06, weight_decay=0")
+ASGD = _declared("ASGD", rules.asgd, "lr=0.01, lambd=0.0001, alpha=0.75, t0=1000000.0, weight_decay=0")
 Rprop = _declared("Rprop", rules.rprop, "lr=0.01, etas=(0.5, 1.2), step_sizes=(1e-06, 50)")

@@ -131,6 +131,17 @@ def rprop(
     return sign(gradient) * size, (gradient, size)
 
 
+def asgd(
+    x: Any, gradient: Any, kept: Kept, *, lr: float, lambd: float, alpha: float, t0: float, weight_decay: float
+) -> tuple[Any, Kept]:
+    """Gradient descent by a rate that falls, with the mean of what it passes (Polyak and Juditsky 1992)."""
+    gradient = decayed(x, gradient, weight_decay)
+    count, eta, share, mean = kept or (0.0, lr, 1.0, 0.0)
+    change = x * lambd * eta + eta * gradient
+    mean, count = mean + share * (x - change - mean), count + 1.0
+    return change, (count, lr / (1.0 + lambd * lr * count) ** alpha, 1.0 / max(1.0, count - t0), mean)
+
+
 def _decay(x: Any, gradient: Any, lr: float, weight_decay: float, apart: float) -> tuple[Any, Any]:
     """The gradient, and what is subtracted beside it: a decay is part of one of them."""
     if weight_decay and apart:

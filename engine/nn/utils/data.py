@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
@@ -16,8 +16,9 @@ from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, np, whole
 
 __all__ = [
-    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
-    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "random_split",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "WeightedRandomSampler", "default_collate", "get_worker_info", "random_split",
 ]  # fmt: skip
 
 
@@ -32,6 +33,24 @@ class Dataset(Object):
 
     def __add__(self, other: Any) -> ConcatDataset:
         return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """The base of data sets that have `__iter__` alone."""
+
+
+class ChainDataset(IterableDataset):
+    """The entries of several of these, one after the other."""
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        return (entry for one in self.datasets for entry in one)
+
+
+def get_worker_info() -> None:
+    """Nothing: there is one process."""
 
 
 class TensorDataset(Dataset):
@@ -136,6 +155,8 @@ class RandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         numbers, count = _numbers(self.generator), len(self.data_source)
+        if self.generator is None and hasattr(numbers, "fork"):
+            numbers = numbers.fork()
         if self.replacement:
             return iter(numbers.integers(count, size=self.num_samples).tolist())
         rounds = range(-(-self.num_samples // max(count, 1)))
@@ -224,7 +245,8 @@ class DataLoader(Object):
     batch_sampler: Any
 
     def __init__(self, dataset: Any, *args: Any, **keywords: Any) -> None:
-        if not hasattr(type(dataset), "__getitem__") or not hasattr(type(dataset), "__len__"):
+        streams = isinstance(dataset, IterableDataset)
+        if not streams and not (hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__")):
             raise AgradError("type", f"DataLoader needs a data set, not {describe(dataset)}")
         self.dataset = dataset
         for name, value in settings_of(self, args, keywords).items():
@@ -233,6 +255,10 @@ class DataLoader(Object):
             raise AgradError("domain", "DataLoader: batch_size must be at least 1")
         if self.shuffle and self.sampler is not None:
             raise AgradError("domain", "DataLoader: a sampler says the order, and shuffle would say another")
+        if streams:
+            if self.shuffle:
+                raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle option")
+            return
         if self.sampler is None:
             sampler = RandomSampler(dataset, generator=self.generator) if self.shuffle else SequentialSampler(dataset)
             self.sampler = sampler
@@ -240,12 +266,29 @@ class DataLoader(Object):
             self.batch_sampler = BatchSampler(self.sampler, self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
+        if isinstance(self.dataset, IterableDataset):
+            return -(-len(self.dataset) // (self.batch_size or 1))
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
+        if hasattr(numbers := _numbers(self.generator), "fork"):
+            numbers.fork()  # as PyTorch draws a seed for processes
+        if isinstance(self.dataset, IterableDataset):
+            return self._streamed()
         if self.batch_sampler is None:
             return (self.dataset[place] for place in self.sampler)
         return (self._batch(places) for places in self.batch_sampler)
+
+    def _streamed(self) -> Iterator[Any]:
+        """The entries of a data set that has no places, in batches."""
+        collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
+        entries = iter(self.dataset)
+        if self.batch_size is None:
+            yield from entries
+            return
+        while batch := [*islice(entries, self.batch_size)]:
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield collate(batch)
 
     def _batch(self, places: list[Any]) -> Any:
         if type(self.dataset) is TensorDataset and self.collate_fn is None:

@@ -53,7 +53,9 @@ def dropout(x: Any, /, p: Any = 0.5, training: Any = True) -> Any:
     x, rate = operand(x), rate_of("dropout", p)
     if not truth_of("dropout", "training", training) or rate == 0.0:
         return x
-    kept = generator().random(shape_of(x) or None) >= rate
+    numbers = generator()
+    drawn = numbers.random(shape_of(x) or None)
+    kept = drawn < 1.0 - rate if hasattr(numbers, "fork") else drawn >= rate  # PyTorch's, of its numbers
     return mul(x, kept / (1.0 - rate) if rate < 1.0 else 0.0 * kept)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.pytorch.names import RECIPROCALS
+from agrad.grammar.elsewhere import RECIPROCALS
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied
 from agrad.grammar.syntax.errors.notation import function_named, spelled_out
@@ -199,7 +199,7 @@ def comprehended(context: ErrorContext) -> list[str]:
 
 def _misspelt_header(context: ErrorContext) -> AgradError | None:
     """`no_gard: w -= 1`, which begins as `x: float = 3` does; `if x { y }`, whose block is in braces."""
-    if context.bad.type == "LBRACE" and not context.open:
+    if context.bad.type == "LBRACE" and not context.open and context.previous.type in OPERAND_ENDS:
         return context.wrong("braces", context.bad)
     head = context.line_head
     pairs = pairwise([*context.before, context.bad])

@@ -76,9 +76,7 @@ MESSAGES = {
     "reserved": "`{word}` is a reserved word of {owner}, so it cannot be a name  fix: choose another name",
     "command value": "`{word}` is a command, which has no value that could be assigned",
     "absent": "agrad has no `{word}`  fix: {instead}",
-    "decorator": "agrad knows no decorator `@{text}` here  fix: @torch.no_grad(), and @staticmethod in a class",
-    "class body": "a class consists of methods and of values that it gives to names  fix: def f(self): …   or x = 3",
-    "bases": "{name} can inherit from one class only  fix: class {name}(nn.Module): …",
+    "python": "`{word}` is Python's, and read from an import on",
     "comprehension": "a `for` in brackets stands behind the one expression in them"
     "  fix: sum(i*j for i in 1..3 for j in 1..3)   for two of them",
     "walrus": "agrad has no `:=`  fix: assign it on the line before: {name} = ...",
@@ -108,7 +106,6 @@ MESSAGES = {
     "several leaves": "`{word}` is followed by one name  else: a var for each name, on its own line",
     "rows": "a `;` does not end a row  else: put each row in its own brackets: [[1, 2], [3, 4]]",
     "chain": "`~=`, `in` and `is` compare two values and cannot be part of a chain  fix: a ~= b and b ~= c",
-    "alias": "an import does not define names in agrad: `{module}` cannot be called `{name}`  fix: {instead}",
     "annotation": "an annotation alone does nothing: it needs a value  fix: {instead}",
     "string prefix": 'agrad has no strings that begin with `{name}`  fix: "text", or f"loss {{loss}}"',
     "no command": "agrad has no command `{word}`",
@@ -147,8 +144,6 @@ MESSAGES = {
     "repeated parameter": "the parameter `{name}` appears twice",
     "parameter order": "`{name}` needs a default, because a parameter before it has one",
     "step without names": "`step` needs the leaves to update  fix: step sgd w b lr=0.1",
-    "with": "agrad reads `with torch.no_grad():`, enable_grad, inference_mode, set_grad_enabled and detect_anomaly "
-    "only",
     "no complement": "agrad has no `~` before a mask: the opposite of a mask is mask == 0  fix: x[isnan(x) == 0]",
     # The whole text
     "empty": "an expression is missing: there is nothing to compute",

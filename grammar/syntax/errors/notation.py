@@ -10,7 +10,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.text import divided, is_balanced
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
+from agrad.grammar.elsewhere import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS

@@ -28,6 +28,7 @@ from agrad.grammar.syntax.keywords import (
     HEADERS,
     NO_COMMANDS,
     PYTHON,
+    PYTHONS,
     RESERVED,
     SHAPES,
     SOFT,
@@ -115,9 +116,25 @@ def _reserved(context: ErrorContext) -> AgradError | None:
 def _stands_for_name(context: ErrorContext) -> bool:
     """Whether the word is where only a name or a value can be. A word that has its own message keeps it."""
     bad = context.bad
-    if bad in ABSENT or bad.type in ("AND", "OR", "IS", "_IN", "NOT", "ELSE") or (bad.type == "FOR" and context.open):
+    if bad in PYTHONS or bad in ABSENT or (bad.type == "FOR" and context.open):
+        return False
+    if bad.type in ("AND", "OR", "IS", "_IN", "NOT", "ELSE"):
         return False
     return context.previous.type in _WANTS_VALUE | _NAME_PLACES
+
+
+def _of_python(context: ErrorContext) -> AgradError | None:
+    """What Python's reading has."""
+    bad = context.bad
+    before = context.previous.type
+    is_value = (bad.type == "LBRACE" and before not in OPERAND_ENDS) or (bad == "**" and before in ("LPAR", "_COMMA"))
+    if not is_value and (bad not in PYTHONS or not (bad.type == "RESERVED" or context.head is bad)):
+        return None
+    if before == "POWER":  # x^{2}, as in TeX
+        line = corrected(Span(context.source, bad.start_pos, bad.start_pos), "")
+        return context.wrong("python", bad, fixes=[re.sub(r"\{([^{}]*)\}", r"(\1)", line)], word=bad)
+    where = "on a line of its own" if bad in ("import", "from") else "on the line before"
+    return context.wrong("python", bad, fixes=[f"import torch   {where}"], word=bad)
 
 
 def _python(context: ErrorContext) -> AgradError | None:
@@ -348,6 +365,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
 
 
 _RECOGNISERS: Recognisers = (
+    _of_python,
     _assigned_command,
     *notation.RECOGNISERS,
     *foreign.RECOGNISERS,

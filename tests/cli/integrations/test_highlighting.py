@@ -53,7 +53,6 @@ PROGRAMS = [
     "f'a{{b {x=!r} {y:.3f} {f(a, [1, 2])} }} \\n' 'c' \"d\"",
     '"""a\n# b "\n""" + \'\'\'x\\\'\'\'\'', "x = [1,\n  grad,\n  # backward\n  {2: 'a:'}]\ngrad x",
     "x² + √x × π ≤ 3 − 2·y¹⁰", "2.00(10) ± 5% + 1e-3 +/- 0x1F // 1_000.5", "x[1:2, ...] ~= y +- 1e-9",
-    "class Net(nn.Module):\n    def step(self, x: float = 2) -> float: ...\n    def load(self): return self.step(x).grad",
     "@torch.no_grad()\ndef f(x): return lambda y: x if y is not None else True and not False",
     "[k for k in 1..3 if k in x]; sum(1/k for k in 1..9)", "é = naïve; x.grad .T", "\ufeffx = 1", "a.backward()", "x;;y",
 ]  # fmt: skip

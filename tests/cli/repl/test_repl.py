@@ -48,7 +48,7 @@ UNREAD = {
     "for k in range(2):\n    if k = 3:\n        x = 2\n    y = 3\n": "`=` gives a value to a name; to compare write `==`",
     "try:\n    x = 1\n": "agrad has no `try`",
     "@foo bar\ndef f(x):\n    y = 2\n    return x\n": "an operator is missing between `foo` and `bar`",
-    "class A(B:\n    x = 1\n\n    def f(self):\n        y = 2\n": "`:` does not fit here",
+    "class A(B:\n    x = 1\n\n    def f(self):\n        y = 2\n": "SyntaxError: invalid syntax",
     "def f(x,\n      y z):\n    w = 1\n": "a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block",
     ">>> for k in range(3)\n...     x = k\n...     y = 2\n": "a `:` is missing here, before the block",
 }

@@ -106,7 +106,8 @@ def test_a_transcript_can_be_pasted(typed):
 def test_a_torch_snippet_can_be_pasted(typed):
     text = ">>> import torch\n>>> x = torch.tensor([1., 2.], requires_grad=True)\n>>> y = (x**2).sum()\n"
     text += ">>> y.backward()\n>>> x.grad\ntensor([2., 4.])\n"
-    assert typed(pasted(text) + "\r" + CTRL_D) == ("[2, 4]\n", "")
+    told = "note: from here on this session reads Python; `calculator` goes back\n"
+    assert typed(pasted(text) + "\r" + CTRL_D) == ("tensor([2., 4.])\n", told)
 
 
 # Mistakes
@@ -125,7 +126,7 @@ def test_a_torch_snippet_can_be_pasted(typed):
 )
 def test_the_cursor_goes_to_the_mistake(text, place, message):
     with pytest.raises(ValidationError) as caught:
-        SyntaxValidator(lambda text: text).validate(Document(text))
+        SyntaxValidator(lambda text: text, Session()).validate(Document(text))
     assert caught.value.cursor_position == place
     assert message in (None, caught.value.message)
 
@@ -136,7 +137,7 @@ def test_a_line_with_a_mistake_does_not_run_and_can_be_mended(typed):
 
 @each("text", ["", "# nothing", "sin(q)", "x = 3", "def f(x):\n    return x\n"])
 def test_what_can_be_parsed_is_let_through(text):
-    SyntaxValidator(lambda text: text).validate(Document(text))
+    SyntaxValidator(lambda text: text, Session()).validate(Document(text))
 
 
 # Questions

@@ -26,7 +26,7 @@ history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; v
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]
 # What ends a session or begins it anew, and what reads and writes files.
-ELSEWHERE = {"quit", "reset", "load", "save"}
+ELSEWHERE = {"quit", "reset", "load", "save", "calculator"}
 
 
 def test_every_command_is_here():

@@ -88,7 +88,7 @@ def test_a_session_has_help_on_it(word):
         ("break", help_on("for", COMMANDS)),
         ("fresh", "backward … fresh\n  Overwrites gradients instead of adding to them."),
         ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
-        ("Linear", "Linear\n  Here: nn.Linear(…)"),
+        ("Linear", "Linear\n  Here: from torch.nn import Linear"),
         ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
         ("nan", "nan\n  Not a number: "),
         ("kitty", "set plots kitty\n  As pictures, by kitty's protocol."),

@@ -29,7 +29,7 @@ def test_builtins_of_python_have_no_value(name):
     assert refusal(f"def f():\n    def g() = {name}\n    return g()\nf()") == f"{name} has no value"
 
 
-@pytest.mark.parametrize("text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1", "class {}: pass"])
+@pytest.mark.parametrize("text", ["{} = 3", "for {} in range(2): pass", "var {} = 2", "def {}() = 1"])
 def test_the_builtins_of_code_cannot_be_replaced(text):
     assert refusal(text.format("__builtins__")) == "__builtins__ cannot be given a value"
 

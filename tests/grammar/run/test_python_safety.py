@@ -12,7 +12,6 @@ from rows import each
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.grammar.run import python
 from agrad.grammar.session.session import Session
 
 START = """class C:
@@ -56,8 +55,7 @@ def run(text):
 
 
 @each("text", [*rows()])
-def test_no_way_out_is_open(text, monkeypatch):
-    monkeypatch.setattr(python, "PACKAGED", True)
+def test_no_way_out_is_open(text):
     ASKED.clear()
     problem, session = run(text)
     asked, ASKED[:] = [*ASKED], []
@@ -67,7 +65,7 @@ def test_no_way_out_is_open(text, monkeypatch):
     assert not [name for name, value in session.names.items() if isinstance(value, OUTSIDE)]
 
 
-SAMPLES = """import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, re, torch, numpy
+SAMPLES = """import sys, matplotlib.pyplot, torchviz, math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, re, torch, numpy
 import torch.nn.functional, torch.optim
 class D(C):
     '''A class.'''
@@ -130,8 +128,7 @@ def names_of(value):
     return known
 
 
-def test_nothing_that_can_be_reached_by_attributes_leads_outside(monkeypatch):
-    monkeypatch.setattr(python, "PACKAGED", True)
+def test_nothing_that_can_be_reached_by_attributes_leads_outside():
     session = Session()
     session.context.files.on = False
     session.run(START + SAMPLES, source="samples.py", is_file=True)

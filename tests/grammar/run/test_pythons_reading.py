@@ -12,15 +12,8 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.lint.lint import problems
 from agrad.grammar.results import Quit
-from agrad.grammar.run import python
 from agrad.grammar.session.log import restore
 from agrad.grammar.session.session import Session
-
-
-@pytest.fixture(autouse=True)
-def packaged(monkeypatch):
-    """Scripts that import torch are read as Python, too."""
-    monkeypatch.setattr(python, "PACKAGED", True)
 
 
 def run(text, session=None):
@@ -84,7 +77,7 @@ x.py:1:1: error[name]: ModuleNotFoundError: No module named 'maths'
   1 | import maths
     | ^^^^^^^^^^^^
   note: a script can import math, random, copy, time, itertools, functools, collections, dataclasses, typing, string, \
-io, re, torch, numpy
+io, sys, matplotlib, torchviz, re, torch, numpy
   fix: import math""",
     "x = sqrt(2)": """\
 x.py:1:5: error[name]: NameError: name 'sqrt' is not defined
@@ -361,13 +354,12 @@ def typed(session, *lines):
     return shown
 
 
-def test_a_session_reads_python_from_its_first_import_on(monkeypatch):
-    monkeypatch.setattr(python, "SESSIONS", True)
+def test_a_session_reads_python_from_its_first_import_on():
     session = Session()
     session.record.on, session.steps.depth = True, 100
     assert typed(session, "[4]*3", "import math\nprint([4]*3)", "print(7//2, math.pi > 3)") == [
         "[12]",
-        "note: from here on this session reads Python",
+        "note: from here on this session reads Python; `calculator` goes back",
         "[4, 4, 4]",
         "3 True",
     ]
@@ -376,16 +368,14 @@ def test_a_session_reads_python_from_its_first_import_on(monkeypatch):
     assert typed(session, "calculator", "[4]*3") == ["[12]"]
 
 
-def test_a_statement_of_a_session_that_failed_is_no_import(monkeypatch):
-    monkeypatch.setattr(python, "SESSIONS", True)
+def test_a_statement_of_a_session_that_failed_is_no_import():
     session = Session()
     with pytest.raises(AgradError):
         session.run("import maths\n")
     assert typed(session, "[4]*3") == ["[12]"]
 
 
-def test_a_session_that_read_python_is_restored(monkeypatch):
-    monkeypatch.setattr(python, "SESSIONS", True)
+def test_a_session_that_read_python_is_restored():
     session, other = Session(), Session()
     session.record.on = other.record.on = True
     typed(session, "k = 2", "import math", "xs = [k]*3\ndef f(n):\n    return n + 1", "xs.append(f(1))")

@@ -4,7 +4,7 @@ import pytest
 from rows import each
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.pytorch.names import PREFIXES, function
+from agrad.grammar.elsewhere import MODULES
 from agrad.grammar.session.session import Session
 
 # What is advised can be typed.
@@ -19,12 +19,11 @@ def test_the_fixes_of_a_loaded_script_are_of_its_statement(tmp_path, written, ne
     assert caught.value.fixes == [f"no_grad: {written}   to update the leaf", f"w2 = {new}   to make a new value"]
 
 
-@each("prefix", sorted(PREFIXES - {"time"}))
-def test_a_prefix_alone_is_told_with_a_function_that_it_has(prefix):
-    problem = refused(prefix)
-    assert problem.message.startswith(f"{prefix} is not a value: it is a prefix of functions, as in {prefix}.")
-    name = problem.message.rpartition(".")[2].partition("(")[0]
-    assert name == "plot" or function(prefix, name) is not None
+@each("name, fix", MODULES.items())
+def test_a_module_is_told_with_the_import_that_reads_python(name, fix):
+    problem = refused(f"{name}.sin(2)")
+    assert problem.message == f"{name} is a module of Python, which is read from an import on"
+    assert problem.fixes == [fix]
 
 
 @each(

@@ -10,7 +10,7 @@ from session_state import deep
 
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.engine.errors import AgradError
-from agrad.grammar.pytorch.names import RENAMED
+from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.results import Quit
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.session.session import Session

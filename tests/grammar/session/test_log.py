@@ -223,16 +223,6 @@ def test_paths_still_lead_to_their_files(folder, monkeypatch):
     assert everything(run_script("../out/s.ag")) == expected
 
 
-@pytest.mark.parametrize("call", ['np.loadtxt("d.dat")', 'numpy.loadtxt(fname="d.dat", skiprows=1)'])
-def test_paths_of_numpy_lead_to_their_files_too(folder, monkeypatch, call):
-    (folder / "out").mkdir()
-    (folder / "d.dat").write_text("1 2\n3 4\n")
-    made = opened(f"d = {call}")
-    assert 'beside("../d.dat")' in saved(made, "out/s.ag")
-    monkeypatch.chdir(folder / "out")
-    assert everything(run_script("s.ag")) == everything(made)
-
-
 def test_a_script_at_the_start_is_saved_with_its_paths(folder):
     (folder / "data").mkdir()
     (folder / "data" / "d.csv").write_text("1,2\n")

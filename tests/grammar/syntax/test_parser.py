@@ -24,7 +24,7 @@ FORMS = {
     s.NoneLiteral: "None",
     s.EllipsisLiteral: "...",
     s.Formatted: "{{{value}:{spec}}}",
-    s.Starred: "{sign}{value}",
+    s.Starred: "*{value}",
     s.Unary: "({op} {operand})",
     s.Binary: "({left} {op} {right})",
     s.Logic: "({left} {op} {right})",
@@ -43,7 +43,6 @@ FORMS = {
     s.Print: "print {arguments} {options}",
     s.Assert: "assert {test} {message}",
     s.Delete: "del {targets}",
-    s.Import: "import <{text}>",
     s.Command: "!{word} {operands} {options}",
 }
 

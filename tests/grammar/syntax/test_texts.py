@@ -13,7 +13,6 @@ from agrad.grammar.session.session import Session
     [
         '"%d: %5.1f|%-6s|%e|%g|%x|%%|%+d" % (3, 2.5, "ab", 1500.0, 0.25, 255, 7)',
         '"%.3f" % 0.12345',
-        '"%(a)s and %(b).2f" % {"a": "x", "b": 2.0}',
         '"{:.3f} {:>6} {:<6}| {x:d}".format(0.12345, "ab", "c", x=3)',
         '"{1} {0} {1}".format("a", "b")',
         '"{{}} {!r:>5}".format("a")',
@@ -36,14 +35,14 @@ NUMBERS = '"{{:>25}}".format({0}) f"{{{0}:>25}}"'
 
 
 @each("text", [*TEXTS.split(), *NUMBERS.split()])
-@each("shown", ["x", "v", "[x, v]", "[x, 'a']", "{'a': x}", "tensor([x, x])[0]"])
+@each("shown", ["x", "v", "[x, v]", "[x, 'a']", "tensor([x, x])[0]"])
 def test_a_text_of_a_value_has_the_digits_that_are_set(text, shown):
-    if ">" in text and shown[0] in "[{":
+    if ">" in text and shown[0] == "[":
         return  # a width is for numbers
     session = Session()
     session.run(f"x = 0.1 + 0.2; var v = 0.1 + 0.2; shown = {shown}")
     for digits, number in ((None, "0.30000000000000004"), (10, "0.3"), (3, "0.3")):
         session.settings.precision = digits
         session.run(f"told = {text.format('shown')}")
-        meant = re.sub(r"\b[xv]\b", number, shown) if shown[0] in "[{" else number
+        meant = re.sub(r"\b[xv]\b", number, shown) if shown[0] == "[" else number
         assert session.names["told"].strip() == meant

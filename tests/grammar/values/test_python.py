@@ -14,13 +14,13 @@ from agrad.grammar.session.session import Session
 TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("python.txt")).items()}
 VECTOR = TEXTS.pop("a vector")
 PRINTED = {name: VECTOR + text if name.startswith("of a vector: ") else text for name, text in TEXTS.items()}
-PRINTED |= {"micrograd": ENGINE, "micrograd's network": f"{ENGINE}\n{NETWORK}"}
+PRINTED |= {"micrograd": ENGINE, "micrograd's network": f"import random\n{ENGINE}\n{NETWORK}"}
 
 
 def printed(text):
     said = []
     session = Session()
-    session.run(text, lambda result: said.append(result.line) if hasattr(result, "line") else None)
+    session.run(f"import math\n{text}", lambda result: said.append(result.line) if hasattr(result, "line") else None)
     return "\n".join(said)
 
 

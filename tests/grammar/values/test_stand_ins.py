@@ -11,7 +11,7 @@ PLT = "import matplotlib.pyplot as plt\n"
 def test_make_dot_writes_the_graph(tmp_path):
     path = tmp_path / "g"
     session = Session()
-    session.run(f"var x = 2\ny = x**2\nmake_dot(y, params={{'x': x}}).render('{path}')")
+    session.run(f"from torchviz import make_dot\nvar x = 2\ny = x**2\nmake_dot(y, params={{'x': x}}).render('{path}')")
     assert (tmp_path / "g.gv").read_text("utf-8").startswith("digraph")
     session.run(f"make_dot(y).render('{path}', format='svg')")
     assert (tmp_path / "g.svg").read_text("utf-8").startswith("<svg")

@@ -24,6 +24,8 @@ NAMES = {
     "python_states": "a session of Python's reading before a statement that failed or was undone, and after it",
     "numpy_programs": "programs of numpy with agrad.numpy, and with NumPy",
     "torch_states": "a session of torch with other statements between its own, which fail or are undone, and without",
+    "session_states": "sessions of both readings, and a model of them",
+    "torch_reading": "programs of torch in Python's reading, and in plain Python",
     "fixes": "the error of a statement, and that of its fix",
 }
 if find_spec("torch") is not None:

@@ -163,3 +163,17 @@ def test_only_the_process_of_a_notebook_limits_its_memory(monkeypatch):
     assert called == []
     AgradKernel(parent=IPKernelApp())
     assert called == [None]
+
+
+def test_a_notebook_reads_python_from_its_first_import_on(kernel):
+    shown = []
+    kernel.send_response = lambda _, kind, content: shown.append((kind, content))
+    for cell in ("import torch", "x = torch.ones(2); x\nx + 1", "calculator", "[1, 2]*2"):
+        assert kernel.do_execute(cell, False)["status"] == "ok"
+    told = [content.get("text") or content["data"]["text/plain"] for _, content in shown]
+    assert [kind for kind, _ in shown] == ["stream", "execute_result", "execute_result"]
+    assert told[1:] == ["tensor([2., 2.])", "[2, 4]"]
+    assert kernel.do_execute("import torch", False)["status"] == "ok"
+    assert kernel.do_complete("torch.on", 8)["matches"] == ["ones", "ones_like"]
+    assert kernel.do_inspect("torch.ones(", 11)["data"]["text/plain"].startswith("torch.ones(")
+    assert kernel.do_is_complete("try:\n    x")["status"] == "incomplete"

@@ -1,0 +1,336 @@
+"""PyTorch's functions of tensors that are a formula of others: each is a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations as choices
+from itertools import combinations_with_replacement as choices_again
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.context import current
+from agrad.engine.values import np
+from agrad.torch.autograd import inference_mode
+from agrad.torch.functions import _HALVES, _chosen, _offsets, install_rows, is_contiguous
+from agrad.torch.registry import TORCH, engine, named, plain, public, sizes, tensor_of
+from agrad.torch.tensor import Tensor, entitle, give
+from agrad.torch.types import as_dtype, bool_, device, float64
+
+T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()  # `T.sum` is PyTorch's sum
+_MINMAX, _SVD, _QR = named("aminmax", "min", "max"), named("svd", "U", "S", "V"), named("qr", "Q", "R")
+
+for _pair in "gammainc=igamma gammaincc=igammac lgamma=gammaln".split():
+    _ours, _, _name = _pair.partition("=")
+    public(_name)(plain(_name, _ours, True))
+
+
+def _cut(axis: int) -> Callable[..., Any]:
+    return lambda input, parts: T.tensor_split(input, parts, axis if input.ndim > axis else 0)
+
+
+def _at_least(count: int) -> Callable[..., Any]:
+    def call(*tensors: Any) -> Any:
+        if len(tensors) > 1:
+            return tuple(call(x) for x in tensors)
+        x = tensors[0]
+        while x.ndim < count:
+            x = x.unsqueeze(-1 if x.ndim == 2 else 0)
+        return x
+
+    return call
+
+
+def _placed(name: str) -> Callable[..., Any]:
+    """`x.unsqueeze_(0)`: a shape that takes the place of another."""
+
+    def call(self: Any, *args: Any) -> Any:
+        made = TORCH[name](self.clone() if self.requires_grad else self.data, *args)
+        self._become(made.node, made.array)
+        return self
+
+    return call
+
+
+def _without_graph(find: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's of the entries, whose result has no derivative."""
+    return lambda input, *args, **given: tensor_of(find(np.asarray(input.value), *args, **given))
+
+
+def _strided(input: Any, size: Any, stride_: Any, storage_offset: int | None = None) -> Any:
+    if not is_contiguous(input):
+        raise RuntimeError("as_strided of data that are not one after the other\n  fix: x.contiguous().as_strided(…)")
+    places = np.array(storage_offset or 0)
+    for n, step in zip(size, stride_, strict=True):
+        places = places[..., None] + step * np.arange(n)
+    return entitle(engine("getitem", engine("reshape", input, (-1,)), places.astype(np.intp)), "AsStridedBackward0")
+
+
+def _offset(input: Any) -> int:
+    found = _offsets(input)
+    return int(found.reshape(-1)[0]) if found is not None and found.size else 0
+
+
+def _unique_neighbours(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    x = np.asarray(input.value).reshape(-1)
+    new = np.concatenate([[True], x[1:] != x[:-1]])[: x.size]
+    places = np.flatnonzero(new)
+    made = [input.reshape(-1)[tensor_of(places)]]
+    made += [tensor_of((np.cumsum(new) - 1).reshape(input.shape))] * return_inverse
+    made += [tensor_of(np.diff([*places, x.size]))] * return_counts
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    order = T.sort(input, dim)[0]
+    array = np.moveaxis(np.asarray(order.value), dim, -1)
+    rows = array.reshape(-1, array.shape[-1])
+    best = np.array([found[np.argmax(count)] for found, count in (np.unique(r, return_counts=True) for r in rows)])
+    same = np.moveaxis(np.asarray(input.value), dim, -1).reshape(rows.shape) == best[:, None]
+    places = tensor_of((same.shape[1] - 1 - np.argmax(same[:, ::-1], 1)).reshape(array.shape[:-1]))
+    return _HALVES["mode"](*_chosen(input, places, dim, keepdim, "mode"))
+
+
+def _kth(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    values, places = T.sort(input, dim)
+    found = values.select(dim, k - 1), places.select(dim, k - 1)
+    made = named("kthvalue", "values", "indices")
+    return made(*(x.unsqueeze(dim) for x in found)) if keepdim else made(*found)
+
+
+def _cov(input: Any, *, correction: int = 1, **_: Any) -> Any:
+    x = input.reshape(1, -1) if input.ndim < 2 else input
+    x = x - x.mean(1, keepdim=True)
+    return (x @ x.T / (x.shape[1] - correction)).squeeze()
+
+
+def _corrcoef(input: Any) -> Any:
+    c = _cov(input)
+    spread = c.diagonal().sqrt() if c.ndim else c.sqrt()
+    return (c / spread.unsqueeze(-1) / spread).clamp(-1, 1)
+
+
+def _trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    y = y.movedim(dim, -1)
+    return ((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else x.diff())).sum(-1)
+
+
+def _cumulative(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    y = y.movedim(dim, -1)
+    return ((y[..., 1:] + y[..., :-1]) / 2 * (dx if x is None else x.diff())).cumsum(-1).movedim(-1, dim)
+
+
+def _block_diag(*tensors: Any) -> Any:
+    given = [x.reshape(1, -1) if x.ndim < 2 else x for x in tensors]
+    width, start, rows = sum(x.shape[1] for x in given), 0, []
+    for x in given:
+        parts = [T.zeros(x.shape[0], start), x, T.zeros(x.shape[0], width - start - x.shape[1])]
+        rows.append(T.cat(parts, 1))
+        start += x.shape[1]
+    return T.cat(rows, 0)
+
+
+def _cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:  # noqa: N803 - PyTorch's name
+    factor = L.mT if upper else L
+    half = engine("solve_triangular", factor, input, lower=True)
+    return engine("solve_triangular", factor.mT, half, lower=False)
+
+
+def _logcumsumexp(input: Any, dim: int) -> Any:
+    top = input.detach().amax(dim, True)
+    return entitle((input - top).exp().cumsum(dim).log() + top, "LogcumsumexpBackward0")
+
+
+def _logdet(input: Any) -> Any:
+    sign, log = engine("slogdet", input)
+    return entitle(log + sign.detach().log(), "AddBackward0")
+
+
+def _rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    a, b = dims
+    for _ in range(k % 4):
+        input = input.flip(b).transpose(a, b)
+    return entitle(input.clone(), "Rot90Backward0")
+
+
+def _scattered(take: str) -> Callable[..., Any]:
+    """A copy, a view of which is written over."""
+
+    def call(input: Any, src: Any, *args: Any, **given: Any) -> Any:
+        made = input.clone()
+        TORCH[take](made, *args, **given).copy_(src)
+        return made
+
+    return call
+
+
+def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+
+
+def _cummin(input: Any, dim: int) -> Any:
+    values, places = T.cummax(-input, dim)
+    return named("cummin", "values", "indices")(entitle(-values, "CumminBackward0"), places)
+
+
+def _histc(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    return np.histogram(x, bins, (min, max) if min != max else (x.min(), x.max()))[0] * 1.0
+
+
+def _shift(sign: int) -> Callable[..., Any]:
+    return lambda input, other: (input * 2**other if sign > 0 else input // 2**other).to(input.dtype)
+
+
+def _filled_diagonal(self: Any, value: Any, wrap: bool = False) -> Any:
+    self.diagonal().fill_(value)
+    return self
+
+
+TORCH["slice"] = _sliced
+install_rows(
+    {
+        "argwhere": lambda input: T.nonzero(input),
+        "adjoint VIEW": lambda input: T.transpose(input, -2, -1),
+        "aminmax": lambda input, *, dim=None, keepdim=False: _MINMAX(
+            *(entitle(engine(f, input, axis=dim, keepdims=keepdim), "AminmaxBackward0") for f in ("amin", "amax"))
+        ),
+        "as_strided VIEW": lambda input, size, stride, storage_offset=None: _strided(
+            input, size, stride, storage_offset
+        ),
+        "storage_offset": _offset,
+        "atleast_1d FUNCTION": _at_least(1),
+        "atleast_2d FUNCTION": _at_least(2),
+        "atleast_3d FUNCTION": _at_least(3),
+        "addr PLACE": lambda input, a, b, *, beta=1, alpha=1: beta * input + alpha * T.outer(a, b),
+        "block_diag FUNCTION": _block_diag,
+        "broadcast_shapes FUNCTION": lambda *shapes: T.zeros(np.broadcast_shapes(*shapes)).shape,
+        "bucketize FUNCTION": lambda input, boundaries, *, right=False: T.searchsorted(boundaries, input, right=right),
+        "cholesky_solve": _cholesky_solve,
+        "cholesky_inverse": lambda L, upper=False: _cholesky_solve(T.eye(len(L)), L, upper),  # noqa: N803
+        "combinations FUNCTION": lambda input, r=2, with_replacement=False: input[
+            tensor_of(np.array([*(choices_again if with_replacement else choices)(range(len(input)), r)]))
+        ],
+        "cov": _cov,
+        "corrcoef": _corrcoef,
+        "cummin": _cummin,
+        "dstack FUNCTION": lambda tensors: T.cat([T.atleast_3d(x) for x in tensors], 2),
+        "hsplit": _cut(1),
+        "vsplit": _cut(0),
+        "dsplit": _cut(2),
+        "frac PLACE": lambda input: input - engine("trunc", input),
+        "float_power PLACE": lambda input, exponent: T.pow(T.to(input, float64), exponent),
+        "histc": _without_graph(_histc),
+        "isin FUNCTION": lambda elements, test_elements: tensor_of(
+            np.isin(*[np.asarray(getattr(x, "value", x)) for x in (elements, test_elements)])  # type: ignore[arg-type]
+        ),
+        "isneginf": lambda input: T.eq(input, -math.inf),
+        "isposinf": lambda input: T.eq(input, math.inf),
+        "isreal": lambda input: T.ones_like(input, dtype=bool_),
+        "signbit": _without_graph(np.signbit),
+        "kthvalue": _kth,
+        "mode": _mode,
+        "msort": lambda input: T.sort(input, 0)[0],
+        "ldexp PLACE": lambda input, other: input * 2.0**other,
+        "logaddexp2": lambda input, other: T.logaddexp(input * math.log(2), other * math.log(2)) / math.log(2),
+        "logcumsumexp": _logcumsumexp,
+        "logdet": _logdet,
+        "mvlgamma multigammaln": lambda input, p: engine("multigammaln", input, p),
+        "nanmedian": lambda input: T.median(input[~T.isnan(input)]),
+        "polygamma FUNCTION": lambda n, input: engine("polygamma", n, input),
+        "positive": lambda input: input,
+        "promote_types FUNCTION": lambda a, b: max(a, b, key=lambda one: one.rank),
+        "can_cast FUNCTION": lambda a, b: as_dtype(a).rank <= as_dtype(b).rank,
+        "put PLACE": lambda input, index, source, accumulate=False: T.index_put(
+            input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate
+        ).reshape(input.shape),
+        "rot90": _rot90,
+        "scalar_tensor FUNCTION": lambda s, **given: T.tensor(s, **{"dtype": float64, **given}),
+        "svd": lambda input, some=True: _SVD(*(x if at < 2 else x.mT for at, x in enumerate(engine("svd", input)))),
+        "qr": lambda input, some=True: _QR(*engine("qr", input)),
+        "split_with_sizes": lambda input, sizes, dim=0: T.split(input, sizes, dim),
+        "trapezoid trapz FUNCTION": _trapezoid,
+        "cumulative_trapezoid FUNCTION": _cumulative,
+        "unique_consecutive": _unique_neighbours,
+        "unravel_index FUNCTION": lambda indices, shape: tuple(
+            tensor_of(x) for x in np.unravel_index(np.asarray(indices.value).astype(np.intp), shape)
+        ),
+        "vander FUNCTION": lambda x, N=None, increasing=False: (  # noqa: N803
+            x.unsqueeze(-1) ** tensor_of(np.arange(N or len(x))[:: 1 if increasing else -1].copy())
+        ),
+        "select_scatter": _scattered("select"),
+        "slice_scatter": _scattered("slice"),
+        "diagonal_scatter": _scattered("diagonal"),
+        "bitwise_left_shift __lshift__ PLACE": _shift(1),
+        "bitwise_right_shift __rshift__ PLACE": _shift(-1),
+        "chain_matmul FUNCTION": lambda *matrices: T.matmul(
+            matrices[0] if len(matrices) == 2 else T.chain_matmul(*matrices[:-1]), matrices[-1]
+        ),
+        "sum_to_size": lambda input, *size: input.sum(
+            [at for at in range(input.ndim) if at < input.ndim - len(sizes(size)) or sizes(size)[at - input.ndim] == 1],
+            True,
+        ).reshape(sizes(size)),
+    }
+)
+for _name in ("t", "transpose", "squeeze", "unsqueeze", "swapaxes"):
+    give(f"{_name}_", _placed(_name))
+for _name in ("cumsum", "cumprod"):
+    public(_name, place=True)(TORCH[_name])
+for _name in ("byte", "short", "char", "bfloat16"):
+    give(_name, getattr(Tensor, "double" if _name == "bfloat16" else "long"))
+give("mH", Tensor.mT)  # type: ignore[attr-defined]
+give("is_cpu", True)
+give("itemsize", property(lambda self: self.dtype.itemsize))
+give("nbytes", property(lambda self: self.dtype.itemsize * self.numel()))
+give("fill_diagonal_", _filled_diagonal)
+give("new", lambda self, *args: Tensor(*args))
+
+
+# What is set for a whole program, and changes nothing here
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Nothing: there is one device, and one way to compute."""
+
+
+class autocast:  # noqa: N801 - PyTorch's name
+    """Nothing: there is one type of numbers."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, function: Any) -> Any:
+        """The function itself."""
+        return function
+
+
+def set_default_device(d: Any) -> None:
+    """Nothing, of the processor; others are refused."""
+    device(d or "cpu")
+
+
+TORCH.update(
+    dict.fromkeys(
+        "set_default_tensor_type set_float32_matmul_precision set_deterministic_debug_mode set_flush_denormal "
+        "set_num_interop_threads set_warn_always".split(),
+        _nothing,
+    )
+)
+TORCH |= {
+    "autocast": autocast,
+    "set_default_device": set_default_device,
+    "get_default_device": lambda: device("cpu"),
+    "get_num_threads": lambda: 1,
+    "is_inference_mode_enabled": lambda: bool(inference_mode.entered and inference_mode.entered[-1]),
+    "is_anomaly_enabled": lambda: current().anomalies,
+    "are_deterministic_algorithms_enabled": lambda: True,
+    "typename": lambda obj: obj.type() if isinstance(obj, core.Tensor) else type(obj).__name__,
+    "get_float32_matmul_precision": lambda: "highest",
+}  # fmt: skip

@@ -1,0 +1,690 @@
+"""`torch.distributions`: random numbers, with a derivative or without one, and their densities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core import tensor as core
+from agrad.engine.core.context import scope
+from agrad.engine.values import np
+from agrad.torch.creation import default_generator
+from agrad.torch.registry import TORCH, engine, tensor_of
+from agrad.torch.tensor import entitle
+from agrad.torch.types import Size
+
+T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
+_HALF_LOG_2PI = math.log(math.sqrt(2 * math.pi))
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def _spread(*given: Any) -> list[Any]:
+    """Parameters in the shape that they have together."""
+    return [*T.broadcast_tensors(*[tensor_of(x if isinstance(x, core.Tensor) else float(x)) for x in given])]
+
+
+class Distribution:
+    """The base: `batch_shape` is that of the parameters, `event_shape` of one sample."""
+
+    is_object = True
+    positive: tuple[str, ...] = ()  # the parameters that are above 0
+    names: tuple[str, ...] = ()
+    batch_shape, event_shape, has_rsample = Size(), Size(), False
+
+    def __init__(self, *args: Any, validate_args: Any = None, **given: Any) -> None:
+        if any(name.startswith("_") for name in self.names):
+            raise TypeError("the names of parameters do not begin with _")
+        given |= dict(zip(self.names, args, strict=False))
+        missing = [name for name in self.names if name not in given]
+        if missing or len(given) > len(self.names):
+            raise TypeError(f"{type(self).__name__} needs {', '.join(self.names)}")
+        for name, x in zip(self.names, _spread(*[given[name] for name in self.names]), strict=True):
+            self._check(name, x, validate_args)
+            setattr(self, name, x)
+            self.batch_shape = x.shape
+
+    def _check(self, name: str, x: Any, asked: Any) -> None:
+        values = np.asarray(x.value)
+        fine = (values > 0).all() if name in self.positive else not np.isnan(values).any()
+        fine = fine and (name != "probs" or ((values >= 0) & (values <= 1)).all())
+        if asked is not False and not fine:
+            wanted = "from 0 to 1" if name == "probs" else "above 0" if name in self.positive else "real"
+            of = f"Expected parameter {name} of distribution {type(self).__name__}"
+            raise ValueError(f"{of} to be {wanted}, but found:\n{x}")
+
+    def _shape(self, sample_shape: Any) -> Size:
+        return Size((*sample_shape, *self.batch_shape, *self.event_shape))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        with scope(recording=False):
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        raise NotImplementedError(f"{type(self).__name__} has no rsample: what it draws has no derivative")
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density, or of the probability."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Any:
+        """So many samples."""
+        return self.sample((n,))
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return self.variance.sqrt()  # type: ignore[attr-defined]
+
+    def perplexity(self) -> Any:
+        """The exponential of the entropy."""
+        return self.entropy().exp()  # type: ignore[attr-defined]
+
+    def expand(self, batch_shape: Any) -> Any:
+        """The same in a larger shape."""
+        return type(self)(**{name: self.__dict__[name].expand(*batch_shape) for name in self.names})
+
+    def __repr__(self) -> str:
+        told = [(name, self.__dict__[name]) for name in self.names]
+        shown = [f"{name}: {x.item() if x.numel() == 1 else x.shape}" for name, x in told]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _drawn(method: str, shape: Any) -> Any:
+    return tensor_of(np.asarray(getattr(default_generator._numbers, method)(tuple(shape))))
+
+
+class Normal(Distribution):
+    """The normal distribution."""
+
+    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
+    loc: Any
+    scale: Any
+    mean = mode = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.stddev.pow(2))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        return _drawn("standard_normal", self._shape(sample_shape)) * self.scale.detach() + self.loc.detach()
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        return self.loc + _drawn("standard_normal", self._shape(sample_shape)) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _HALF_LOG_2PI
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of numbers below."""
+        return 0.5 * (1 + T.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
+
+    def icdf(self, value: Any) -> Any:
+        """The number with that probability below."""
+        return self.loc + self.scale * T.erfinv(2 * value - 1) * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + T.log(self.scale)
+
+
+class Uniform(Distribution):
+    """The uniform distribution from low to high."""
+
+    names, has_rsample = ("low", "high"), True
+    low: Any
+    high: Any
+    mean = property(lambda self: (self.high + self.low) / 2)
+    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the ends."""
+        return self.low + _drawn("random", self._shape(sample_shape)) * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density: -inf outside."""
+        inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
+        return T.log(inside) - T.log(self.high - self.low)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return T.log(self.high - self.low)
+
+
+class Exponential(Distribution):
+    """The exponential distribution."""
+
+    names, positive, has_rsample = ("rate",), ("rate",), True
+    rate: Any
+    mean = property(lambda self: self.rate.reciprocal())
+    stddev = property(lambda self: self.rate.reciprocal())
+    variance = property(lambda self: self.rate.pow(-2))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the rate."""
+        return _drawn("standard_exponential", self._shape(sample_shape)) / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return self.rate.log() - self.rate * value
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return 1.0 - T.log(self.rate)
+
+
+class Laplace(Distribution):
+    """The double exponential distribution."""
+
+    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
+    loc: Any
+    scale: Any
+    mean = mode = property(lambda self: self.loc)
+    variance = property(lambda self: 2 * self.scale.pow(2))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        u = _drawn("random", self._shape(sample_shape)) * (2 - _EPS) + (_EPS - 1)
+        return self.loc - self.scale * u.sign() * T.log1p(-u.abs())
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return -T.log(2 * self.scale) - T.abs(value - self.loc) / self.scale
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return 1 + T.log(2 * self.scale)
+
+
+class Gumbel(Distribution):
+    """The distribution of the largest of many numbers."""
+
+    names, positive, has_rsample = ("loc", "scale"), ("scale",), True
+    loc: Any
+    scale: Any
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        u = _drawn("random", self._shape(sample_shape)) * (1 - _EPS) + _EPS
+        return self.loc - self.scale * T.log(-T.log(u))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+
+class Cauchy(Laplace):
+    """Cauchy's distribution."""
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        return self.loc + T.tan(math.pi * (_drawn("random", self._shape(sample_shape)) - 0.5)) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class LogNormal(Normal):
+    """That of the exponential of normal numbers."""
+
+    mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    stddev = property(lambda self: self.variance.sqrt())
+    variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        return super().rsample(sample_shape).exp()
+
+    sample = Distribution.sample
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return super().log_prob(value.log()) - value.log()
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return super().entropy() + self.loc
+
+
+class HalfNormal(Distribution):
+    """That of the size of normal numbers around 0."""
+
+    names, positive, has_rsample = ("scale",), ("scale",), True
+    scale: Any
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the scale."""
+        return Normal(0.0, self.scale).rsample(sample_shape).abs()
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        found = Normal(0.0, self.scale).log_prob(value) + math.log(2)
+        return T.where(tensor_of(value) >= 0, found, -math.inf)
+
+
+class Gamma(Distribution):
+    """The gamma distribution; what it draws has no derivative here."""
+
+    names, positive = ("concentration", "rate"), ("concentration", "rate")
+    concentration: Any
+    rate: Any
+    mean = property(lambda self: self.concentration / self.rate)
+    variance = property(lambda self: self.concentration / self.rate.pow(2))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        rates = np.asarray(self.concentration.value)
+        drawn = default_generator._numbers.standard_gamma(rates, self._shape(sample_shape))
+        return tensor_of(np.asarray(drawn)) / self.rate.detach()
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        a, b, value = self.concentration, self.rate, tensor_of(value)
+        return T.xlogy(a, b) + T.xlogy(a - 1, value) - b * value - T.lgamma(a)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        a = self.concentration
+        return a - T.log(self.rate) + T.lgamma(a) + (1.0 - a) * T.digamma(a)
+
+
+class Dirichlet(Distribution):
+    """The distribution of shares; what it draws has no derivative here."""
+
+    names, positive = ("concentration",), ("concentration",)
+    concentration: Any
+
+    def __init__(self, concentration: Any, validate_args: Any = None) -> None:
+        super().__init__(concentration, validate_args=validate_args)
+        self.batch_shape, self.event_shape = Size(self.batch_shape[:-1]), Size(self.batch_shape[-1:])
+
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        drawn = Gamma(self.concentration, 1.0).sample(sample_shape)
+        return drawn / drawn.sum(-1, True)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        a = self.concentration
+        return T.xlogy(a - 1.0, value).sum(-1) + T.lgamma(a.sum(-1)) - T.lgamma(a).sum(-1)
+
+
+class Beta(Distribution):
+    """The beta distribution; what it draws has no derivative here."""
+
+    names = positive = ("concentration1", "concentration0")
+    concentration1: Any
+    concentration0: Any
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+
+    @property
+    def _shares(self) -> Any:
+        return Dirichlet(T.stack([self.concentration1, self.concentration0], -1))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        return self._shares.sample(sample_shape).select(-1, 0)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        value = tensor_of(value)
+        return self._shares.log_prob(T.stack([value, 1.0 - value], -1))
+
+
+class StudentT(Distribution):
+    """Student's distribution; what it draws has no derivative here."""
+
+    names, positive = ("df", "loc", "scale"), ("df", "scale")
+    df: Any
+    loc: Any
+    scale: Any
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: Any = None) -> None:
+        super().__init__(df, loc, scale, validate_args=validate_args)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        y, df = (value - self.loc) / self.scale, self.df
+        z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi)
+        z = z + T.lgamma(0.5 * df) - T.lgamma(0.5 * (df + 1.0))
+        return -0.5 * (df + 1.0) * T.log1p(y**2.0 / df) - z
+
+
+class Poisson(Distribution):
+    """The distribution of counts."""
+
+    names = ("rate",)
+    rate: Any
+    mean = variance = property(lambda self: self.rate)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random counts."""
+        return T.poisson(self.rate.detach().expand(self._shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        return T.xlogy(tensor_of(value), self.rate) - self.rate - T.lgamma(tensor_of(value) + 1)
+
+
+# With probabilities, or logits
+
+
+def _inside(probs: Any) -> Any:
+    return probs.clamp(_EPS, 1 - _EPS)
+
+
+class _Discrete(Distribution):
+    """The base of those with probabilities, or logits, of which one is given and the other follows."""
+
+    probs: Any
+    logits: Any
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        self.names = ("logits",) if probs is None else ("probs",)
+        self._of_given(logits if probs is None else probs, validate_args)
+
+    def _of_given(self, given: Any, validate_args: Any) -> None:
+        Distribution.__init__(self, given, validate_args=validate_args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "probs" and "logits" in self.__dict__:
+            found = self._probs()
+        elif name == "logits" and "probs" in self.__dict__:
+            found = self._logits()
+        else:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        self.__dict__[name] = found
+        return found
+
+    def _probs(self) -> Any:
+        return T.sigmoid(self.logits)
+
+    def _logits(self) -> Any:
+        return T.log(_inside(self.probs)) - T.log1p(-_inside(self.probs))
+
+
+class Bernoulli(_Discrete):
+    """1 with a probability, else 0."""
+
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random zeros and ones."""
+        return T.bernoulli(self.probs.detach().expand(self._shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        logits, value = T.broadcast_tensors(self.logits, tensor_of(value))
+        return -_crossed(logits, value)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return _crossed(self.logits, self.probs)
+
+
+def _crossed(logits: Any, target: Any) -> Any:
+    found = engine("binary_cross_entropy_with_logits", logits, target, reduction="none")
+    return entitle(found, "BinaryCrossEntropyWithLogitsBackward0")
+
+
+class Geometric(_Discrete):
+    """How often an event fails before it comes."""
+
+    mean = property(lambda self: 1.0 / self.probs - 1.0)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random counts."""
+        u = _drawn("random", self._shape(sample_shape)).clamp(min=float(np.finfo(np.float64).tiny))
+        return (u.log() / (-self.probs.detach()).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        return value * (-self.probs).log1p() + self.probs.log()
+
+
+class Binomial(_Discrete):
+    """How often an event comes in so many trials."""
+
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
+        super().__init__(probs, logits, validate_args)
+        self.total_count = tensor_of(float(total_count) if isinstance(total_count, int) else total_count)
+
+    mean = property(lambda self: self.total_count * self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random counts."""
+        count, p = (np.asarray(x.value) for x in (self.total_count, self.probs))
+        return tensor_of(default_generator._numbers.binomial(count.astype(int), p, self._shape(sample_shape)) * 1.0)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        n, value = self.total_count, tensor_of(value)
+        ways = T.lgamma(n + 1) - T.lgamma(value + 1) - T.lgamma(n - value + 1)
+        most = n * self.logits.clamp(min=0) + n * T.log1p(T.exp(-T.abs(self.logits)))
+        return value * self.logits - most + ways
+
+
+class Categorical(_Discrete):
+    """The number of a class, each with a probability along the last axis."""
+
+    def _of_given(self, given: Any, validate_args: Any) -> None:
+        x = tensor_of(given)
+        if x.ndim < 1:
+            raise ValueError("`probs` parameter must be at least one-dimensional.")
+        x = x / x.sum(-1, True) if self.names == ("probs",) else x - T.logsumexp(x, -1, True)
+        super()._of_given(x, validate_args)
+        self.batch_shape, self._count = Size(self.batch_shape[:-1]), x.shape[-1]
+
+    def _probs(self) -> Any:
+        return T.softmax(self.logits, -1)
+
+    def _logits(self) -> Any:
+        return T.log(_inside(self.probs))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers of classes."""
+        count = math.prod(sample_shape)
+        drawn = T.multinomial(self.probs.detach().reshape(-1, self._count), count, True).T
+        return drawn.reshape(Size((*sample_shape, *self.batch_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        shape = np.broadcast_shapes(value.shape, self.batch_shape)
+        logits = self.logits.expand(*shape, self._count)
+        return logits.gather(-1, value.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        low = float(np.finfo(np.float64).min)
+        return -(self.logits.clamp(min=low) * self.probs).sum(-1)
+
+
+class OneHotCategorical(Categorical):
+    """1 at the place of a class."""
+
+    def _of_given(self, given: Any, validate_args: Any) -> None:
+        super()._of_given(given, validate_args)
+        self.event_shape = Size((self._count,))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random rows."""
+        return T.eye(self._count)[super().sample(sample_shape)]
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the probability."""
+        return super().log_prob(value.argmax(-1))
+
+
+# Of vectors, and made of others
+
+
+class MultivariateNormal(Distribution):
+    """The normal distribution of vectors, with a covariance, a precision, or a lower Cholesky factor."""
+
+    has_rsample = True
+
+    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+                 validate_args: Any = None) -> None:  # fmt: skip
+        given = [x for x in (covariance_matrix, precision_matrix, scale_tril) if x is not None]
+        if len(given) != 1:
+            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        covariance = engine("inv", precision_matrix) if precision_matrix is not None else covariance_matrix
+        self.scale_tril = scale_tril if scale_tril is not None else engine("cholesky", covariance)
+        self.event_shape = Size(self.scale_tril.shape[-1:])
+        self.batch_shape = Size(np.broadcast_shapes(loc.shape[:-1], self.scale_tril.shape[:-2]))
+        self.loc = self.mean = loc.expand(*self.batch_shape, *self.event_shape)
+        self._given = "precision_matrix" if precision_matrix is not None else "covariance_matrix"
+
+    covariance_matrix = property(lambda self: self.scale_tril @ self.scale_tril.mT)
+    variance = property(lambda self: self.scale_tril.pow(2).sum(-1).expand(*self.batch_shape, *self.event_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random vectors, which are differentiable by the parameters."""
+        eps = _drawn("standard_normal", self._shape(sample_shape))
+        return self.loc + T.matmul(self.scale_tril, eps.unsqueeze(-1)).squeeze(-1)
+
+    def _apart(self, x: Any) -> Any:
+        """The squares of a vector in the scale of this distribution, summed."""
+        return engine("solve_triangular", self.scale_tril, x.unsqueeze(-1), lower=True).pow(2).sum((-2, -1))
+
+    def _half_log_det(self) -> Any:
+        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        apart = self._apart(value - self.loc)
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + apart) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return 0.5 * self.event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+
+    def __repr__(self) -> str:
+        return f"MultivariateNormal(loc: {self.loc.shape}, {self._given}: {self.scale_tril.shape})"
+
+
+class Independent(Distribution):
+    """A distribution whose last axes belong to one sample."""
+
+    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: Any = None) -> None:
+        self.base_dist, self.count = base_distribution, reinterpreted_batch_ndims
+        shape, self.has_rsample = base_distribution.batch_shape, base_distribution.has_rsample
+        split = len(shape) - self.count
+        self.batch_shape = Size(shape[:split])
+        self.event_shape = Size((*shape[split:], *base_distribution.event_shape))
+
+    mean = property(lambda self: self.base_dist.mean)
+    variance = property(lambda self: self.base_dist.variance)
+
+    def _summed(self, x: Any) -> Any:
+        return x.sum([*range(-self.count, 0)]) if self.count else x
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers, which are differentiable by the parameters."""
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        return self._summed(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Any:
+        """The entropy."""
+        return self._summed(self.base_dist.entropy())
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.count})"
+
+
+class MixtureSameFamily(Distribution):
+    """One of several distributions of a kind, by a Categorical."""
+
+    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: Any = None) -> None:
+        self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
+        self.batch_shape = Size(component_distribution.batch_shape[:-1])
+        self.event_shape = component_distribution.event_shape
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        probs = self.mixture_distribution.probs
+        probs = probs.reshape(*probs.shape, *(1,) * len(self.event_shape))
+        return (probs * self.component_distribution.mean).sum(-1 - len(self.event_shape))
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Random numbers without a graph."""
+        which, events = self.mixture_distribution.sample(sample_shape), len(self.event_shape)
+        drawn = self.component_distribution.sample(sample_shape)
+        wide = which.reshape(*which.shape, *(1,) * (events + 1)).expand(*which.shape, 1, *self.event_shape)
+        return drawn.gather(which.ndim, wide).squeeze(which.ndim)
+
+    def log_prob(self, value: Any) -> Any:
+        """The logarithm of the density."""
+        found = self.component_distribution.log_prob(tensor_of(value).unsqueeze(-1 - len(self.event_shape)))
+        return T.logsumexp(found + T.log_softmax(self.mixture_distribution.logits, -1), -1)
+
+
+def kl_divergence(p: Any, q: Any) -> Any:
+    """How much is told by p that q does not tell: the mean of log(p/q). Of two distributions of one kind."""
+    for kind, find in _DIVERGENCES.items():
+        if type(p) is kind and type(q) is kind:
+            return find(p, q)
+    pair = f"p type {type(p).__name__} and q type {type(q).__name__}"
+    raise NotImplementedError(f"No KL(p || q) is implemented for {pair}")
+
+
+def _of_normals(p: Any, q: Any) -> Any:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+def _of_bernoullis(p: Any, q: Any) -> Any:
+    softplus: Callable[..., Any] = TORCH["softplus"]
+    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    return ones + (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+
+
+def _of_vectors(p: Any, q: Any) -> Any:
+    term = engine("solve_triangular", q.scale_tril, p.scale_tril, lower=True).pow(2).sum((-2, -1))
+    apart = term + q._apart(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (apart - p.event_shape[0])
+
+
+_DIVERGENCES: dict[type, Callable[[Any, Any], Any]] = {
+    Normal: _of_normals,
+    LogNormal: _of_normals,
+    Uniform: lambda p, q: T.where(
+        (q.low > p.low) | (q.high < p.high), math.inf, ((q.high - q.low) / (p.high - p.low)).log()
+    ),
+    Exponential: lambda p, q: q.rate / p.rate + (p.rate / q.rate).log() - 1,
+    Bernoulli: _of_bernoullis,
+    Categorical: lambda p, q: (p.probs * (p.logits - q.logits)).sum(-1),
+    MultivariateNormal: _of_vectors,
+    Independent: lambda p, q: p._summed(kl_divergence(p.base_dist, q.base_dist)),
+    Poisson: lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
+    Gamma: lambda p, q: (
+        q.concentration * (p.rate / q.rate).log()
+        + T.lgamma(q.concentration)
+        - T.lgamma(p.concentration)
+        + (p.concentration - q.concentration) * T.digamma(p.concentration)
+        + (q.rate - p.rate) * (p.concentration / p.rate)
+    ),
+}

@@ -1,0 +1,398 @@
+"""Layers and losses that are made of PyTorch's functions, as functions and as modules of `torch.nn`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.nn import layers as ours
+from agrad.engine.nn.applied import _Applied, _Loss
+from agrad.engine.nn.formed import Formed
+from agrad.engine.nn.module import Module
+from agrad.engine.nn.parameter import parameter
+from agrad.engine.values import np
+from agrad.torch.creation import default_generator
+from agrad.torch.registry import TORCH, checked, tensor_of
+from agrad.torch.tensor import entitle
+
+T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
+
+
+def _pair(x: Any) -> tuple[int, int]:
+    return (x, x) if isinstance(x, int) else tuple(x)
+
+
+def _reduced(x: Any, reduction: str) -> Any:
+    return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
+
+
+# Functions
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A sample of shares by the trick of Gumbel; with `hard` one-hot, whose derivative is that of the shares."""
+    drawn = tensor_of(np.asarray(default_generator._numbers.standard_exponential(tuple(logits.shape))))
+    soft = T.softmax((logits - drawn.log()) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return T.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
+
+
+def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The windows of images as columns."""
+    x, (kh, kw), (dh, dw), (sh, sw) = input, _pair(kernel_size), _pair(dilation), _pair(stride)
+    ph, pw = _pair(padding)
+    x = PAD(x, (pw, pw, ph, ph)) if ph or pw else x
+    rows = [(x.shape[-2] - dh * (kh - 1) - 1) // sh + 1, (x.shape[-1] - dw * (kw - 1) - 1) // sw + 1]
+    down = np.arange(kh)[:, None] * dh + np.arange(rows[0]) * sh
+    across = np.arange(kw)[:, None] * dw + np.arange(rows[1]) * sw
+    found = x[..., tensor_of(down)[:, None, :, None], tensor_of(across)[None, :, None, :]]
+    return entitle(found.reshape(*x.shape[:-3], x.shape[-3] * kh * kw, rows[0] * rows[1]), "Im2ColBackward0")
+
+
+def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Images of the windows that are columns, summed where they overlap."""
+    (h, w), (kh, kw), (ph, pw) = _pair(output_size), _pair(kernel_size), _pair(padding)
+    channels, full = input.shape[-2] // (kh * kw), (h + 2 * ph, w + 2 * pw)
+    places = T.arange(float(math.prod(full))).reshape(1, 1, *full)
+    columns = unfold(places, (kh, kw), dilation, 0, stride).long().reshape(-1)
+    entries = input.reshape(*input.shape[:-2], channels, -1)
+    flat = T.zeros(*entries.shape[:-1], math.prod(full)).index_add(-1 % entries.ndim, columns, entries)
+    found = flat.reshape(*entries.shape[:-1], *full)
+    return entitle(found[..., ph : ph + h, pw : pw + w], "Col2ImBackward0")
+
+
+def interpolate(
+    input: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    **_: Any,
+) -> Any:
+    """Images in another size, by the nearest entry or by lines between entries."""
+    axes = input.ndim - 2
+    given = size if size is not None else scale_factor
+    each = [given] * axes if isinstance(given, int | float) else list(given)
+    sizes = each if size is not None else [math.floor(n * s) for n, s in zip(input.shape[2:], each, strict=True)]
+    if mode not in ("nearest", "linear", "bilinear"):
+        raise NotImplementedError(f"interpolate has no mode {mode!r}\n  fix: 'nearest' or 'bilinear'")
+    for axis, (new, old) in enumerate(zip(sizes, input.shape[2:], strict=True), 2):
+        steps = np.arange(new)
+        if mode == "nearest":
+            input = T.index_select(input, axis, tensor_of(np.minimum(steps * old // new, old - 1)))
+            continue
+        at = steps * (old - 1) / max(new - 1, 1) if align_corners else np.maximum((steps + 0.5) * old / new - 0.5, 0)
+        low = np.minimum(np.floor(at).astype(int), old - 1)
+        share = tensor_of(at - low).reshape(-1, *(1,) * (input.ndim - 1 - axis))
+        left, right = (T.index_select(input, axis, tensor_of(np.minimum(low + one, old - 1))) for one in (0, 1))
+        input = left * (1 - share) + right * share
+    kind = {"nearest": "UpsampleNearest", "linear": "UpsampleLinear", "bilinear": "UpsampleBilinear"}[mode]
+    return entitle(input, f"{kind}{axes}DBackward0")
+
+
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+    """Channels as finer pixels."""
+    r, (*first, c, h, w) = upscale_factor, input.shape
+    x = input.reshape(*first, c // r**2, r, r, h, w)
+    n = len(first)
+    return x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2).reshape(*first, c // r**2, h * r, w * r)
+
+
+def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+    """Fine pixels as channels."""
+    r, (*first, c, h, w) = downscale_factor, input.shape
+    x, n = input.reshape(*first, c, h // r, r, w // r, r), len(first)
+    return x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3).reshape(*first, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(input: Any, groups: int) -> Any:
+    """The channels of groups, one of each in turn."""
+    b, c, *rest = input.shape
+    return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """x over the root of the mean of its squares along the last axes, times weight."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    eps = float(np.finfo(np.float64).eps) if eps is None else eps
+    found = input * T.rsqrt(input.pow(2).mean(axes, keepdim=True) + eps)
+    return found if weight is None else entitle(found * weight, "FusedRmsNormBackward0")
+
+
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Any:
+    """x - mean over the root of the variance, of each channel of each image."""
+    axes = tuple(range(2, input.ndim))
+    found = (input - input.mean(axes, keepdim=True)) / T.sqrt(input.var(axes, False, True) + eps)
+    wide = (1, -1, *(1,) * len(axes))
+    found = found if weight is None else found * weight.reshape(wide)
+    return found if bias is None else found + bias.reshape(wide)
+
+
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """x over a power of the mean of the squares in the channels around."""
+    wide = PAD(input.pow(2), (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2))
+    return input / (sum(wide.narrow(1, at, input.shape[1]) for at in range(size)) / size * alpha + k) ** beta
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """input1 @ weight @ input2 for each output, plus bias."""
+    found = T.einsum("...i,kij,...j->...k", input1, weight, input2)
+    return found if bias is None else found + bias
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout that keeps the mean and the variance of what SELU gives."""
+    if not training or not p:
+        return input
+    kept = T.bernoulli(T.full(input.shape, 1 - p))
+    low = -1.7580993408473766
+    a = (1 - p + p * (1 - p) * low**2) ** -0.5
+    return a * (input * kept + low * (1 - kept)) - a * p * low
+
+
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative logarithm of the probability of counts."""
+    loss = T.exp(input) - target * input if log_input else input - target * T.log(input + eps)
+    if full:
+        many = target * T.log(target) - target + 0.5 * T.log(2 * math.pi * target)
+        loss = loss + T.where(target > 1, many, 0.0)
+    return _reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """The negative logarithm of the density of normal numbers."""
+    var = T.full((), float(var)) if isinstance(var, int | float) else var
+    var = T.where(var < eps, eps, var)
+    loss = 0.5 * (T.log(var) + (input - target) ** 2 / var)
+    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def multi_margin_loss(
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """How far other classes come near to the right one."""
+    x, y = (input, target) if input.ndim > 1 else (input.unsqueeze(0), target.reshape(1))
+    apart = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(min=0) ** p
+    apart = apart if weight is None else apart * weight[y].unsqueeze(1)
+    loss = apart.scatter(1, y.unsqueeze(1), 0.0).sum(1) / x.shape[1]
+    return entitle(_reduced(loss, reduction), "MultiMarginLossBackward0")
+
+
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """The logistic loss of several labels."""
+    log = TORCH["logsigmoid"]
+    loss = -(target * log(input) + (1 - target) * log(-input))
+    return _reduced((loss if weight is None else loss * weight).sum(-1) / input.shape[-1], reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """The triplet loss by a distance of one's own."""
+    far = distance_function or (lambda a, b: (a - b + 1e-6).norm(2, -1))
+    apart = far(anchor, negative)
+    apart = T.minimum(apart, far(positive, negative)) if swap else apart
+    return _reduced(T.clamp(far(anchor, positive) - apart + margin, min=0), reduction)
+
+
+PAD: Any = None  # `functional.pad`, when it is there
+OWN: dict[str, Any] = {
+    f.__name__: checked(f.__name__, f)
+    for f in (
+        gumbel_softmax, unfold, fold, interpolate, pixel_shuffle, pixel_unshuffle, channel_shuffle, rms_norm,
+        instance_norm, local_response_norm, bilinear, alpha_dropout, poisson_nll_loss, gaussian_nll_loss,
+        multi_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
+    )
+}  # fmt: skip
+OWN["upsample"] = OWN["interpolate"]
+
+
+# Modules
+
+
+class _Made(_Applied):
+    """A module that calls one of these functions, or `pad`."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """The value."""
+        given = {name: getattr(self, name) for name in self._settings}
+        if self.function == "alpha_dropout":
+            given["training"] = self.training
+        return OWN[self.function](*inputs, **given)
+
+
+class _MadeLoss(_Loss, _Made):
+    """A loss among them."""
+
+    forward = _Made.forward
+
+
+class _Padded(_Applied):
+    """Entries added around."""
+
+    mode, axes = "constant", 1
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """The widths at both ends of each axis."""
+        given = settings["padding"]
+        self.padding = (given,) * (2 * self.axes) if isinstance(given, int) else tuple(given)
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return PAD(input, self.padding, self.mode, self.__dict__.get("value", 0.0))
+
+
+def _module(name: str, function: str, form: str, shown: str = "", base: type = _Made, **facts: Any) -> type:
+    body = {"function": function, "form": form, "shown": shown, "__doc__": f"`{function}` as a module."}
+    return type(name, (base,), body | facts | {"__module__": "agrad.torch.nn"})
+
+
+class RMSNorm(Formed):
+    """`rms_norm` as a layer."""
+
+    form, shown = "normalized_shape, eps=None, elementwise_affine=True", "normalized_shape eps= elementwise_affine="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the weight."""
+        shape = settings["normalized_shape"]
+        self.normalized_shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.register_parameter(
+            "weight", parameter(np.ones(self.normalized_shape)) if self.elementwise_affine else None
+        )
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+
+class _InstanceNorm(Formed):
+    form = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False"
+    shown = "num_features eps= momentum= affine= track_running_stats="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the weight."""
+        self.scale((self.num_features,), self.affine, True)
+
+    def forward(self, input: Any) -> Any:
+        """The value."""
+        return instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+
+
+class Bilinear(ours.Uniform):
+    """`bilinear` as a layer."""
+
+    form = "in1_features, in2_features, out_features, bias=True"
+    shown = "in1_features= in2_features= out_features= bias="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the parameters."""
+        self.fan, outputs = self.in1_features, self.out_features
+        self.weigh((outputs, self.in1_features, self.in2_features), outputs if settings["bias"] else None)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        """The value."""
+        return bilinear(input1, input2, self.weight, self.bias)
+
+
+class _Lazy(Module):
+    """A layer that learns how many inputs it has from the first of them, and is an ordinary one from then on."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__()
+        self.__dict__["_given"] = args, keywords
+
+    def forward(self, input: Any) -> Any:
+        """The value of the layer that it becomes."""
+        args, keywords = self.__dict__.pop("_given")
+        training = self.training
+        kind: Any = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
+        object.__setattr__(self, "__class__", kind)
+        kind.__init__(self, input.shape[-1 if isinstance(self, ours.Linear) else 1], *args, **keywords)
+        self.train(training)
+        return self.forward(input)
+
+
+_TARGETS: dict[type, type] = {}  # what each lazy layer becomes
+_SIZES = "kernel_size, dilation=1, padding=0, stride=1"
+_SPELLED = "size_average=None, reduce=None, reduction='mean'"
+MODULES: dict[str, type] = {
+    one.__name__: one
+    for one in (
+        RMSNorm,
+        Bilinear,
+        _module("Unfold", "unfold", _SIZES, "kernel_size= dilation= padding= stride="),
+        _module("Fold", "fold", f"output_size, {_SIZES}", "output_size= kernel_size= dilation= padding= stride="),
+        _module("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor="),
+        _module("PixelUnshuffle", "pixel_unshuffle", "downscale_factor", "downscale_factor="),
+        _module("ChannelShuffle", "channel_shuffle", "groups", "groups="),
+        _module("AlphaDropout", "alpha_dropout", "p=0.5, inplace=False", "p= inplace="),
+        _module("Upsample", "interpolate", "size=None, scale_factor=None, mode='nearest', align_corners=None",
+                "scale_factor= mode=", reals=("scale_factor",)),
+        _module("LocalResponseNorm", "local_response_norm", "size, alpha=0.0001, beta=0.75, k=1.0",
+                "size alpha= beta= k="),
+        _module("PoissonNLLLoss", "poisson_nll_loss", "log_input=True, full=False, size_average=None, eps=1e-08, "
+                "reduce=None, reduction='mean'", base=_MadeLoss, inputs=2),
+        _module("GaussianNLLLoss", "gaussian_nll_loss", "full=False, eps=1e-06, reduction='mean'", base=_MadeLoss),
+        _module("MultiMarginLoss", "multi_margin_loss", f"p=1, margin=1.0, weight=None, {_SPELLED}", base=_MadeLoss),
+        _module("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", f"weight=None, {_SPELLED}", base=_MadeLoss),
+        _module("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss",
+                "distance_function=None, margin=1.0, swap=False, reduction='mean'", base=_MadeLoss),
+        *(
+            _module(f"{kind}Pad{axes}d", "pad", "padding, value" if kind == "Constant" else "padding",
+                    "padding= value=" if kind == "Constant" else "padding" , _Padded, axes=axes, mode=mode,
+                    reals=("value",))
+            for kind, mode in (("Constant", "constant"), ("Zero", "constant"), ("Reflection", "reflect"),
+                               ("Replication", "replicate"), ("Circular", "circular"))
+            for axes in (1, 2)
+        ),
+        *(type(f"InstanceNorm{n}d", (_InstanceNorm,), {"__module__": "agrad.torch.nn"}) for n in (1, 2)),
+    )
+}  # fmt: skip
+
+
+def lazily(nn: Any) -> dict[str, Any]:
+    """The lazy forms of the layers of a module."""
+    made = {}
+    for name in "Linear Conv1d Conv2d ConvTranspose2d BatchNorm1d BatchNorm2d".split():
+        made[f"Lazy{name}"] = one = type(
+            f"Lazy{name}", (_Lazy,), {"__module__": "agrad.torch.nn", "__doc__": _Lazy.__doc__}
+        )
+        _TARGETS[one] = getattr(nn, name)
+    return made  # fmt: skip

@@ -1,0 +1,25 @@
+# NumPy's quickstart: arrays, attributes, operations, reductions, shapes.
+import numpy as np
+
+a = np.arange(15).reshape(3, 5)
+print(a)
+print(a.shape, a.ndim, a.dtype.name, a.size)
+b = np.array([6, 7, 8])
+print(b, b.dtype, np.array([1.2, 3.5, 5.1]).dtype)
+print(np.array([(1.5, 2, 3), (4, 5, 6)]))
+print(np.zeros((3, 4)), np.ones((2, 3)))
+print(np.arange(10, 30, 5), np.arange(0, 2, 0.3), np.linspace(0, 2, 9))
+print(np.arange(24).reshape(2, 3, 4))
+a = np.array([20, 30, 40, 50])
+b = np.arange(4)
+print(a - b, b**2, 10 * np.sin(a), a < 35)
+A = np.array([[1, 1], [0, 1]])
+B = np.array([[2, 0], [3, 4]])
+print(A * B, A @ B, A.dot(B))
+a = np.ones((2, 3), dtype=int)
+a *= 3
+print(a)
+b = np.arange(12).reshape(3, 4)
+print(b.sum(axis=0), b.min(axis=1), b.cumsum(axis=1), b.max(), b.mean(), b.std())
+print(np.exp(np.arange(3)), np.sqrt(np.arange(3)), np.add(np.arange(3), np.array([2., -1., 4.])))
+print(repr(np.array([1.0, 2.5])), repr(np.array([[True, False]])), repr(np.float64(2.5)))

@@ -1,0 +1,20 @@
+# default_rng and the older functions: numbers of a seed.
+import numpy as np
+
+rng = np.random.default_rng(12345)
+print(rng.random(3), rng.integers(low=0, high=10, size=5), rng.standard_normal(2))
+print(rng.normal(5, 2, size=(2, 2)), rng.uniform(-1, 1, 3), rng.choice([10, 20, 30], 4))
+print(rng.permutation(5), rng.exponential(2.0, 2), rng.poisson(3, 4), rng.binomial(10, 0.5, 3))
+x = np.arange(6)
+rng.shuffle(x)
+print(x, rng.choice(5, 3, replace=False), rng.choice(3, 4, p=[0.1, 0.2, 0.7]))
+print(rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 2]]), rng.beta(2, 3), rng.gamma(2.0, 1.0, 2))
+np.random.seed(0)
+print(np.random.rand(2), np.random.randn(2), np.random.randint(0, 100, 4), np.random.choice(5, 2))
+np.random.seed(1)
+a = np.arange(5)
+np.random.shuffle(a)
+print(a, np.random.permutation(4), np.random.uniform(0, 1), np.random.normal(0, 1, 2))
+old = np.random.RandomState(7)
+print(old.rand(2), old.randint(5, size=3), old.normal())
+print(rng.integers(5), float(rng.random()) < 1, rng.random())

@@ -1,0 +1,21 @@
+# Statistics: moments, correlations, percentiles, a t statistic, moving averages, ranks.
+import numpy as np
+
+x = np.array([2.1, 2.5, 3.6, 4.0, 5.2, 4.8])
+y = np.array([8.0, 10.0, 12.0, 14.0, 17.0, 15.0])
+print(np.mean(x), np.var(x), np.var(x, ddof=1), np.std(x), np.median(x), np.ptp(x))
+print(np.corrcoef(x, y), np.cov(x, y))
+slope = np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean())**2)
+print(slope, y.mean() - slope * x.mean())
+t = (x.mean() - 3) / (x.std(ddof=1) / np.sqrt(len(x)))
+print(f"{t:.6f}")
+print(np.percentile(x, [25, 50, 75]), np.average(x, weights=[1, 1, 1, 2, 2, 2]))
+print(np.convolve(x, np.ones(3) / 3, mode='valid'), np.cumsum(x) / np.arange(1, 7))
+order = x.argsort()
+ranks = np.empty_like(order)
+ranks[order] = np.arange(len(x))
+print(ranks, np.sort(x)[::-1], np.searchsorted(np.sort(x), 4.0))
+z = (x - x.mean()) / x.std()
+print(z.round(4), np.mean(z**3).round(4), np.mean(z**4).round(4))
+print(np.nanmean([1, np.nan, 3]), np.isnan([1, np.nan]), np.nan_to_num([np.inf, np.nan, 1.0], posinf=9.0))
+print(np.histogram([1, 2, 1], bins=[0, 1, 2, 3]), np.digitize([0.5, 1.5], [0, 1, 2]))

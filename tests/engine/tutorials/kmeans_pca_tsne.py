@@ -1,0 +1,40 @@
+# Unsupervised: k-means, PCA by svd and by gradient, a tiny t-SNE by autograd.
+import torch
+
+torch.manual_seed(0)
+X = torch.cat([torch.randn(8, 2) * 0.3, torch.randn(8, 2) * 0.3 + 2, torch.randn(8, 2) * 0.3 + torch.tensor([2.0, -2.0])])
+centers = X[[0, 8, 16]].clone()
+for it in range(5):
+    d = torch.cdist(X, centers)
+    assign = d.argmin(1)
+    for k in range(3):
+        centers[k] = X[assign == k].mean(0)
+print(centers, torch.bincount(assign))
+Y = X - X.mean(0)
+U, S, V = torch.svd(Y)
+print(S, (S ** 2 / (S ** 2).sum()))
+cov = torch.cov(X.T)
+print(cov, torch.corrcoef(X.T))
+v = torch.randn(2)
+v = v / v.norm()
+for _ in range(30):
+    v.requires_grad_(True)
+    obj = (Y @ v).pow(2).mean()
+    g, = torch.autograd.grad(obj, v)
+    v = (v.detach() + 0.1 * g)
+    v = v / v.norm()
+print((v @ V[:, 0]).abs())
+P = torch.softmax(-torch.cdist(X, X) ** 2 - torch.eye(24) * 1e9, dim=1)
+P = (P + P.T) / (2 * 24)
+Z = (torch.randn(24, 2) * 0.1).requires_grad_()
+opt = torch.optim.SGD([Z], lr=20.0, momentum=0.5)
+for i in range(20):
+    D = torch.cdist(Z, Z).pow(2)
+    num = 1 / (1 + D)
+    num = num * (1 - torch.eye(24))
+    Q = num / num.sum()
+    loss = (P * torch.log((P + 1e-9) / (Q + 1e-9))).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(f"{loss.item():.5f}")
