@@ -176,13 +176,20 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
         options = _keywords(keywords, name)
         _afford(name, given, options)
         try:
-            return wrapped(getattr(of(), name)(*given, **options))
+            found = getattr(of(), name)(*given, **options)
+            if getattr(found, "dtype", None) == real.float16:  # of truths
+                found = getattr(of(), name)(*map(_of_truths, given), **options)
+            return wrapped(found)
         except real.linalg.LinAlgError as error:
             raise LinAlgError(str(error)) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"NumPy's {name}."
     return call
+
+
+def _of_truths(x: Any) -> Any:
+    return x.astype(float) if getattr(x, "dtype", None) == bool else float(x) if isinstance(x, bool) else x
 
 
 def _is_type(x: Any) -> bool:
