@@ -83,7 +83,10 @@ _ELSEWHERE = (
     ("no_grad inference_mode set_grad_enabled", "no_grad: …"),
     ("set_default_dtype", "leave it out: every number is a float64"),
     ("FloatTensor DoubleTensor", "tensor([1, 2])"),
-    ("dict set hasattr getattr setattr super object", "import torch   on the line before: they are Python's"),
+    (
+        "dict set hasattr getattr setattr super object isinstance type iter callable",
+        "import torch   on the line before: they are Python's",
+    ),
     ("make_dot", "from torchviz import make_dot   on the line before; or graph y"),
     ("repr", 'f"{x}"'),
     ("format", 'f"{x:.3f}"'),

@@ -157,6 +157,9 @@ class Module(Object):
         for store in _STORES:
             if name in own.get(store, ()):
                 return own[store][name]
+        computed = own.get("_modules", {}).get("parametrizations", ())
+        if name in computed:  # a parameter that is computed from others
+            return computed[name]()
         raise no_attribute(self, name)
 
     def __delattr__(self, name: str) -> None:

@@ -189,7 +189,7 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
 
 
 def _of_truths(x: Any) -> Any:
-    return x.astype(float) if getattr(x, "dtype", None) == bool else float(x) if isinstance(x, bool) else x
+    return real.asarray(x, float) if real.asarray(x).dtype.kind == "b" else x
 
 
 def _is_type(x: Any) -> bool:
@@ -363,9 +363,13 @@ def _logged(state: _Numbers) -> None:
     """Let a statement that fails give back the random numbers that it drew."""
     log = current().undo_log
     if log is not None:
-        bits = state._numbers._bit_generator if isinstance(state, RandomState) else state._numbers.bit_generator
-        before = bits.state
-        log.remember_first((id(state), "random"), lambda: setattr(bits, "state", before))
+        numbers = state._numbers
+        if isinstance(state, RandomState):
+            before = numbers.get_state()
+            log.remember_first((id(state), "random"), lambda: numbers.set_state(before))
+        else:
+            bits, was = numbers.bit_generator, numbers.bit_generator.state
+            log.remember_first((id(state), "random"), lambda: setattr(bits, "state", was))
 
 
 def _drawn(name: str, state: _Numbers) -> Callable[..., Any]:

@@ -238,7 +238,7 @@ class _Default(Generator):
     """The generator of the engine's session."""
 
     _numbers = property(lambda self: engine_generator())
-    _seed = 0
+    _seed = property(lambda self: getattr(engine_generator(), "first", 0))  # that of the session, if one was given
 
     def __init__(self) -> None:
         pass
@@ -247,7 +247,7 @@ class _Default(Generator):
         """Begin anew."""
         numbers = current().random
         remember_random(numbers)
-        self._seed, numbers.generator = seed, Mersenne(int(seed))
+        numbers.generator = Mersenne(int(seed))
         return self
 
 

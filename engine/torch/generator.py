@@ -15,6 +15,7 @@ class Mersenne:
     """
 
     def __init__(self, seed: int) -> None:
+        self.first = seed
         self._bits: Any = np.random.MT19937()
         self._bits._legacy_seeding(seed % 2**32)
         self._waiting: float | None = None  # the second of a pair of normal numbers

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agrad.engine.core.context import current, remember_entry
+from agrad.engine.nn import init
 from agrad.engine.nn import layers as ours
 from agrad.engine.nn.applied import _Applied, _Loss
 from agrad.engine.nn.formed import Formed
@@ -232,13 +234,53 @@ def triplet_margin_with_distance_loss(
     return _reduced(T.clamp(far(anchor, positive) - apart + margin, min=0), reduction)
 
 
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """Where the pixels of pictures of a size are, after linear maps of the square from -1 to 1."""
+    height, width = size[-2:]
+    x, y = (np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in (width, height))
+    points = np.stack([np.tile(x, height), np.repeat(y, width), np.ones(height * width)], axis=1)
+    found = tensor_of(points) @ theta.transpose(1, 2)
+    return entitle(found.reshape(len(theta), height, width, 2), "AffineGridGeneratorBackward0")
+
+
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Any:
+    """Pictures at places between their pixels, from -1 to 1; zeros, or the nearest pixel, outside."""
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
+        raise NotImplementedError(
+            "grid_sample has the modes 'bilinear' and 'nearest', and pads by 'zeros' and 'border'"
+        )
+    n, c, height, width = input.shape
+    at = []
+    for axis, size in ((0, width), (1, height)):
+        x = grid[..., axis]
+        x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
+        at.append(x.clamp(0, size - 1) if padding_mode == "border" else x)
+    corners = [(0, 0), (1, 0), (0, 1), (1, 1)] if mode == "bilinear" else [(0, 0)]
+    low = [T.floor(x).detach() if mode == "bilinear" else T.round(x).detach() for x in at]
+    found: Any = 0.0
+    for corner in corners:
+        places = [one + step for one, step in zip(low, corner, strict=True)]
+        weight: Any = 1.0
+        for x, one, step in zip(at, low, corner, strict=True):
+            share = x - one if mode == "bilinear" else x.detach() * 0
+            weight = weight * (share if step else 1 - share)
+        px, py = places
+        inside = (px >= 0) & (px < width) & (py >= 0) & (py < height)
+        index = (py.clamp(0, height - 1) * width + px.clamp(0, width - 1)).long().reshape(n, 1, -1).expand(n, c, -1)
+        values = input.reshape(n, c, -1).gather(2, index).reshape(n, c, *grid.shape[1:3])
+        found = found + values * (weight * inside).unsqueeze(1)
+    return entitle(found, "GridSampler2DBackward0")
+
+
 PAD: Any = None  # `functional.pad`, when it is there
 OWN: dict[str, Any] = {
     f.__name__: checked(f.__name__, f)
     for f in (
         gumbel_softmax, unfold, fold, interpolate, pixel_shuffle, pixel_unshuffle, channel_shuffle, rms_norm,
         instance_norm, local_response_norm, bilinear, alpha_dropout, poisson_nll_loss, gaussian_nll_loss,
-        multi_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss,
+        multi_margin_loss, multilabel_soft_margin_loss, triplet_margin_with_distance_loss, affine_grid, grid_sample,
     )
 }  # fmt: skip
 OWN["upsample"] = OWN["interpolate"]
@@ -331,6 +373,30 @@ class Bilinear(ours.Uniform):
         return bilinear(input1, input2, self.weight, self.bias)
 
 
+class EmbeddingBag(Formed):
+    """The sums, or means, of rows of weight: of each row of indices, or of what lies between two offsets."""
+
+    form = "num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode='mean', "
+    form += "sparse=False, _weight=None, include_last_offset=False, padding_idx=None"
+    shown = "num_embeddings embedding_dim mode="
+
+    def build(self, settings: dict[str, Any]) -> None:
+        """Make the rows."""
+        self.weight = init.normal_(parameter(np.zeros((self.num_embeddings, self.embedding_dim))))
+
+    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+        """The value."""
+        rows = self.weight[input] if per_sample_weights is None else self.weight[input] * per_sample_weights[..., None]
+        if input.ndim == 2:
+            return getattr(rows, "amax" if self.mode == "max" else "mean" if self.mode == "mean" else "sum")(1)
+        bags = T.searchsorted(offsets, T.arange(len(input)), right=True) - 1
+        if self.mode == "max":
+            return T.stack([rows[bags == bag].amax(0) for bag in range(len(offsets))])
+        found = T.zeros(len(offsets), rows.shape[1]).index_add(0, bags, rows)
+        counts = T.bincount(bags, minlength=len(offsets)).clamp(min=1).unsqueeze(1)
+        return entitle(found / counts if self.mode == "mean" else found, "EmbeddingBagBackward0")
+
+
 class _Lazy(Module):
     """A layer that learns how many inputs it has from the first of them, and is an ordinary one from then on."""
 
@@ -340,7 +406,11 @@ class _Lazy(Module):
 
     def forward(self, input: Any) -> Any:
         """The value of the layer that it becomes."""
+        remember_entry(self.__dict__, "_given")
         args, keywords = self.__dict__.pop("_given")
+        log, before = current().undo_log, type(self)
+        if log is not None:
+            log.remember((self, "class"), lambda: object.__setattr__(self, "__class__", before))
         training = self.training
         kind: Any = next(_TARGETS[kind] for kind in type(self).__mro__ if kind in _TARGETS)
         object.__setattr__(self, "__class__", kind)
@@ -357,6 +427,7 @@ MODULES: dict[str, type] = {
     for one in (
         RMSNorm,
         Bilinear,
+        EmbeddingBag,
         _module("Unfold", "unfold", _SIZES, "kernel_size= dilation= padding= stride="),
         _module("Fold", "fold", f"output_size, {_SIZES}", "output_size= kernel_size= dilation= padding= stride="),
         _module("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor="),

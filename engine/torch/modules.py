@@ -16,7 +16,7 @@ from agrad.engine.core.context import require_files
 from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
-from agrad.torch import autograd, creation, distributions, func
+from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import layers as composed
 from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain
@@ -87,6 +87,8 @@ def _layer(name: str, found: Any) -> Any:
         as_torch(self)
 
     def forward(self: Any, *args: Any, **keywords: Any) -> Any:
+        if args and isinstance(args[0], tools.PackedSequence):
+            return tools.run_packed(found.forward, self, *args, **keywords)
         try:
             made = found.forward(self, *args, **keywords)
             if name.startswith(_STRICT[1:]) and args[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
@@ -224,14 +226,19 @@ def _data(name: str, found: Any) -> Any:
     if name != "DataLoader":
         return found
 
-    def batches(self: Any) -> Any:
-        if isinstance(self.dataset, import_module("agrad.engine.nn.utils.data").IterableDataset):
-            sample = next(iter(self.dataset), None)
-        else:
-            sample = self.dataset[0] if len(self.dataset) else None
-        return (_batch(one, sample) for one in found.__iter__(self))
+    def batch(self: Any, places: Any) -> Any:
+        made = found._batch(self, places)
+        return _batch(made, self.dataset[0]) if type(self.dataset) is _tensors() and self.collate_fn is None else made
 
-    return type(name, (found,), {"__iter__": batches, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__})
+    def collated(self: Any, entries: Any) -> Any:
+        return _batch(found._collated(self, entries), entries[0])
+
+    body = {"_batch": batch, "_collated": collated, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__}
+    return type(name, (found,), body)
+
+
+def _tensors() -> Any:
+    return import_module("agrad.engine.nn.utils.data").TensorDataset
 
 
 def _batch(found: Any, sample: Any) -> Any:
@@ -577,8 +584,12 @@ nn.parameter            | Parameters.                            | nn.parameter
 nn.modules              | The classes of layers.                 | nn
 nn.modules.module       | The base of modules.                   |
 nn.utils                | Gradients and parameters of modules.   | nn.utils
+nn.utils.rnn            | Sequences of different lengths.        |
+nn.utils.parametrize    | Parameters that are computed.          |
+nn.utils.parametrizations | Such parameters.                     |
 distributions           | Random numbers with densities.         |
 optim                   | Optimisers.                            | nn.optim
+optim.swa_utils         | Means of weights.                      |
 optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
 utils                   | Tools.                                 |
 utils.data              | Batches of data.                       | nn.utils.data
@@ -632,6 +643,10 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "nn.functional": _functional(),
         "nn.modules": _names_from(layers, "Module Parameter"),
         "nn.modules.module": _names_from(layers, "Module Parameter"),
+        "nn.utils.rnn": tools.RNN,
+        "nn.utils.parametrize": tools.PARAMETRIZE,
+        "nn.utils.parametrizations": {"weight_norm": tools.weight_norm},
+        "optim.swa_utils": tools.SWA,
         "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
         "linalg": _linalg(),
         "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},

@@ -232,8 +232,10 @@ class Stager(Guarded):
 
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator or a comparison."""
-        function = function_of(sign)
-        value = combined(function, left, right) if {type(left), type(right)} & SEQUENCES else function(left, right)
+        function, kinds = function_of(sign), {type(left), type(right)}
+        if str in kinds:
+            raise NotTraceable("it computes with texts")
+        value = combined(function, left, right) if kinds & SEQUENCES else function(left, right)
         if not isinstance(value, float | bool | Tensor):
             raise NotTraceable("it computes with what is neither a number nor an array")
         return value

@@ -68,7 +68,7 @@ def for_calculator(value: Any, known: dict[int, Any]) -> Any:
     elif kind is BuiltinFunctionType and value.__module__ == "math" and value.__name__ in FUNCTIONS:
         made = FUNCTIONS[value.__name__].call  # which can be differentiated
     elif kind is list:
-        made = known[id(value)] = List([])
+        made = known[id(value)] = List([], joins=True)
         made.parts += _each(value, known, for_calculator)
         made = settled(made) if value and all(type(one) in (float, Tensor) for one in made.parts) else made
     elif kind is tuple:

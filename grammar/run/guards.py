@@ -101,6 +101,7 @@ _DENIED = frozenset(
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
+_STORES = ("_parameters", "_buffers", "_modules")  # of a module, which has what is assigned there
 _EXCEPTIONS = (
     "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
     " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
@@ -628,8 +629,12 @@ class Python(Machine):
             mro = mro[mro.index(x.__thisclass__) + 1 :]
         else:
             mro = x.__mro__ if isinstance(x, type) else kind.__mro__
-            if not isinstance(x, type) and name in getattr(x, "__dict__", ()):
+            own = getattr(x, "__dict__", {}) if not isinstance(x, type) else {}
+            if name in own:
                 return getattr(x, name)
+            for store in _STORES:
+                if type(own.get(store)) is dict and name in own[store]:
+                    return own[store][name]
         for cls in mro:
             if name not in vars(cls):
                 continue

@@ -40,7 +40,6 @@ from agrad.grammar.runtime.builtins import (
     CONSTANTS,
     Closure,
     Definition,
-    Kind,
     as_tensor,
     between,
     is_object,
@@ -440,18 +439,18 @@ class Machine:
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator on what need not be a number or an array."""
         if type(left) is str and sign == "%":
-            return with_sequences(function_of(sign), left, right, span)
+            given = tuple(map(operations.in_text, right)) if type(right) is tuple else operations.in_text(right)
+            return self.of_python(self.session.python.mod, left, given)
         if is_table(left) or is_table(right):
             texts, other = (left, right) if isinstance(left, Texts) else (right, left)
             if isinstance(texts, Texts) and sign in ("==", "!="):
                 return compared(texts, other, sign == "==")
             return self.operated(sign, as_array(left), as_array(right), span)
-        is_equality = sign in ("==", "!=")
-        if is_equality and (Kind in (type(left), type(right)) or operations.is_ragged(left, right)):
-            return self.are_equal(left, right) is (sign == "==")
         if is_object(left) or is_object(right):
             name = operations.BINARY.get(sign) or COMPARE[sign]
             return self.of_python(getattr(operator, OPERATORS[name].method), left, right)
+        if sign in ("==", "!=") and operations.is_ragged(left, right):
+            return self.are_equal(left, right) is (sign == "==")
         if type(left) in SEQUENCES or type(right) in SEQUENCES:
             several = next((x for x in (left, right) if type(x) is tuple and len(x) > 1), ())
             if sign == "*" and several and all(type(x) is float for x in several):
@@ -544,9 +543,6 @@ class Machine:
         """Whether two values are the same, or equal, as `in` and `==` of lists ask."""
         if left is right:
             return True
-        if type(left) is Kind or type(right) is Kind:
-            fixes = [Hint("isinstance(x, list), isinstance(x, tensor), …")]
-            raise AgradError("type", "types are not compared: isinstance tells of what kind a value is", fixes=fixes)
         numbers = (float, bool, Tensor)
         if isinstance(left, numbers) and isinstance(right, numbers):
             shapes = [x.shape if isinstance(x, Tensor) else () for x in (left, right)]
@@ -577,7 +573,7 @@ class Machine:
         if name in ("max", "min") and "key" in keywords:
             is_several = type(first) in (tuple, List, range) or (isinstance(first, Tensor) and first.shape != ())
             parts = list(iterate(first)) if len(args) == 1 and is_several else list(args)
-            return self._extreme(name, parts, span, **keywords)
+            return self.of_python(self.session.python.builtins[name], parts, **keywords)
         if name == "sum" and len(args) == 2 and type(args[1]) is List:
             return List([*args[1], *(entry for part in iterate(first) for entry in lists.entries_of(part))], joins=True)
         if name == "sum" and len(args) == 2 and (type(first) is tuple or (type(first) is List and first.joins)):
@@ -586,25 +582,6 @@ class Machine:
                 start = self.operated("+", start, part, span)
             return start
         return MISSING
-
-    def _extreme(
-        self, name: str, parts: list[Any], span: Span, key: Any = None, default: Any = MISSING, **others: Any
-    ) -> Any:
-        if others:
-            raise AgradError("arity", f"{name} of several values has no argument {next(iter(others))}")
-        if not parts:
-            if default is not MISSING:
-                return default
-            raise AgradError("shape", f"{name} of no values")
-        if key is not None and not callable(key):
-            raise AgradError("type", f"the key of {name} is a function, not {describe_value(key)}")
-        best = parts[0]
-        keyed = [part if key is None else key(part) for part in parts]
-        top = keyed[0]
-        for part, value in zip(parts[1:], keyed[1:], strict=True):
-            if truth(self.operated(">" if name == "max" else "<", value, top, span)):
-                best, top = part, value
-        return best
 
     # Lists and the like
 
@@ -754,6 +731,10 @@ class Machine:
             value = attributes.table_callee(value, name)
         if is_object(value):
             return self.of_python(self.of_python(self.session.python.getattr, value, name), *args, **keywords)
+        if type(value) is str:
+            change = operations.in_text if name == "format" else operations.of_text
+            method = self.of_python(self.session.python.getattr, value, name)
+            return self.of_python(method, *map(change, args), **{key: change(one) for key, one in keywords.items()})
         if name in lists.LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             if name != "extend":
                 lists.refuse_itself(value, args)

@@ -49,9 +49,10 @@ PACKAGES = {
         "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
         " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
         " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
-        " torch.nn.utils torch.optim torch.accelerator torch.amp torch.backends torch.backends.cudnn torch.backends.mps"
-        " torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils torch.utils.checkpoint"
-        " torch.utils.data numpy numpy.linalg numpy.random"
+        " torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrize torch.nn.utils.parametrizations"
+        " torch.optim torch.optim.swa_utils torch.accelerator torch.amp torch.backends torch.backends.cudnn"
+        " torch.backends.mps torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils"
+        " torch.utils.checkpoint torch.utils.data numpy numpy.linalg numpy.random"
     ).split()
 }
 # What a script does not get of them: these read and write files, or change what other sessions print.
@@ -113,7 +114,7 @@ def _member(name: str, member: str) -> Any:
     if found is None:
         return None
     kind = type(found)
-    if kind in (int, float, str, tuple) or kind.__module__ in _OF_VALUES:
+    if kind in (int, float, bool, str, tuple) or kind.__module__ in _OF_VALUES:
         return found
     is_code = isinstance(found, type) or kind is FunctionType or kind is MethodType
     of = str(getattr(found, "__module__", ""))
@@ -467,7 +468,11 @@ def _torchviz(guards: Any) -> dict[str, Any]:
     """`make_dot(y).render("g")`: the graph of a value, written to a file."""
     picture = import_module("agrad.grammar.values.figures").Picture
     guards.table[picture] = dict.fromkeys(("render", "source"), "read")
-    return {"make_dot": lambda var, params=None, **_: picture(var, guards.session.write)}
+
+    def make_dot(var: Any, params: Any = None, **_: Any) -> Any:
+        return picture(var, guards.session.write)
+
+    return {"make_dot": make_dot}
 
 
 _DRAWING = frozenset({"matplotlib", "torchviz"})  # which only agrad's own are of

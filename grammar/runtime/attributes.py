@@ -23,9 +23,7 @@ from agrad.engine.values import describe, spread
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import DTYPE, IGNORED, NO_METHODS, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor, taken
-from agrad.grammar.runtime.operations import format_of_texts
 from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
-from agrad.grammar.values.texts import TEXT_METHODS
 
 
 class Attribute(Struct):
@@ -182,13 +180,12 @@ METHODS = {
     name: Method(Signature(f"x.{name}", f"; {text}"), run, meaning, name in _PURE)
     for name, (text, meaning, run) in _METHODS.items()
 }
-_TEXT_METHODS: dict[str, Callable[..., Any]] = {**TEXT_METHODS, "format": format_of_texts}
 
 
 def attribute(value: Any, name: str) -> Any:
     """`value.name`."""
-    if isinstance(value, str):
-        raise _no_text_method(value, name)
+    if isinstance(value, str) and hasattr(value, name):
+        raise AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
     if isinstance(value, Node):
         if name in NODE_ATTRIBUTES:
             return getattr(value, name)
@@ -215,10 +212,6 @@ def method(value: Any, name: str) -> Callable[..., Any]:
             f"there is no gradient to call .{name}() on: it is none",
             fixes=[Hint("run backward first"), Hint("zero_grad  (clears all gradients)")],
         )
-    if isinstance(value, str):
-        if name in _TEXT_METHODS:
-            return _TEXT_METHODS[name]
-        raise _no_text_method(value, name)
     if type(value) is List:
         return _list_method(value, name)
     if isinstance(value, tuple | Node):
@@ -282,14 +275,6 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
         raise AgradError("type", message, fixes=fixes)
     else:
         target.data = value
-
-
-def _no_text_method(text: str, name: str) -> AgradError:
-    """The error for a method of a text, or for one that is not called."""
-    if name in _TEXT_METHODS:
-        return AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
-    fixes = [Hint(f".{word}(…)") for word in suggest(name, _TEXT_METHODS)]
-    return AgradError("name", f"a text has no .{name} in agrad", fixes=fixes)
 
 
 # What the `uncertainties` of Python have: the value, and how far off it may be.

@@ -27,7 +27,7 @@ __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 # The constants that the language has.
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 # Functions that take a list as it is; all others get the array that it makes, or several values.
-TAKES_LISTS = frozenset("len enumerate zip list tuple sorted reversed str repr bool isinstance".split())
+TAKES_LISTS = frozenset("len enumerate zip list tuple sorted reversed str repr bool".split())
 
 
 def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
@@ -333,31 +333,6 @@ def _bool(x: Any) -> bool:
     return bool(tensor(x) if getattr(x, "shape", ()) else x)
 
 
-@_sequence("isinstance", "x, kind", 'isinstance("a", str) == 1')
-def _isinstance(x: Any, kind: Any) -> bool:
-    """Whether a value is of a kind: torch.Tensor, float, int, str, list, tuple, bool, or a class."""
-    if isinstance(kind, tuple):
-        return any(_isinstance(x, one) for one in kind)
-    if isinstance(kind, type):
-        return isinstance(x, kind)
-    test = _KINDS.get(getattr(kind, "__name__", ""))
-    if test is None:
-        raise AgradError("type", f"isinstance needs a kind of values, such as torch.Tensor, not {describe(kind)}")
-    return test(x)
-
-
-_KINDS: dict[str, Callable[[Any], bool]] = {
-    "torch.Tensor": lambda x: isinstance(x, Tensor),
-    "tensor": lambda x: isinstance(x, Tensor),
-    "float": lambda x: type(x) is float,
-    "int": lambda x: type(x) is float and x.is_integer(),
-    "bool": lambda x: isinstance(x, bool),
-    "str": lambda x: isinstance(x, str),
-    "list": lambda x: type(x) is List,
-    "tuple": lambda x: type(x) is tuple,
-}
-
-
 @_sequence("map", "f; *xs", "map(sqrt, [4, 9])[1] == 3")
 def _map(f: Any, xs: Any) -> tuple[Any, ...]:
     """The value of a function for each entry."""
@@ -379,40 +354,6 @@ def _filter(f: Any, xs: Any) -> tuple[Any, ...]:
 def _repr(x: Any) -> str:
     """A value as a text; a text in quotes."""
     return repr(x) if isinstance(x, str) else _str(x)
-
-
-@_sequence("iter", "xs", "iter((1, 2)) == (1, 2)")
-def _iter(xs: Any) -> tuple[Any, ...]:
-    """The entries, for a loop."""
-    return tuple(_each_of(xs, "iter"))
-
-
-@_sequence("callable", "x", "callable(sin) == 1")
-def _callable(x: Any) -> bool:
-    """Whether a value can be called."""
-    return callable(x) and not isinstance(x, Tensor)
-
-
-class Kind:
-    """What `type(x)` is of a number, a text or an array: it is printed, and compared by isinstance alone."""
-
-    __slots__ = ("__name__",)
-    is_object = True
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return f"<class '{self.__name__}'>"
-
-
-@_sequence("type", "x", 'str(type("a")) == "<class \'str\'>"')
-def _type(x: Any) -> Any:
-    """The class of an object; of any other value a name to print."""
-    if is_object(x) and not isinstance(x, type):
-        return Kind(type(x).__name__) if hasattr(type(x), "__array__") else type(x)
-    kinds = (name for name, test in _KINDS.items() if name not in ("tensor", "int") and test(x))
-    return Kind(next(kinds, "NoneType" if x is None else "function"))
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:

@@ -15,6 +15,7 @@ from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
+from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
@@ -36,7 +37,6 @@ from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import corrected
-from agrad.grammar.values import texts
 from agrad.grammar.values.lists import List, Star, entries_of, extend, is_array, is_mask, parts_of, place_in
 
 DERIVATIVES = ("grad", "jacobian", "hessian")
@@ -152,8 +152,6 @@ def combined(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """An operation on two values of which one is a list, a tuple, a text or a range."""
     if function is OPS["add"].call:
         found = _joined(left, right)
-    elif function is OPS[BINARY["%"]].call and type(left) is str:
-        found = texts.percent(left, right)
     elif function is OPS["mul"].call:
         found = _repeated(left, right) if type(left) in SEQUENCES else _repeated(right, left)
     else:
@@ -341,7 +339,7 @@ def added_up(xs: List) -> Any:
 def given_as(function: Any) -> Callable[[Any], Any]:
     """How a list is given to a function: as the list, as a tuple of several values, or as an array."""
     entry = entry_of(function)
-    if function is format_of_texts or (entry is not None and entry.name in TAKES_LISTS):
+    if entry is not None and entry.name in TAKES_LISTS:
         return lambda value: value
     if entry is None or takes_several(entry.name):
         return as_tuple_if_list
@@ -482,13 +480,44 @@ def _formatted(part: Any, value: Any) -> str:
         raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None
 
 
-def _one(conversion: str, spec: str, value: Any) -> str:
-    """One value of a text that is formatted, as in an f-string."""
-    span: Any = current().origin
-    return formatted(ast.Formatted(value, conversion, spec, "", False, span=span), value)
+class Value:
+    """A value in a text that Python fills: as it is shown, and with the formats of an f-string."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        return text_of(self.value)
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        span: Any = current().origin
+        return formatted(ast.Formatted(self.value, "", spec, "", False, span=span), self.value)
 
 
-format_of_texts = texts.formatter(_one)
+class _Number(Value, float):
+    """A number there, which is shown with fewer digits than it has."""
+
+
+def in_text(value: Any) -> Any:
+    """A value for a text that Python fills."""
+    if isinstance(value, Tensor):
+        choose(value.node, value.value, entries)  # the text may be compared, or read as a number
+        value = value.item() if value.size == 1 else value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        is_whole = 0 < abs(value) < _IN_FULL and value.is_integer()
+        return int(value) if is_whole or repr(value) == "0.0" else _Number(value)
+    return Value(value)
+
+
+def of_text(value: Any) -> Any:
+    """An argument of a method of texts: a whole number, or a list of Python."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return [of_text(one) for one in value] if type(value) is List else value
 
 
 # Views: what shares its data with another value in PyTorch, and is a copy here.

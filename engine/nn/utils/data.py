@@ -281,17 +281,20 @@ class DataLoader(Object):
 
     def _streamed(self) -> Iterator[Any]:
         """The entries of a data set that has no places, in batches."""
-        collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
         entries = iter(self.dataset)
         if self.batch_size is None:
             yield from entries
             return
         while batch := [*islice(entries, self.batch_size)]:
             if len(batch) == self.batch_size or not self.drop_last:
-                yield collate(batch)
+                yield self._collated(batch)
 
     def _batch(self, places: list[Any]) -> Any:
         if type(self.dataset) is TensorDataset and self.collate_fn is None:
             return [*self.dataset[np.array(places)]]  # all rows at once
+        return self._collated([self.dataset[place] for place in places])
+
+    def _collated(self, entries: list[Any]) -> Any:
+        """A batch of entries."""
         collate: Callable[[list[Any]], Any] = self.collate_fn or default_collate
-        return collate([self.dataset[place] for place in places])
+        return collate(entries)

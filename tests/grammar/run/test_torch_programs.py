@@ -66,3 +66,55 @@ def test_what_is_set_for_all_statements_is_taken_back_with_the_statement_that_se
 def test_statements_of_torch_that_fail_or_are_undone_leave_nothing():
     dice = random.Random(5)
     assert [told for told in (torch_states.differing(dice) for _ in range(12)) if told] == []
+
+
+LINES = (Path(__file__).parents[2] / "engine" / "torch_lines.txt").read_text("utf-8")
+ROWS = re.split(r"^=== (.*)\n", LINES, flags=re.M)[2:]
+
+
+@each("line, meant", zip(ROWS[1::2], ROWS[2::2], strict=True))
+def test_what_lessons_use_gives_in_pythons_reading_what_pytorch_gives(line, meant):
+    assert printed(f"{ROWS[0]}print({line})\n").rstrip() == meant.rstrip()
+
+
+# Lines of a session, how many of the last are taken back, and what is the same before these and after that.
+TAKEN_BACK = """
+torch.manual_seed(1); torch.randn(3) | 1 | torch.randn(3)
+torch.manual_seed(1); torch.rand(2) | 2 | torch.initial_seed()
+np.random.seed(1); np.random.rand() | 1 | np.random.rand(), np.random.randn()
+r = np.random.default_rng(1); r.random() | 1 | r.random(), r.integers(9)
+l = nn.LazyLinear(2); l(torch.ones(1, 3)) | 1 | type(l).__name__, len(list(l.parameters()))
+m = nn.Linear(2, 2); pz.register_parametrization(m, 'weight', S()) | 1 | [n for n, p in m.named_parameters()], m.weight.tolist()
+m = nn.Linear(2, 2); pz.register_parametrization(m, 'weight', S()); pz.remove_parametrizations(m, 'weight') | 1 | m.weight.tolist(), pz.is_parametrized(m)
+x = 1; np.set_printoptions(precision=2) | 1 | np.array([1.23456])
+x = 1; torch.set_printoptions(precision=2) | 1 | torch.tensor(1.23456)
+x = 1; torch.backends.cudnn.deterministic = True | 1 | torch.backends.cudnn.deterministic
+x = 1; torch.autograd.set_detect_anomaly(True) | 1 | torch.is_anomaly_enabled()
+p = torch.ones(2, requires_grad=True); o = torch.optim.Adam([p], lr=0.1); (p * p).sum().backward(); o.step() | 2 | p, p.grad, o.state_dict()
+p = torch.ones(2, requires_grad=True); o = torch.optim.SGD([p], lr=0.1); s = torch.optim.lr_scheduler.StepLR(o, 1); s.step() | 1 | o.param_groups[0]['lr'], s.last_epoch
+d = torch.utils.data.DataLoader(range(4), shuffle=True); torch.manual_seed(0); [*d] | 1 | [*d]
+b = nn.BatchNorm1d(2); b(torch.eye(2)) | 1 | b.running_mean, b.num_batches_tracked
+n = torch.distributions.Normal(0.0, 1.0); torch.manual_seed(2); n.sample() | 1 | n.sample()
+"""
+BEGUN = "import torch\ntorch.manual_seed(0)\nimport numpy as np\nimport torch.nn as nn\nimport torch.nn.utils.parametrize as pz\n"
+BEGUN += "class S(nn.Module):\n    def forward(self, X):\n        return X.triu()\n"
+
+
+def shown_behind(lines, ask, taken_back=0):
+    """What a line prints in a session behind others, the last of which are taken back."""
+    session, told = Session(), []
+    session.steps.depth = 100
+    session.run(BEGUN, source="x.py", is_file=True)
+    for line in lines:
+        session.run(f"{line}\n", source="x.py", is_file=True)
+    if taken_back:
+        session.undo(taken_back)
+    session.run(f"print({ask})\n", lambda result: told.append(result.text(session.settings)), "x.py", is_file=True)
+    return told
+
+
+@each("row", TAKEN_BACK.strip().splitlines())
+def test_what_torch_and_numpy_change_is_taken_back(row):
+    text, count, ask = row.split(" | ")
+    lines, last = text.split("; "), int(count)
+    assert shown_behind(lines, ask, last) == shown_behind(lines[:-last], ask)

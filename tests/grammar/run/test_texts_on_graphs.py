@@ -8,7 +8,7 @@ import pytest
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
-PARTS = re.split(r"^=== (.*)\n", (Path(__file__).parent / "texts.txt").read_text("utf-8"), flags=re.M)[1:]
+PARTS = re.split(r"^=== (.*)\n", (Path(__file__).parent / "texts_on_graphs.txt").read_text("utf-8"), flags=re.M)[1:]
 SECTIONS = dict(zip(PARTS[::2], PARTS[1::2], strict=True))
 TEXTS = ["toy graph", "determinants", "static graphs", "graphs"]
 
