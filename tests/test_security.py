@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
     Path("data.csv").write_text("a,b\n1,2\n3,4\n")
     Path("data.txt").write_text("1 2\n3 4\n")
     np.save("data.npy", np.ones(3))
-    np.savez("model.npz", weight=np.ones(3))
+    Session().run('import torch\ntorch.save({"weight": torch.ones(3)}, "model.pt")')
     return tmp_path
 
 
@@ -45,6 +45,8 @@ def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statem
     session = Session()
     session.record.on = True
     session.run(START)
+    if statement.startswith(("np.", "torch.")):
+        session.run("import numpy as np, torch")
     session.context.files.on = False
     with pytest.raises(AgradError, match="file access is switched off"):
         session.run(statement)
@@ -96,13 +98,12 @@ def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplot
 @each("text", divided("""
     eval("1 + 1"); exec("x = 1"); compile("1", "", "eval"); __import__("os"); open("/etc/passwd"); input(); globals()
     (1).__class__; [].__class__.__base__; "a".__class__; sin.__globals__; f.__globals__; f.__code__
-    "{0.__class__}".format(1); f"{f.__globals__}"; getattr(f, "__globals__"); net.__dict__; net.__class__.__bases__
-    net.forward.__globals__; net.__class__.mro().__class__; os.environ; subprocess.run("ls"); sys.modules; time.sleep(1)
+    "{0.__globals__}".format(f); f"{f.__globals__}"; getattr(f, "__globals__"); os.environ; subprocess.run("ls"); sys.modules; time.sleep(1)
     np.load("d.npy", allow_pickle=True); load_csv("http://localhost/data.csv")
 """))  # fmt: skip
 def test_what_cannot_be_reached(text):
     session = Session()
-    session.run(f"{START}net = torch.nn.Linear(2, 1)")
+    session.run(START)
     with pytest.raises(AgradError):
         session.run(text)
 
@@ -221,7 +222,7 @@ def test_no_statement_reads_what_the_system_tells_of_itself(tmp_path, monkeypatc
     os.symlink("/proc/sys/kernel", "linked")
     for statement in [*statements, 'chunks("a.csv", 2)', 'torch.load("a.npz")']:
         with pytest.raises(AgradError, match=r"it belongs to the system|it is not a regular file"):
-            Session().run(statement)
+            Session().run(f"import torch, numpy as np\n{statement}" if statement[:3] in ("np.", "tor") else statement)
     with pytest.raises(AgradError, match="save did not write it"):
         Session().run('save "/proc/kmsg"')  # which is not read to know that, since it does not end
     assert definition(Document("x.ag", 'load "/proc/kmsg"'), 8) is None
