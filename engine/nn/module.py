@@ -92,6 +92,8 @@ class Module(Object):
                 args = changed if isinstance(changed, tuple) else (changed,)
         watched = self._hooks("_backward")
         found = _watched(self, watched, args, keywords) if watched else self.forward(*args, **keywords)
+        for hook in self._hooks("_gradients"):
+            found = _met(self, hook, found)
         for hook in self._hooks("_after"):
             changed = hook(self, args, found)
             found = found if changed is None else changed
@@ -112,10 +114,17 @@ class Module(Object):
         """
         return ForwardHandle(self, "_backward", hook)
 
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function, in a backward pass, with the module and the gradients of its values, before it passes them.
+
+        What it returns, if anything, are these gradients.
+        """
+        return ForwardHandle(self, "_gradients", hook)
+
     @property
     def has_hooks(self) -> bool:
         """Whether a hook is called with the module."""
-        return any(self._hooks(store) for store in ("_before", "_backward", "_after"))
+        return any(self._hooks(store) for store in ("_before", "_backward", "_gradients", "_after"))
 
     def _hooks(self, store: str) -> tuple[Callable[..., Any], ...]:
         return tuple(handle.hook for handle in self.__dict__.get(store, ()))
@@ -335,7 +344,7 @@ class Module(Object):
         """The module: there is one device, and one type of numbers."""
         return self
 
-    cpu = cuda = float = double = to
+    cpu = cuda = float = double = half = bfloat16 = type = to
 
     # Text
 
@@ -391,6 +400,20 @@ def _watched(
         if isinstance(y, Tensor) and y.requires_grad:
             y.register_hook(partial(left, place))
     return tuple(outputs) if isinstance(found, tuple) else outputs[0]
+
+
+def _met(module: Module, hook: Callable[..., Any], found: Any) -> Any:
+    """The value of a module, whose gradient a hook of the module meets first."""
+    if not isinstance(found, Tensor) or not found.requires_grad:
+        return found
+    found = found.clone()
+
+    def meet(gradient: Any) -> Any:
+        changed = hook(module, (gradient,))
+        return changed[0] if isinstance(changed, tuple) else changed
+
+    found.register_hook(meet)
+    return found
 
 
 def indented(text: str) -> str:

@@ -582,6 +582,9 @@ _ALSO = (
 )
 
 
+_OF_SEEDS = "manual_seed seed initial_seed get_rng_state set_rng_state fork_rng"
+
+
 def _same(f: Any = None, **_: Any) -> Any:
     """The function itself: there is nothing to compile."""
     return f if f is not None else lambda g: g
@@ -618,9 +621,12 @@ def install(torch: Any) -> None:
         for pair in _SPECIAL.split()
     }
     special |= {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")}
-    duals = {"dual_level": func.dual_level, "make_dual": func.make_dual, "unpack_dual": func.unpack_dual,
+    duals = {"enter_dual_level": func.enter_dual_level, "exit_dual_level": func.exit_dual_level,
+             "dual_level": func.dual_level, "make_dual": func.make_dual, "unpack_dual": func.unpack_dual,
              "UnpackedDualTensor": func.UnpackedDualTensor}  # fmt: skip
-    transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state".split()
+    transforms = (
+        "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state linearize".split()
+    )
     calls = {name: getattr(func, name) for name in transforms}
     nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
     nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
@@ -630,7 +636,13 @@ def install(torch: Any) -> None:
         ("autograd.function", "Functions of the user.", once, (), None),
         ("autograd.functional", "Derivatives of functions.", {}, (func.functional,), None),
         ("autograd.forward_ad", "Dual numbers.", duals, (), None),
-        ("autograd.graph", "Nodes of the graph.", {"saved_tensors_hooks": autograd.saved_tensors_hooks}, (), None),
+        (
+            "autograd.graph",
+            "Nodes of the graph.",
+            {"saved_tensors_hooks": autograd.saved_tensors_hooks, "save_on_cpu": TORCH["autocast"]},
+            (),
+            None,
+        ),
         (
             "autograd.gradcheck",
             "Derivatives beside differences.",
@@ -671,7 +683,7 @@ def install(torch: Any) -> None:
         ("linalg", "Matrices.", _linalg(), (), None),
         ("special", "Special functions.", special, (), None),
         ("testing", "Comparisons.", {"assert_close": assert_close}, (), None),
-        ("random", "Random numbers.", {"manual_seed": TORCH["manual_seed"]}, (), None),
+        ("random", "Random numbers.", {name: TORCH[name] for name in _OF_SEEDS.split()}, (), None),
         ("cuda", "There is none.", nowhere, (), None),
         ("mps", "There is none.", nowhere, (), None),
         ("accelerator", "There is none.", nowhere | {"current_accelerator": _nothing}, (), None),
