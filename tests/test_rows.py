@@ -120,6 +120,7 @@ TRANSLATIONS = {
     "engine/nn/init.py",  # PyTorch's gains
     "engine/numpy/arrays.py",  # NumPy's names
     "engine/numpy/functions.py",
+    "engine/torch/grad_fn.py",
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
     "engine/torch/modules.py",
     "engine/torch/tensor.py",
