@@ -121,6 +121,7 @@ TRANSLATIONS = {
     "engine/numpy/arrays.py",  # NumPy's names
     *(f"engine/torch/{name}.py" for name in ("grad_fn", "registry")),  # PyTorch's
     "engine/numpy/functions.py",
+    "engine/torch/grad_fn.py",
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives
     "engine/torch/modules.py",
     "engine/torch/tensor.py",

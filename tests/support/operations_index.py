@@ -82,7 +82,8 @@ def makers(having: str = "") -> list[str]:
     """The modules that may make rows, and have a text."""
     texts = {file: file.read_text("utf-8") for file in sorted((ROOT / "engine").rglob("*.py"))}
     files = [file for file, text in texts.items() if re.search(r"\b(composed|row)\b", text) and re.search(having, text)]
-    return [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files if file != INDEX]
+    names = [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files if file != INDEX]
+    return [name for name in names if not name.startswith("agrad.engine.torch.")]  # it has another name, and no rows
 
 
 def written() -> str:

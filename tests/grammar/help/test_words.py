@@ -87,7 +87,7 @@ def test_a_session_has_help_on_it(word):
         ("arccos", "arccos\n  Another name of acos: help acos"),
         ("break", help_on("for", COMMANDS)),
         ("fresh", "backward … fresh\n  Overwrites gradients instead of adding to them."),
-        ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
+        ("float32", "torch.float32\n  PyTorch's"),
         ("Linear", "Linear\n  Here: from torch.nn import Linear"),
         ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
         ("nan", "nan\n  Not a number: "),
