@@ -29,8 +29,6 @@ class StateDict(Entries):
 class Unmatched(Object):
     """What `load_state_dict` found to be missing, or not known."""
 
-    is_silent = True  # a call that returns one is made for its effect
-
     def __init__(self, missing_keys: list[str], unexpected_keys: list[str]) -> None:
         self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
 
@@ -57,7 +55,6 @@ class ForwardHandle:
 
     __slots__ = ("_module", "_store", "hook")
     is_object = True
-    is_silent = True  # a call that returns one is made for its effect
 
     def __init__(self, module: Module, store: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
@@ -70,17 +67,12 @@ class ForwardHandle:
         others = tuple(one for one in self._module.__dict__.get(self._store, ()) if one is not self)
         Object.__setattr__(self._module, self._store, others)
 
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return f"hook of {type(self._module).__name__}"
-
 
 class Module(Object):
     """The base of models and layers, as PyTorch's.
 
     A subclass calls `super().__init__()`, assigns parameters and submodules to attributes, and defines `forward`.
     """
-
-    is_silent = True  # a call that returns one is made for its effect: the language does not print it
 
     def __init__(self) -> None:
         for name in _STORES:
@@ -100,6 +92,8 @@ class Module(Object):
                 args = changed if isinstance(changed, tuple) else (changed,)
         watched = self._hooks("_backward")
         found = _watched(self, watched, args, keywords) if watched else self.forward(*args, **keywords)
+        for hook in self._hooks("_gradients"):
+            found = _met(self, hook, found)
         for hook in self._hooks("_after"):
             changed = hook(self, args, found)
             found = found if changed is None else changed
@@ -120,10 +114,17 @@ class Module(Object):
         """
         return ForwardHandle(self, "_backward", hook)
 
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function, in a backward pass, with the module and the gradients of its values, before it passes them.
+
+        What it returns, if anything, are these gradients.
+        """
+        return ForwardHandle(self, "_gradients", hook)
+
     @property
     def has_hooks(self) -> bool:
         """Whether a hook is called with the module."""
-        return any(self._hooks(store) for store in ("_before", "_backward", "_after"))
+        return any(self._hooks(store) for store in ("_before", "_backward", "_gradients", "_after"))
 
     def _hooks(self, store: str) -> tuple[Callable[..., Any], ...]:
         return tuple(handle.hook for handle in self.__dict__.get(store, ()))
@@ -343,7 +344,7 @@ class Module(Object):
         """The module: there is one device, and one type of numbers."""
         return self
 
-    cpu = cuda = float = double = to
+    cpu = cuda = float = double = half = bfloat16 = type = to
 
     # Text
 
@@ -399,6 +400,20 @@ def _watched(
         if isinstance(y, Tensor) and y.requires_grad:
             y.register_hook(partial(left, place))
     return tuple(outputs) if isinstance(found, tuple) else outputs[0]
+
+
+def _met(module: Module, hook: Callable[..., Any], found: Any) -> Any:
+    """The value of a module, whose gradient a hook of the module meets first."""
+    if not isinstance(found, Tensor) or not found.requires_grad:
+        return found
+    found = found.clone()
+
+    def meet(gradient: Any) -> Any:
+        changed = hook(module, (gradient,))
+        return changed[0] if isinstance(changed, tuple) else changed
+
+    found.register_hook(meet)
+    return found
 
 
 def indented(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from agrad.engine.core.context import remember_entry, remember_order
@@ -39,10 +39,6 @@ class Object:
     def _parts(self) -> list[Any]:
         """The values of its attributes."""
         return [value for entries in stores_of(self) for value in entries.values()]
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        """How it is printed in the language, where `text` is how any value is."""
-        return repr(self)
 
 
 def no_attribute(value: object, name: str) -> NoAttribute:
@@ -95,7 +91,3 @@ class Entries(dict[Any, Any]):
     def _parts(self) -> list[Any]:
         """Its keys and values."""
         return [*self, *self.values()]
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        """How it is printed in the language."""
-        return f"{{{', '.join(f'{key!r}: {text(value)}' for key, value in self.items())}}}"

@@ -9,6 +9,7 @@ from typing import Any
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import RandomNumbers, afford, current, remember_random
 from agrad.engine.nn.objects import Object
+from agrad.engine.nn.utils.data import drawn_places
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
 from agrad.torch.generator import Mersenne
@@ -259,6 +260,22 @@ TORCH["get_rng_state"] = default_generator.get_state
 TORCH["set_rng_state"] = lambda new_state: default_generator.set_state(new_state) and None
 
 
+class fork_rng:  # noqa: N801 - PyTorch's name
+    """A block behind which random numbers go on as if nothing had been drawn in it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        self._state = default_generator.get_state()
+
+    def __exit__(self, *_: object) -> None:
+        default_generator.set_state(self._state)
+
+
+TORCH["fork_rng"] = fork_rng
+
+
 def _draws(generator: Generator | None) -> Any:
     return (generator or default_generator)._numbers
 
@@ -323,13 +340,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (rows.sum(1) > 0).all()):
         raise RuntimeError("invalid multinomial distribution (each row needs weights of which none is below 0)")
-    if replacement and num_samples > 1:
-        ends = np.cumsum(rows / rows.sum(1, keepdims=True), axis=1)
-        ends /= ends[:, -1:]
-        drawn = draws.random((len(rows), num_samples))
-        found = np.stack([np.searchsorted(*pair) for pair in zip(ends, drawn, strict=True)])
-    else:
-        found = np.argsort(-rows / draws.standard_exponential(rows.shape), axis=1, kind="stable")[:, :num_samples]
+    found = drawn_places(draws, rows, num_samples, replacement)
     return _finished(found if input.ndim > 1 else found[0], int64, False)
 
 

@@ -504,6 +504,7 @@ class Categorical(_Discrete):
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
+        value = tensor_of(value)
         shape = np.broadcast_shapes(value.shape, self.batch_shape)
         logits = self.logits.expand(*shape, self._count)
         return logits.gather(-1, value.long().expand(*shape).unsqueeze(-1)).squeeze(-1)
@@ -544,7 +545,8 @@ class MultivariateNormal(Distribution):
         if len(given) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         covariance = engine("inv", precision_matrix) if precision_matrix is not None else covariance_matrix
-        self.scale_tril = scale_tril if scale_tril is not None else engine("cholesky", covariance)
+        self.scale_tril = tensor_of(scale_tril if scale_tril is not None else engine("cholesky", covariance))
+        loc = tensor_of(loc)
         self.event_shape = Size(self.scale_tril.shape[-1:])
         self.batch_shape = Size(np.broadcast_shapes(loc.shape[:-1], self.scale_tril.shape[:-2]))
         self.loc = self.mean = loc.expand(*self.batch_shape, *self.event_shape)

@@ -378,6 +378,22 @@ def _by_jvp(cls: Any, context: Any, args: Any, results: Any) -> None:
 autograd.PUSH.append(_by_jvp)
 
 
+def enter_dual_level() -> int:
+    """Begin a level, as `dual_level` does."""
+    _LEVELS.append({})
+    return len(_LEVELS) - 1
+
+
+def exit_dual_level(*, level: Any = None) -> None:
+    """End it."""
+    _LEVELS.pop()
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value, and the function that gives the derivative along a direction."""
+    return func(*primals), lambda *tangents: jvp(func, primals, tangents)[1]
+
+
 class dual_level:  # noqa: N801 - PyTorch's name
     """Inside, `make_dual` gives values a direction, which operations pass on."""
 

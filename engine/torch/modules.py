@@ -559,6 +559,9 @@ _SAVED = {
 # The modules
 
 
+_OF_SEEDS = "manual_seed seed initial_seed get_rng_state set_rng_state fork_rng"
+
+
 def _same(f: Any = None, **_: Any) -> Any:
     """The function itself: there is nothing to compile."""
     return f if f is not None else lambda g: g
@@ -631,12 +634,14 @@ def _own_names() -> dict[str, dict[str, Any]]:
     pairs = [pair.partition("=") for pair in _SPECIAL.split()]
     special = {name: plain(name, ours or name, True) for name, _, ours in pairs}
     transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
+    transforms += " linearize"
+    duals = "enter_dual_level exit_dual_level dual_level make_dual unpack_dual UnpackedDualTensor"
     return {
         "autograd": _names_from(autograd, passes + "set_detect_anomaly") | checks,
         "autograd.function": _names_from(autograd, "Function once_differentiable FunctionCtx"),
         "autograd.functional": _names_from(func.functional, "jacobian hessian vjp jvp vhp hvp"),
-        "autograd.forward_ad": _names_from(func, "dual_level make_dual unpack_dual UnpackedDualTensor"),
-        "autograd.graph": _names_from(autograd, "saved_tensors_hooks"),
+        "autograd.forward_ad": _names_from(func, duals),
+        "autograd.graph": _names_from(autograd, "saved_tensors_hooks") | {"save_on_cpu": TORCH["autocast"]},
         "autograd.gradcheck": checks | {"GradcheckError": GradcheckError},
         "func": _names_from(func, transforms),
         "nn": _names_from(layers, "Module Parameter"),
@@ -651,7 +656,7 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "linalg": _linalg(),
         "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
         "testing": {"assert_close": assert_close},
-        "random": {"manual_seed": TORCH["manual_seed"]},
+        "random": {name: TORCH[name] for name in _OF_SEEDS.split()},
         "cuda": nowhere,
         "mps": nowhere,
         "accelerator": nowhere | {"current_accelerator": _nothing},

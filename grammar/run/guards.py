@@ -25,7 +25,7 @@ from agrad.engine.core.context import current, remember_order
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.nn.objects import stores_of
+from agrad.engine.nn.objects import Object, stores_of
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import ABSENT, MODULES
 from agrad.grammar.results import Noted, Quit, Represented
@@ -390,6 +390,8 @@ class Python(Machine):
             now = names.get(name)
             if isinstance(now, Tensor) and now is not was:
                 self.on_named(name, now)
+            elif isinstance(now, Object) and now is not was and hasattr(now, "_modules"):
+                import_module("agrad.engine.nn.module").name_parameters(name, now)
 
     # Errors
 

@@ -235,7 +235,7 @@ def measured(torch, found, leaves):
 
 def names(torch):
     nn, ours = torch.nn, torch.__name__.startswith("agrad")
-    distributions = importlib.import_module("agrad.engine.nn.distributions" if ours else "torch.distributions")
+    distributions = importlib.import_module("agrad.torch.distributions" if ours else "torch.distributions")
     return {"torch": torch, "nn": nn, "F": nn.functional, "D": distributions}
 
 

@@ -187,9 +187,17 @@ class WeightedRandomSampler(Sampler):
         self.replacement, self.generator = bool(replacement), generator
 
     def __iter__(self) -> Iterator[int]:
-        shares = self.weights / self.weights.sum()
-        drawn = _numbers(self.generator).choice(len(shares), len(self), replace=self.replacement, p=shares)
-        return iter(drawn.tolist())
+        drawn = drawn_places(_numbers(self.generator), self.weights[None], len(self), self.replacement)
+        return iter(drawn[0].tolist())
+
+
+def drawn_places(numbers: Any, rows: Any, count: int, replacement: bool) -> Any:
+    """So many places of each row of weights, each as often as its weight says, as PyTorch draws them."""
+    if replacement and count > 1:
+        ends = np.cumsum(rows / rows.sum(1, keepdims=True), axis=1)
+        drawn = numbers.random((len(rows), count))
+        return np.stack([np.searchsorted(end / end[-1], x) for end, x in zip(ends, drawn, strict=True)])
+    return np.argsort(-rows / numbers.standard_exponential(rows.shape), axis=1, kind="stable")[:, :count]
 
 
 class BatchSampler(Sampler):

@@ -95,6 +95,16 @@ found += [KeyError("x"), StopIteration(1), enumerate([]), reversed([1]), iter({}
 found += [numpy.ones(2), numpy.arange(3)[0], numpy.float64, numpy.sin, numpy.random.RandomState(1), numpy.linalg, numpy.ones(2).dtype]
 found += [torch.Generator(), torch.float64, torch.ones(2).max(0), torch.Size([1]), torch.device("cpu"), torch.enable_grad(), vars(D())]
 found += [torch.nn.LSTM(1, 1), torch.distributions.Normal(0.0, 1.0), torch.optim.lr_scheduler.StepLR(torch.optim.SGD([w], lr=0.1), 1)]
+import torch.nn.utils.rnn, torch.nn.utils.parametrize, torch.optim.swa_utils
+l = torch.nn.LazyLinear(2)
+found += [torch.distributions.Categorical(torch.ones(2)), torch.distributions.MultivariateNormal(torch.ones(2), torch.eye(2)), l]
+found += [torch.distributions.Independent(torch.distributions.Normal(torch.ones(2), 1.0), 1), torch.nn.EmbeddingBag(2, 2)]
+found += [torch.nn.PixelShuffle(2), torch.nn.ZeroPad2d(1), torch.nn.Bilinear(1, 1, 1), torch.finfo(), torch.iinfo(), torch.autocast()]
+found += [torch.nn.utils.rnn.pack_sequence([torch.ones(2)]), torch.optim.swa_utils.AveragedModel(torch.nn.Linear(1, 1)), torch.svd]
+found += [torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Tanh()).parametrizations]
+found += [numpy.random.default_rng(1), numpy.c_, numpy.linalg.slogdet([[1.0]]), numpy.linalg.LinAlgError("x"), numpy.finfo(float)]
+found += [torch.ones(2).svd if hasattr(torch.ones(2), "svd") else 1, torch.ones(2, 2).aminmax(), torch.autograd.set_detect_anomaly(False)]
+found += [torch.optim.lr_scheduler.CyclicLR(torch.optim.SGD([w], lr=0.1, momentum=0.9), 0.1, 0.2), torch.backends.cudnn, (w * w).grad_fn]
 found += [torch.utils.data.DataLoader([1.0]), torch.nn.Sequential(M()), M().state_dict(), w.register_hook(f), torch.nn.functional.relu]
 """
 # What a script must not get, wherever it looks.

@@ -4,15 +4,23 @@ import random
 import re
 from pathlib import Path
 
+import pytest
 from comparisons import torch_states
 from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
+from agrad.torch import printing
 
 TEXT = (Path(__file__).parents[2] / "engine" / "torch_programs.txt").read_text("utf-8")
 PARTS = re.split(r"^=== (.*)\n", TEXT, flags=re.M)[1:]
 PROGRAMS = list(zip(PARTS[::2], PARTS[1::2], strict=True))
+
+
+@pytest.fixture(autouse=True)
+def usual():
+    """How tensors are printed belongs to the process: each test begins as a new one does."""
+    printing.OPTIONS.update(printing._DEFAULT)
 
 
 def printed(text):
