@@ -79,8 +79,9 @@ def word(name: str, functions: Any, ops: Any) -> str:
 
 
 def makers(having: str = "") -> list[str]:
-    """The modules that may make rows, and have a text."""
-    texts = {file: file.read_text("utf-8") for file in sorted((ROOT / "engine").rglob("*.py"))}
+    """The modules that may make rows, and have a text; not those of torch and NumPy, which stand over the tables."""
+    found = sorted(file for file in (ROOT / "engine").rglob("*.py") if file.parent.name not in ("torch", "numpy"))
+    texts = {file: file.read_text("utf-8") for file in found}
     files = [file for file, text in texts.items() if re.search(r"\b(composed|row)\b", text) and re.search(having, text)]
     names = [".".join(("agrad", *file.relative_to(ROOT).with_suffix("").parts)) for file in files if file != INDEX]
     return [name for name in names if not name.startswith("agrad.engine.torch.")]  # it has another name, and no rows
