@@ -125,9 +125,9 @@ def eye(n: int, m: int | None = None) -> Any:
 
 
 @_maker
-def arange(start: Any, end: Any = None, step: Any = 1) -> Any:
+def arange(start: Any = None, end: Any = None, step: Any = 1) -> Any:
     """Numbers from start to below end."""
-    start, end = (0, start) if end is None else (start, end)
+    start, end = (0, start) if end is None else (0 if start is None else start, end)
     given = [x.item() if isinstance(x, core.Tensor) else x for x in (start, end, step)]
     if not given[2]:
         raise RuntimeError("step must be nonzero")

@@ -482,9 +482,8 @@ def view(input: Any, *shape: Any, **_: Any) -> Any:
 
 
 @public()
-def reshape(input: Any, *shape: Any, **keywords: Any) -> Any:
+def reshape(input: Any, *shape: Any) -> Any:
     """Other axes, for the same data where that is possible."""
-    shape = (keywords["shape"],) if "shape" in keywords else shape
     if not is_contiguous(input) and not _viewable(input, sizes(shape)):
         return entitle(_reshaped(input, *shape), "UnsafeViewBackward0")
     return viewing(_reshaped)(input, *shape)

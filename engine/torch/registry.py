@@ -6,6 +6,7 @@ A function of PyTorch is a function of the engine where only names differ; see `
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from typing import Any
 
 from agrad.engine.core import tensor as core
@@ -35,7 +36,8 @@ def public(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         listed = names or (function.__name__.rstrip("_"),)
-        call = checked(listed[0], viewing(function) if view else function)
+        several_ = bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & CO_VARARGS)
+        call = checked(listed[0], viewing(function) if view else function, several_)
         for name in listed:
             TORCH[name] = call
             if method:
@@ -48,7 +50,10 @@ def public(
     return register
 
 
-def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+_SIZES = ("dims", "size", "shape", "repeats")  # what PyTorch calls the arguments that may be given one by one
+
+
+def checked(name: str, function: Callable[..., Any], takes_many: bool = False) -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
 
     def call(*args: Any, **keywords: Any) -> Any:
@@ -56,6 +61,9 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if keywords:
             out = keywords.pop("out", None)
             args, keywords = _ordered(args, keywords)
+            for one in _SIZES if takes_many else ():
+                if one in keywords:
+                    args = (*args, keywords.pop(one))
         try:
             found = function(*args, **keywords)
             return found if out is None else into(out, found)
@@ -84,7 +92,7 @@ def _ordered(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any
     for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
         if theirs in keywords:
             keywords[ours] = keywords.pop(theirs)
-    if not args:
+    if not args and "condition" not in keywords:
         for one in _INPUT:
             if one in keywords:
                 args = (keywords.pop(one),)
