@@ -39,7 +39,10 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
             keywords.pop(name, None)
         if "size" in keywords and function.__name__ != "randint":
             args = (keywords.pop("size"), *args)
-        found = function(*args, **keywords)
+        try:
+            found = function(*args, **keywords)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
         value, default = found if isinstance(found, tuple) else (found, float64)
         return _finished(value, dtype, requires_grad, default)
 
@@ -327,6 +330,8 @@ def _plain(x: Any) -> Any:
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """1 with the probability that each entry gives, else 0."""
     chance = _plain(input if p is None else p)
+    if not ((chance >= 0) & (chance <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return _finished(_draws(generator).random(tuple(input.shape)) < chance, None, False)
 
 

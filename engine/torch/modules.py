@@ -82,8 +82,10 @@ def _layer(name: str, found: Any) -> Any:
     if not (isinstance(found, type) and issubclass(found, layers.Module)) or found in _PLAIN:
         return found
 
+    begin = _valued(found.__init__, ("type", "arity"))
+
     def make(self: Any, *args: Any, **keywords: Any) -> None:
-        found.__init__(self, *args, **keywords)
+        begin(self, *args, **keywords)
         as_torch(self)
 
     def forward(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -128,14 +130,8 @@ def _titled_layer(layer: Any, name: str, made: Any, args: tuple[Any, ...]) -> An
 
 def _optimizer(name: str, found: Any) -> Any:
     """An optimiser whose errors are of PyTorch's classes."""
-    if not isinstance(found, type) or found is import_module("agrad.engine.nn.optim").Optimizer:
+    if not isinstance(found, type) or name in ("Optimizer", "LRScheduler"):
         return found
-
-    def make(self: Any, *args: Any, **keywords: Any) -> None:
-        try:
-            found.__init__(self, *args, **keywords)  # type: ignore[misc]
-        except AgradError as error:
-            raise (as_pytorch(error) if error.kind == "type" else of_class(ValueMistake, error)) from None
 
     names = _KEPT.get(name, "").split()
 
@@ -154,7 +150,9 @@ def _optimizer(name: str, found: Any) -> Any:
         order = ("step", "mu_product", "eta", "mu")
         return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
 
-    body = {"__init__": make, "_read": read, "_written": written} if names else {"__init__": make}
+    body = {method: _valued(getattr(found, method)) for method in ("__init__", "load_state_dict")}
+    body["step"] = _valued(found.step, ("type", "arity"))  # type: ignore[attr-defined]
+    body |= {"_read": read, "_written": written} if names else {}
     return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
 
 
@@ -166,6 +164,19 @@ _KEPT = {
     "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
     "ASGD": "step eta mu ax",
 }  # fmt: skip
+
+
+def _valued(function: Callable[..., Any], types: tuple[str, ...] = ("type",)) -> Callable[..., Any]:
+    """A function whose errors are ValueErrors, but for those of types."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except AgradError as error:
+            raise (as_pytorch(error) if error.kind in types else of_class(ValueMistake, error)) from None
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
 
 
 def _typing(name: str, found: Any) -> Any:
@@ -196,7 +207,7 @@ _TITLES = {
 def _data(name: str, found: Any) -> Any:
     """A loader that gives tensors of the types that the entries of the data have."""
     if name != "DataLoader":
-        return found
+        return _valued(found) if name == "random_split" else found
 
     def batch(self: Any, places: Any) -> Any:
         made = found._batch(self, places)
@@ -205,7 +216,13 @@ def _data(name: str, found: Any) -> Any:
     def collated(self: Any, entries: Any) -> Any:
         return _batch(found._collated(self, entries), entries[0])
 
-    body = {"_batch": batch, "_collated": collated, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__}
+    body = {
+        "__init__": _valued(found.__init__),
+        "_batch": batch,
+        "_collated": collated,
+        "__module__": "agrad.torch.utils.data",
+        "__doc__": found.__doc__,
+    }
     return type(name, (found,), body)
 
 
@@ -670,7 +687,7 @@ def install(torch: Any) -> None:
         ),
         ("optim", "Optimisers.", {}, (engine_optim,), _optimizer),
         ("optim.swa_utils", "Means of weights.", tools.SWA, (), None),
-        ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
+        ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), _optimizer),
         ("utils", "Tools.", {}, (), None),
         ("utils.data", "Batches of data.", {}, (engine_data,), _data),
         (
