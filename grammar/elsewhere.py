@@ -15,11 +15,6 @@ RENAMED = _pairs(
     "array=tensor asarray=tensor as_tensor=tensor from_numpy=tensor copy=clone"
 )
 
-# Types and devices: every number is a float64, and there is one device.
-IGNORED = frozenset("float float16 float32 float64 double half int int32 int64 long bool".split())
-
-DTYPE = "torch.float64"  # that of every array
-
 # Functions that read a table from a file, in Python, Julia, R and MATLAB.
 READERS = frozenset(
     "read read_csv read_table read_excel readdlm readtable readmatrix importdata csvread dlmread fread".split()

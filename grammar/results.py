@@ -271,9 +271,11 @@ def text_of(value: Any, settings: Settings | None = None) -> str:
         return f"range({', '.join(map(str, ends))})"
     if isinstance(value, Node):
         return repr(value)
-    if getattr(type(value), "is_object", False):
+    if hasattr(type(value), "_shown"):
         shown: str = value._shown(lambda part: text_of(part, settings))
         return shown
+    if getattr(type(value), "is_object", False):
+        return repr(value)
     if isinstance(value, type | super):
         return f"class {value.__name__}" if isinstance(value, type) else "super()"
     if isinstance(value, list | dict | set | frozenset):

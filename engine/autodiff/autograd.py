@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +65,6 @@ class FunctionContext:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep arguments and results for `backward`, which finds them in `saved_tensors`."""
         self.saved_tensors = tensors
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return "ctx"
 
 
 class Function:

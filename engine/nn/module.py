@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
-from agrad.engine.core.context import current, in_order, remember_entry
+from agrad.engine.core.context import remember_entry, remember_order
 from agrad.engine.core.graph import touch
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
@@ -28,8 +28,6 @@ class StateDict(Entries):
 
 class Unmatched(Object):
     """What `load_state_dict` found to be missing, or not known."""
-
-    is_silent = True  # a call that returns one is made for its effect
 
     def __init__(self, missing_keys: list[str], unexpected_keys: list[str]) -> None:
         self.missing_keys, self.unexpected_keys = missing_keys, unexpected_keys
@@ -63,7 +61,6 @@ class ForwardHandle:
 
     __slots__ = ("_module", "_store", "hook")
     is_object = True
-    is_silent = True  # a call that returns one is made for its effect
 
     def __init__(self, module: Module, store: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
@@ -76,17 +73,12 @@ class ForwardHandle:
         others = tuple(one for one in self._module.__dict__.get(self._store, ()) if one is not self)
         Object.__setattr__(self._module, self._store, others)
 
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        return f"hook of {type(self._module).__name__}"
-
 
 class Module(Object):
     """The base of models and layers, as PyTorch's.
 
     A subclass calls `super().__init__()`, assigns parameters and submodules to attributes, and defines `forward`.
     """
-
-    is_silent = True  # a call that returns one is made for its effect: the language does not print it
 
     def __init__(self) -> None:
         for name in _STORES:
@@ -443,10 +435,8 @@ def _joined(prefix: str, name: str) -> str:
 
 def _drop(entries: dict[str, Any], name: str) -> None:
     if name in entries:
-        log = current().undo_log
-        if log is not None:
-            log.remember_first((id(entries), "order"), in_order(entries))
         remember_entry(entries, name)
+        remember_order(entries)
         del entries[name]
 
 

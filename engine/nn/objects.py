@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
-from agrad.engine.core.context import remember_entry
+from agrad.engine.core.context import remember_entry, remember_order
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
 
@@ -27,6 +27,7 @@ class Object:
         if name not in self.__dict__:
             raise no_attribute(self, name)
         remember_entry(self.__dict__, name)
+        remember_order(self.__dict__)
         del self.__dict__[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -38,10 +39,6 @@ class Object:
     def _parts(self) -> list[Any]:
         """The values of its attributes."""
         return [value for entries in stores_of(self) for value in entries.values()]
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        """How it is printed in the language, where `text` is how any value is."""
-        return repr(self)
 
 
 def no_attribute(value: object, name: str) -> NoAttribute:
@@ -73,6 +70,7 @@ class Entries(dict[Any, Any]):
         if key not in self:
             raise AgradError("name", f"there is no entry {describe(key)}")
         remember_entry(self, key)
+        remember_order(self)
         super().__delitem__(key)
 
     def pop(self, key: Any, *default: Any) -> Any:
@@ -93,7 +91,3 @@ class Entries(dict[Any, Any]):
     def _parts(self) -> list[Any]:
         """Its keys and values."""
         return [*self, *self.values()]
-
-    def _shown(self, text: Callable[[Any], str]) -> str:
-        """How it is printed in the language."""
-        return f"{{{', '.join(f'{key!r}: {text(value)}' for key, value in self.items())}}}"

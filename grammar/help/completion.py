@@ -19,7 +19,7 @@ from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
-from agrad.grammar.elsewhere import IGNORED, MODULES
+from agrad.grammar.elsewhere import MODULES
 from agrad.grammar.help import help as texts
 from agrad.grammar.results import text_of
 from agrad.grammar.run.typed import last_part
@@ -347,9 +347,9 @@ def described(value: Any, session: Session) -> str:
 # The names that a text binds, and those without a value.
 
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
-_DEFINING = frozenset({"DEF", "FOR", "VAR"})
+_DEFINING = frozenset({"DEF", "FOR", "VAR", "RESERVED"})
 _OTHERWISE = {"_DOT", "AS", "FAILS", "SET", *(word.upper() for word, made in COMMANDS.items() if made.choices)}
-_KNOWN = frozenset({"print", "_", "ans", "no_grad"}).union(FUNCTIONS, CONSTANTS, MODULES, IGNORED)
+_KNOWN = frozenset({"print", "_", "ans", "no_grad"}).union(FUNCTIONS, CONSTANTS, MODULES)
 
 
 def given(tokens: Sequence[Token]) -> dict[str, Token]:

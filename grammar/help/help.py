@@ -20,7 +20,7 @@ from agrad.engine.struct import Struct
 from agrad.engine.text import align, fit
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.elsewhere import IGNORED, KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
+from agrad.grammar.elsewhere import KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import BINARY, COMPARE
@@ -490,8 +490,6 @@ def _elsewhere(word: str) -> Iterator[str]:
         yield f"{word}\n  Another name of {RENAMED[word]}: help {RENAMED[word]}"
     elif word in here:
         yield f"{word}\n  Here: {here[word]}"
-    elif word in IGNORED:
-        yield f"{word}\n  A type; it has no effect, since every number is a float64."
     elif word in MODULES:
         yield f"{word}\n  A module of Python, which is read from an import on: {MODULES[word]}"
     elif word in PYTHONS:
@@ -502,7 +500,7 @@ def _elsewhere(word: str) -> Iterator[str]:
         yield f"{word}\n  A word of Python that agrad has no use for" + (f"; {ABSENT[word]}" if ABSENT[word] else ".")
     else:
         torch = import_module("agrad.torch")
-        owner = next((one for one in (torch, torch.Tensor) if word[0] != "_" and hasattr(one, word)), None)
+        owner = next((one for one in (torch.Tensor, torch) if word[0] != "_" and hasattr(one, word)), None)
         if owner is not None:
             place = f"torch.{word}" if owner is torch else f"x.{word}"
             yield f"{place}\n  PyTorch's, which is read from an import on: import torch"

@@ -21,7 +21,7 @@ from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, spread
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.elsewhere import DTYPE, IGNORED, NO_METHODS, RENAMED
+from agrad.grammar.elsewhere import NO_METHODS, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor, taken
 from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
 
@@ -54,8 +54,6 @@ ATTRIBUTES: dict[str, Attribute] = {
     "u": Attribute(_u, "its standard uncertainty"),
     "requires_grad": Attribute(lambda x: x.requires_grad, "whether a backward reaches it"),
     "is_leaf": Attribute(lambda x: x.is_leaf, "whether it was not computed"),
-    "dtype": Attribute(lambda x: DTYPE, "the type of its entries, torch.float64", True),
-    "device": Attribute(lambda x: "cpu", "where its entries are, cpu", True),
     "grad_fn": Attribute(lambda x: x.grad_fn, "the node that computed it, or None"),
     "_version": Attribute(lambda x: float(x.version), "how often its data were written"),
 }
@@ -73,33 +71,6 @@ def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
     return call
 
 
-def _drawn(name: str) -> Callable[[Tensor, Any, Any], Tensor]:
-    """Random numbers, times a factor and shifted, written over a value."""
-
-    def call(x: Tensor, mean: Any, std: Any) -> Tensor:
-        made = FUNCTIONS["add"].call(mean, FUNCTIONS["mul"].call(std, FUNCTIONS[name].call(*x.shape)))
-        return overwrite(x, made if isinstance(made, Tensor) else tensor(made), f"{name}_")
-
-    return call
-
-
-def _same(x: Tensor, **_: Any) -> Tensor:
-    """A method that changes the type or the device: there is one type and one device, so x itself."""
-    return x
-
-
-def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
-    """`x.to(…)`: a device, a type, both, or a value that has these. Only a mask is of another type than x."""
-    targets = target if isinstance(target, tuple) else (target,)
-    kind = next((one for one in (dtype, *targets) if ops.creation.type_name(one) in IGNORED), None)
-    return ops.creation.of_type(x, kind)
-
-
-def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options: Any) -> None:
-    """`retain_variables` is what early releases of PyTorch called `retain_graph`."""
-    backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
-
-
 class Method(ListMethod):
     """A method of numbers and arrays, and whether its result depends on the operands alone, as in a compiled loop.
 
@@ -115,26 +86,17 @@ class Method(ListMethod):
         return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
 
 
-# The arguments of each method, written as the attributes of a function are, what it is for, and what it does. One that
-# writes gives the value itself, which is not shown where it is a statement by itself.
-_KIND = "The value itself: every number is a float64."
-_DEVICE = "The value itself: there is one device."
 _PLAIN = "The value, without its graph."
 _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     **{
         name: (form, f"The {what} entry, along an axis if one is given.", extreme(name))
         for (name, form), what in zip(METHOD_FORMS.items(), ("largest", "smallest"), strict=True)
     },
-    **dict.fromkeys(("float", "double"), ("", _KIND, _same)),
-    "cpu": ("", _DEVICE, _same),
-    "contiguous": ("", "The value itself.", _same),
+    "float": ("", "The value itself: every number is a float64.", lambda x: x),
     "bool": ("", "A mask: where it is not 0.", lambda x: ops.creation.of_type(x, "bool")),
-    "cuda": ("device=None", _DEVICE, _same),
-    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _DEVICE, _to),
-    "type": ("dtype=None", _KIND, lambda x, dtype: ops.creation.of_type(x, dtype)),
     "item": ("", "The number, without its graph.", lambda x: taken(x, "item", number)),
     "tolist": ("", _PLAIN, lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
-    **dict.fromkeys(("numpy", "detach"), ("", _PLAIN, Tensor.detach)),
+    "detach": ("", _PLAIN, Tensor.detach),
     "size": (
         "axis=None",
         "The shape, or the length of one axis.",
@@ -145,9 +107,9 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "view": ("*shape", "The same entries in another shape.", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
     "t": ("", "The transpose.", lambda x: FUNCTIONS["transpose"].call(x)),
     "backward": (
-        "gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None",
+        "gradient=None, retain_graph=None, create_graph=False, fresh=False",
         "Adds its derivative to the gradient of every leaf it depends on.",
-        _backward,
+        lambda x, **options: backward(x, **options),
     ),
     "forward": (
         "",
@@ -161,12 +123,6 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
         "Lets a leaf require grad, or no longer.",
         lambda x, requires_grad: x.requires_grad_(requires_grad),
     ),
-    "normal_": ("mean=0, std=1", "Writes normally distributed random numbers into it.", _drawn("randn")),
-    "uniform_": (
-        "low=0, high=1",
-        "Writes uniformly distributed random numbers into it.",
-        lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low)),
-    ),
     "zero_": ("", "Writes 0 into every entry.", Tensor.zero_),
     "copy_": ("value", "Writes other entries into it.", Tensor.copy_),
     "fill_": ("value", "Writes one number into every entry.", Tensor.copy_),
@@ -175,7 +131,7 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "mul_": ("other", "Multiplies in place, as *=.", _write("mul")),
     "div_": ("other", "Divides in place, as /=.", _write("truediv")),
 }
-_PURE = {*METHOD_FORMS, *"float double cpu contiguous size dim numel view t".split()}
+_PURE = {*METHOD_FORMS, *"float size dim numel view t".split()}
 METHODS = {
     name: Method(Signature(f"x.{name}", f"; {text}"), run, meaning, name in _PURE)
     for name, (text, meaning, run) in _METHODS.items()

@@ -529,7 +529,7 @@ def of_text(value: Any) -> Any:
 # Attributes, and other names of methods, that share the data of the value in PyTorch.
 _VIEWS = frozenset({"view", "t", "T", "mT"})
 # What shares its data with a value here as well: a write into it is lost where one into the value is.
-_ALIASES = frozenset({"data", "detach", "numpy"})
+_ALIASES = frozenset({"data", "detach"})
 
 
 def shared(made: Any, name: str, value: Any) -> Any:

@@ -143,12 +143,8 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
                 yield span, _literal(beside(path, span), path, folder)
             case ast.Call(ast.Name("beside"), (ast.String(path, span=span),), ()):
                 yield span, _literal(beside(path, span), path, folder)
-            case ast.Call(
-                ast.Name("load_csv" | "load_npy" | "chunks") | ast.Attribute(ast.Name("np" | "numpy"), "loadtxt"),
-                arguments,
-                keywords,
-            ):
-                given = arguments[0] if arguments else dict(keywords).get("path", dict(keywords).get("fname"))
+            case ast.Call(ast.Name("load_csv" | "load_npy" | "chunks"), arguments, keywords):
+                given = arguments[0] if arguments else dict(keywords).get("path")
                 match given:
                     case ast.String(path, span=span):
                         text = _literal(path, path, folder)

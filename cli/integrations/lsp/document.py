@@ -28,7 +28,7 @@ from agrad.grammar.syntax.parser import lexed, parse_expression
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]+\w)[^;(\n]*", re.MULTILINE)
 _PATIENCE = 50  # lines without indentation that an open bracket may take
 _ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
-_DEFINITIONS = frozenset({"DEF", "CLASS"})
+_DEFINITIONS = frozenset({"def", "class"})
 
 
 class Read(Struct):
@@ -48,8 +48,8 @@ def _read(text: str) -> Read:
     tokens = tuple(lexed(text))
     depth = sum((token.type in OPENERS) - (token.type in CLOSING) for token in tokens)
     names = {name: token.start_pos for name, token in given(tokens).items()}
-    heads = [place for place, token in enumerate(tokens[:-1]) if token.type in _DEFINITIONS]
-    if not heads or tokens[0].type not in _DEFINITIONS | {"AT"}:
+    heads = [place for place, token in enumerate(tokens[:-1]) if token in _DEFINITIONS]
+    if not heads or tokens[0] not in _DEFINITIONS | {"@"}:
         return Read(tokens, names, {}, max(depth, 0))
     name = tokens[heads[0] + 1]
     own = {str(name): name.start_pos}
