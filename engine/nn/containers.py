@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.nn.module import Module, indented
+from agrad.engine.nn.module import Mistyped, Module, indented
 from agrad.engine.nn.parameter import is_parameter, parameter
 from agrad.engine.values import describe, whole
 
@@ -28,7 +28,7 @@ class _Holder(Module):
     def _checked(self, value: Any) -> Any:
         """What is held in the place of a value."""
         if not isinstance(value, Module):
-            raise AgradError("type", f"{type(self).__name__} takes modules, not {describe(value)}")
+            raise Mistyped("type", f"{type(self).__name__} takes modules, not {describe(value)}")
         return value
 
     def __len__(self) -> int:
@@ -43,7 +43,7 @@ class _Parameters(_Holder):
 
     def _checked(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
-            raise AgradError("type", f"{type(self).__name__} takes parameters, not {describe(value)}")
+            raise Mistyped("type", f"{type(self).__name__} takes parameters, not {describe(value)}")
         return value if is_parameter(value) else parameter(value)
 
     def extra_repr(self) -> str:
@@ -207,7 +207,7 @@ class _Named(_Holder):
     def __setitem__(self, name: str, value: Any) -> None:
         kind, what = type(self).__name__, self._what
         if not isinstance(name, str) or not isinstance(value, Module if what == "module" else Tensor):
-            raise AgradError("type", f"{kind} has {what}s by names, not {describe(value)} by {describe(name)}")
+            raise Mistyped("type", f"{kind} has {what}s by names, not {describe(value)} by {describe(name)}")
         if name in dir(type(self)):
             raise AgradError("name", f"{kind}: {name!r} is a method of it, and cannot be the name of a {what}")
         setattr(self, name, self._checked(value))

@@ -46,6 +46,12 @@ class Mistyped(AgradError, TypeError):
     """Something that a module cannot have in that place."""
 
 
+class Taken(AgradError, KeyError):
+    """A name that a module has given to something else."""
+
+    __str__ = AgradError.__str__
+
+
 class NoForward(AgradError, NotImplementedError):
     """A module without `forward` was called."""
 
@@ -58,7 +64,7 @@ class ForwardHandle:
 
     def __init__(self, module: Module, store: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
-            raise AgradError("type", f"a hook is a function, not {describe(hook)}")
+            raise Mistyped("type", f"a hook is a function, not {describe(hook)}")
         self._module, self._store, self.hook = module, store, hook
         Object.__setattr__(module, store, (*module.__dict__.get(store, ()), self))
 
@@ -188,10 +194,12 @@ class Module(Object):
         elif is_parameter(param):
             setattr(self, name, param)
         else:
-            raise AgradError("type", f"register_parameter needs a Parameter, not {describe(param)}")
+            raise Mistyped("type", f"register_parameter needs a Parameter, not {describe(param)}")
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a value that is no parameter, and belongs to the state of the module."""
+        if name not in self._buffers and hasattr(self, name):
+            raise Taken("name", f"{type(self).__name__} has an attribute {name} already")
         remember_entry(self._buffers, name)
         self._buffers[name] = tensor
         if not persistent:
@@ -298,7 +306,7 @@ class Module(Object):
         of another shape.
         """
         if not isinstance(state_dict, Mapping):
-            raise AgradError("type", f"load_state_dict needs what state_dict() returns, not {describe(state_dict)}")
+            raise Mistyped("type", f"load_state_dict needs what state_dict() returns, not {describe(state_dict)}")
         own = self.state_dict()
         unmatched = Unmatched(
             [name for name in own if name not in state_dict], [name for name in state_dict if name not in own]

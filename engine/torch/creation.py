@@ -41,7 +41,10 @@ def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
             keywords.pop(name, None)
         if "size" in keywords and function.__name__ != "randint":
             args = (keywords.pop("size"), *args)
-        found = function(*args, **keywords)
+        try:
+            found = function(*args, **keywords)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
         value, default = found if isinstance(found, tuple) else (found, float64)
         return _finished(value, dtype, requires_grad, default)
 
@@ -127,9 +130,9 @@ def eye(n: int, m: int | None = None) -> Any:
 
 
 @_maker
-def arange(start: Any, end: Any = None, step: Any = 1) -> Any:
+def arange(start: Any = None, end: Any = None, step: Any = 1) -> Any:
     """Numbers from start to below end."""
-    start, end = (0, start) if end is None else (start, end)
+    start, end = (0, start) if end is None else (0 if start is None else start, end)
     given = [x.item() if isinstance(x, core.Tensor) else x for x in (start, end, step)]
     if not given[2]:
         raise RuntimeError("step must be nonzero")
@@ -329,6 +332,8 @@ def _plain(x: Any) -> Any:
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """1 with the probability that each entry gives, else 0."""
     chance = _plain(input if p is None else p)
+    if not ((chance >= 0) & (chance <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return _finished(_draws(generator).random(tuple(input.shape)) < chance, None, False)
 
 

@@ -178,6 +178,8 @@ def mapped_tuples(tree: Any, like: Any) -> Any:
 
 def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
     """The Jacobians of one result: a backward for each entry."""
+    if not isinstance(y, core.Tensor):
+        raise TypeError(f"derivatives are taken of Tensors, not {type(y).__name__}")
     wanted = [x for tree in trees for x in leaves(tree)]
     rows: list[list[Any]] = []
     for place in range(y.numel()):
@@ -223,6 +225,8 @@ def vmap(
 
     def call(*args: Any, **keywords: Any) -> Any:
         dims = _dims(in_dims, args)
+        if any(dim is not None and not x.ndim for x, dim in zip(leaves(args), dims, strict=True)):
+            raise ValueError("vmap: a tensor of no axes cannot be mapped over")
         sizes = {x.shape[dim] for x, dim in zip(leaves(args), dims, strict=True) if dim is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap: expected all mapped axes to have one length, got {sorted(sizes)}")

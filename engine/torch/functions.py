@@ -104,7 +104,9 @@ def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     need_tensor(name, input)
     if name == "sub":
         _check_subtraction(input, other)
-    return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
+    if alpha != 1:
+        other = other * alpha if isinstance(other, NUMBERS) else entitle(engine("mul", other, alpha), "Scaled")
+    return engine(name, input, other)
 
 
 @public("neg", "negative", place=True, quick="neg")
@@ -540,9 +542,8 @@ def view(input: Any, *shape: Any, **_: Any) -> Any:
 
 
 @public()
-def reshape(input: Any, *shape: Any, **keywords: Any) -> Any:
+def reshape(input: Any, *shape: Any) -> Any:
     """Other axes, for the same data where that is possible."""
-    shape = (keywords["shape"],) if "shape" in keywords else shape
     if not is_contiguous(input) and not _viewable(input, sizes(shape)):
         return entitle(_reshaped(input, *shape), "UnsafeViewBackward0")
     return viewing(_reshaped)(input, *shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dis import opmap
 from functools import partial, reduce
 from importlib import import_module
@@ -76,27 +76,39 @@ def as_torch(module: Any) -> Any:
     return module
 
 
+def _in_front(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments with those in front that PyTorch calls input and target."""
+    for place, name in enumerate(("input", "target")):
+        if len(args) == place and name in keywords:
+            args = (*args, keywords.pop(name))
+    return args
+
+
 def _layer(name: str, found: Any) -> Any:
     """A layer of the engine as a class of torch.nn."""
     if not (isinstance(found, type) and issubclass(found, layers.Module)) or found in _PLAIN:
         return found
     function = getattr(found, "function", _FUNCTIONS.get(name, ""))
 
+    begin = _valued(found.__init__, ("type", "arity"))
+
     def make(self: Any, *args: Any, **keywords: Any) -> None:
-        found.__init__(self, *args, **keywords)
+        begin(self, *args, **keywords)
         as_torch(self)
 
     def forward(self: Any, *args: Any, **keywords: Any) -> Any:
+        args = _in_front(args, keywords)
         if args and isinstance(args[0], tools.PackedSequence):
             return tools.run_packed(found.forward, self, *args, **keywords)
+        given = (*args, *keywords.values())
         try:
             made = found.forward(self, *args, **keywords)
-            if name.startswith(_STRICT[1:]) and args[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
+            if name.startswith(_STRICT[1:]) and given[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
                 return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
-            return _entitled(function, made, args, vars(self))
+            return _entitled(function, made, given, vars(self))
         except AgradError as error:
             axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
-            is_strict = name.startswith(_STRICT) and args[0].ndim not in axes
+            is_strict = name.startswith(_STRICT) and given[0].ndim not in axes
             raise as_pytorch(error, is_strict=is_strict) from None
 
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
@@ -144,12 +156,12 @@ _TITLES = dict(
 )
 
 
-def _is_single(function: str, args: tuple[Any, ...]) -> bool:
+def _is_single(function: str, args: Sequence[Any]) -> bool:
     """Whether a convolution is one of a single sequence, or image: PyTorch computes that of a batch."""
     return function.startswith("conv") and args[0].ndim == int(function[-2]) + 1
 
 
-def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _entitled(function: str, found: Any, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """What a function of torch.nn.functional has made, with PyTorch's name of it."""
     title = _TITLES.get(function)
     if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
@@ -168,14 +180,8 @@ def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[s
 
 def _optimizer(name: str, found: Any) -> Any:
     """An optimiser whose errors are of PyTorch's classes."""
-    if not isinstance(found, type) or found is import_module("agrad.engine.nn.optim").Optimizer:
+    if not isinstance(found, type) or name in ("Optimizer", "LRScheduler"):
         return found
-
-    def make(self: Any, *args: Any, **keywords: Any) -> None:
-        try:
-            found.__init__(self, *args, **keywords)  # type: ignore[misc]
-        except AgradError as error:
-            raise (as_pytorch(error) if error.kind == "type" else of_class(ValueMistake, error)) from None
 
     names = _KEPT.get(name, "").split()
 
@@ -194,7 +200,9 @@ def _optimizer(name: str, found: Any) -> Any:
         order = ("step", "mu_product", "eta", "mu")
         return {key: Tensor.of(made[key]) for key in sorted(made, key=lambda one: one not in order)}
 
-    body = {"__init__": make, "_read": read, "_written": written} if names else {"__init__": make}
+    body = {method: _valued(getattr(found, method)) for method in ("__init__", "load_state_dict")}
+    body["step"] = _valued(found.step, ("type", "arity"))  # type: ignore[attr-defined]
+    body |= {"_read": read, "_written": written} if names else {}
     return type(name, (found,), body | {"__module__": "agrad.torch.optim", "__doc__": found.__doc__})
 
 
@@ -206,6 +214,19 @@ _KEPT = {
     "RMSprop": "square_avg momentum_buffer grad_avg", "Adagrad": "sum step", "Rprop": "prev step_size",
     "ASGD": "step eta mu ax",
 }  # fmt: skip
+
+
+def _valued(function: Callable[..., Any], types: tuple[str, ...] = ("type",)) -> Callable[..., Any]:
+    """A function whose errors are ValueErrors, but for those of types."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except AgradError as error:
+            raise (as_pytorch(error) if error.kind in types else of_class(ValueMistake, error)) from None
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
 
 
 def _typing(name: str, found: Any) -> Any:
@@ -224,7 +245,7 @@ def _typing(name: str, found: Any) -> Any:
 def _data(name: str, found: Any) -> Any:
     """A loader that gives tensors of the types that the entries of the data have."""
     if name != "DataLoader":
-        return found
+        return _valued(found) if name == "random_split" else found
 
     def batch(self: Any, places: Any) -> Any:
         made = found._batch(self, places)
@@ -233,7 +254,13 @@ def _data(name: str, found: Any) -> Any:
     def collated(self: Any, entries: Any) -> Any:
         return _batch(found._collated(self, entries), entries[0])
 
-    body = {"_batch": batch, "_collated": collated, "__module__": "agrad.torch.utils.data", "__doc__": found.__doc__}
+    body = {
+        "__init__": _valued(found.__init__),
+        "_batch": batch,
+        "_collated": collated,
+        "__module__": "agrad.torch.utils.data",
+        "__doc__": found.__doc__,
+    }
     return type(name, (found,), body)
 
 
@@ -280,9 +307,10 @@ def _function(name: str, found: Any) -> Any:
             raise RuntimeError("all elements of input should be between 0 and 1")
         for left_out in ("size_average", "reduce"):
             keywords.pop(left_out, None)
-        x = args[0] if args else keywords.get("input")
+        args = _in_front(args, keywords)
+        x = args[0] if args else None
         is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
-        made = _entitled(name, found(*args, **keywords), args, keywords)
+        made = _entitled(name, found(*args, **keywords), (*args, keywords.get("pad")), keywords)
         return write_over(x, made, f"{name}_") if is_written else made
 
     call.__doc__ = found.__doc__
@@ -611,7 +639,7 @@ amp                     | One type of numbers.                   |
 jit                     | There is nothing to compile.           |
 """
 _ADAPTED = {"nn": _layer, "nn.modules": _layer, "nn.functional": _function, "utils.data": _data}
-_ADAPTED |= {"nn.utils": _typing, "optim": _optimizer}
+_ADAPTED |= {"nn.utils": _typing, "optim": _optimizer, "optim.lr_scheduler": _optimizer}
 # Functions of torch.nn.functional that are in torch, too.
 _ALSO = (
     "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import CO_VARARGS
 from typing import Any
 
 from agrad.engine.core import tensor as core
@@ -41,7 +42,10 @@ def public(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         listed = names or (function.__name__.rstrip("_"),)
-        call = checked(listed[0], viewing(function) if view else function, title)
+        several_ = bool(
+            getattr(getattr(getattr(function, "func", function), "__code__", None), "co_flags", 0) & CO_VARARGS
+        )
+        call = checked(listed[0], viewing(function) if view else function, title, several_)
         call = quickly(OPS[quick], call) if quick else call
         for name in listed:
             TORCH[name] = call
@@ -53,6 +57,9 @@ def public(
         return call
 
     return register
+
+
+_SIZES = ("dims", "size", "shape", "repeats")  # what PyTorch calls the arguments that may be given one by one
 
 
 def each(
@@ -97,7 +104,7 @@ def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def checked(name: str, function: Callable[..., Any], title: str = "") -> Callable[..., Any]:
+def checked(name: str, function: Callable[..., Any], title: str = "", takes_many: bool = False) -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
     check = _requirement(name)
 
@@ -106,6 +113,9 @@ def checked(name: str, function: Callable[..., Any], title: str = "") -> Callabl
         if keywords:
             out = keywords.pop("out", None)
             args, keywords = _ordered(args, keywords)
+            for one in _SIZES if takes_many else ():
+                if one in keywords:
+                    args = (*args, keywords.pop(one))
         if check is not None and args:
             check(args)
         try:
@@ -166,7 +176,7 @@ def _ordered(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any
     for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
         if theirs in keywords:
             keywords[ours] = keywords.pop(theirs)
-    if not args:
+    if not args and "condition" not in keywords:
         for one in _INPUT:
             if one in keywords:
                 args = (keywords.pop(one),)
