@@ -131,6 +131,8 @@ def _filed(function: Any) -> Any:
             raise TypeError(f"torch.{function.__name__} needs the name of a file, or an io.BytesIO()")
         if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
             raise TypeError(f"torch.{function.__name__} takes weights alone here")
+        if function.__name__ == "load" and type(place) is str:  # which is no file of the system's
+            import_module("agrad.engine.ops.data_files").existing("torch.load", place)
         return function(*args, **options)
 
     call.__name__ = function.__name__
