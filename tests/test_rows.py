@@ -119,6 +119,7 @@ TRANSLATIONS = {
     "engine/interop/numpy_functions.py",
     "engine/nn/init.py",  # PyTorch's gains
     "engine/numpy/arrays.py",  # NumPy's names
+    *(f"engine/torch/{name}.py" for name in ("grad_fn", "registry")),  # PyTorch's
     "engine/numpy/functions.py",
     "engine/torch/grad_fn.py",
     "engine/torch/functions.py",  # PyTorch's names of operations and of their derivatives

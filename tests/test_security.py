@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
     Path("data.csv").write_text("a,b\n1,2\n3,4\n")
     Path("data.txt").write_text("1 2\n3 4\n")
     np.save("data.npy", np.ones(3))
-    Session().run('import torch; torch.save({"weight": torch.ones(3)}, "model.pt")')
+    Session().run('import torch\ntorch.save({"weight": torch.ones(3)}, "model.pt")')
     return tmp_path
 
 
@@ -46,7 +46,7 @@ def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statem
     session.record.on = True
     session.run(START)
     if statement.startswith(("np.", "torch.")):
-        session.run("import torch, numpy as np")
+        session.run("import numpy as np, torch")
     session.context.files.on = False
     with pytest.raises(AgradError, match="file access is switched off"):
         session.run(statement)
@@ -98,8 +98,7 @@ def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplot
 @each("text", divided("""
     eval("1 + 1"); exec("x = 1"); compile("1", "", "eval"); __import__("os"); open("/etc/passwd"); input(); globals()
     (1).__class__; [].__class__.__base__; "a".__class__; sin.__globals__; f.__globals__; f.__code__
-    "{0.__class__}".format(1); f"{f.__globals__}"; getattr(f, "__globals__"); net.__dict__; net.__class__.__bases__
-    net.forward.__globals__; net.__class__.mro().__class__; os.environ; subprocess.run("ls"); sys.modules; time.sleep(1)
+    "{0.__globals__}".format(f); f"{f.__globals__}"; getattr(f, "__globals__"); os.environ; subprocess.run("ls"); sys.modules; time.sleep(1)
     np.load("d.npy", allow_pickle=True); load_csv("http://localhost/data.csv")
 """))  # fmt: skip
 def test_what_cannot_be_reached(text):

@@ -469,23 +469,26 @@ def remember_entry(entries: MutableMapping[Any, Any], key: Any) -> None:
     log.remember((id(entries), key), undo, before)
 
 
-def in_order(names: MutableMapping[Any, Any]) -> Callable[[], None]:
-    """A function that restores the present order of names, some of which may be deleted in the meantime."""
-    order = list(names)
-    kept: dict[Any, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
+def remember_order(entries: dict[Any, Any]) -> None:
+    """Log how to restore the order of a mapping, if a statement is running, which is about to delete entries."""
+    log = current().undo_log
+    if log is None or (id(entries), "order") in log.undos:
+        return
+    order = list(entries)
+    kept: dict[Any, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no entry is lost then
 
     def undo() -> None:
-        kept.update({name: names[name] for name in order if name in names})
-        names.clear()
-        names.update(kept)
+        kept.update({key: entries[key] for key in order if key in entries})
+        dict.clear(entries)
+        dict.update(entries, kept)
 
-    return undo
+    log.remember_first((id(entries), "order"), undo)
 
 
 def remember_random(numbers: RandomNumbers) -> None:
     """Log how to restore the state of the random numbers, if a statement is running."""
-    log, generator = current().undo_log, numbers.generator
-    if log is None or "random" in log.undos:
+    log, generator, key = current().undo_log, numbers.generator, (id(numbers), "random")
+    if log is None or key in log.undos:
         return
     state = generator.bit_generator.state if generator is not None else None
 
@@ -494,7 +497,7 @@ def remember_random(numbers: RandomNumbers) -> None:
         if generator is not None:
             generator.bit_generator.state = state
 
-    log.remember("random", undo)
+    log.remember(key, undo)
 
 
 def require_files(what: str) -> None:

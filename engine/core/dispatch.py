@@ -14,7 +14,7 @@ from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
 from agrad.engine.core.context import MOST_UNDEFINED, afford_spread, current, exhausted, next_stamp
-from agrad.engine.core.graph import Node, interned, new_node
+from agrad.engine.core.graph import Node, interned, new_node, node_of_two
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.op import (
@@ -140,7 +140,24 @@ def appended(
     return made
 
 
-def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any) -> Tensor:
+def of_floats(op: Op, nx: Any, ny: Any, a: float, b: float, depth: int) -> Tensor:
+    """The result of two numbers, which are those of nodes, or stand for themselves."""
+    assert op.scalar is not None
+    try:
+        out = op.scalar(a, b)
+    except IEEE:
+        out = ieee(op, (a, b))
+    by_x, by_y = op.rules
+    live = by_x is not None and nx is not a and nx.requires_grad, by_y is not None and ny is not b and ny.requires_grad
+    context = current()
+    if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
+        return plain(out, (nx, ny))
+    made = Tensor()
+    made.node, made.array = node_of_two(op, (nx, ny), out, (), True in live, depth), None
+    return made
+
+
+def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Tensor:
     """The result where one of two operands is an array. They are nodes or numbers; `a` and `b` are their values."""
     out: Any
     one = b if type(a) is float else a
@@ -171,7 +188,7 @@ def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any) -> Tensor:
         nx.value = a
     if ny is not b and 1 in reads:
         ny.value = b
-    node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live)
+    node = node_of_two(op, (nx, ny), out if reads_out else None, shape, True in live, depth)
     made = Tensor()
     made.node, made.array, node.handle = node, out, ref(made)
     return made
@@ -422,7 +439,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         if rest:
             return general(x, y, *rest)
         if type(a) is not float or type(b) is not float:
-            return of_two(op, nx, ny, x.array if a is None else a, y.array if b is None else b)
+            return of_two(op, nx, ny, x.array if a is None else a, y.array if b is None else b, 3)
         try:
             out = scalar(a, b)
         except IEEE:

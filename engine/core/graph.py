@@ -338,6 +338,27 @@ def new_node(
     return node
 
 
+def node_of_two(
+    op: Op, inputs: tuple[Input, ...], value: Value | None, shape: Shape, requires_grad: bool, depth: int
+) -> Node:
+    """The next node, for code that is `depth` calls away, or further: the steps of `new_node`, with one call less."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.value = value
+    node.shape = shape
+    node.requires_grad = requires_grad
+    node.seq = node.stamp = next_stamp()
+    context = current()
+    node.code = None
+    node.place = context.place
+    if context.script is not None and node.place is None:
+        context.script.locate(node, _getframe(depth))
+    node.guard = context.guard
+    node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
+    return node
+
+
 def live(op: Op, operands: Sequence[object]) -> tuple[bool, ...]:
     """The operands that need a gradient: nodes that require one and have a rule."""
     rules = op.rules * len(operands) if op.variadic else op.rules
@@ -413,7 +434,19 @@ def _put_back(node: Node, state: tuple[Any, ...]) -> None:
         setattr(node, slot, value)
 
 
-_CHANGING = ("inputs", "attrs", "value", "stamp", "freed", "collected", "keeps_grad", "name", "storage", "guard")
+_CHANGING = (
+    "inputs",
+    "attrs",
+    "value",
+    "shape",
+    "stamp",
+    "freed",
+    "collected",
+    "keeps_grad",
+    "name",
+    "storage",
+    "guard",
+)
 _state_of = attrgetter(*_CHANGING)
 
 

@@ -367,7 +367,7 @@ class Tensor:
     def write(
         self, change: Callable[[Array], None], scalar: Value | None, what: str, source: Node | None = None
     ) -> None:
-        """Change the data, for every alias, and count it as a new version of each.
+        """Change the data, for every alias, and count it as a new version of each; one without a name is not counted.
 
         An array is changed in place, a scalar replaced. `source` is what was written, if it has a node.
         """
@@ -382,9 +382,8 @@ class Tensor:
                 array = array.copy()
                 for node in together:
                     _renew(node, array)
-            if log is not None and min(node.seq for node in together) <= log.since:
-                before = array.copy()
-                log.remember(id(array), lambda: np.copyto(array, before), before)
+            if log is not None:
+                remember_data(array, min(node.seq for node in together))
             change(array)
             check_truths(array)
         else:
@@ -393,6 +392,8 @@ class Tensor:
         for node in together if context.guard is not None else ():
             if node.op is None and node.requires_grad:
                 forget(node)
+        if not what:
+            return
         roots = () if self.node.recorded or source is None else roots_of(source)
         word = "set" if what == "data" else what
         mark_written(together, context.statement or f"an earlier {word}", roots, what)
@@ -456,6 +457,14 @@ def _no_index(node: Node) -> NoIndex:
         others = [other for x, other in named.items() if x.requires_grad]
         fixes = [f"int({name})", *[Hint(f'wrt="{other}"') for other in others]]
     return NoIndex("type", f"{name} requires grad: as an index it has no derivative", fixes=fixes)
+
+
+def remember_data(array: Array, seq: int) -> None:
+    """Log the entries of an array that is about to be changed, and belongs to a node of this number."""
+    log = current().undo_log
+    if log is not None and seq <= log.since and id(array) not in log.undos:
+        before = array.copy()
+        log.remember(id(array), lambda: np.copyto(array, before), before)
 
 
 def _renew(node: Node, value: Value) -> None:

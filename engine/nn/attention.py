@@ -202,9 +202,9 @@ class _Stack(Formed):
         self.layers = ModuleList([deepcopy(layer) for _ in range(self.num_layers)])
         self.norm = settings["norm"]
 
-    def _through(self, x: Any, *given: Any) -> Any:
+    def _through(self, x: Any, *given: Any, **others: Any) -> Any:
         for layer in self.layers:
-            x = layer(x, *given)
+            x = layer(x, *given, **others)
         return x if self.norm is None else self.norm(x)
 
 
@@ -223,19 +223,9 @@ class TransformerDecoder(_Stack):
 
     form = "decoder_layer, num_layers, norm=None"
 
-    def forward(
-        self,
-        tgt: Any,
-        memory: Any,
-        tgt_mask: Any = None,
-        memory_mask: Any = None,
-        tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None,
-        tgt_is_causal: Any = None,
-        memory_is_causal: Any = False,
-    ) -> Any:
-        """The value."""
-        return self._through(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+    def forward(self, tgt: Any, memory: Any, *masks: Any, **others: Any) -> Any:
+        """The value; the masks are those of the layers."""
+        return self._through(tgt, memory, *masks, **others)
 
 
 class Transformer(Formed):

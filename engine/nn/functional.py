@@ -132,7 +132,7 @@ def hardshrink(input: Any, lambd: Any = 0.5) -> Any:
 
 def threshold(input: Any, threshold: Any, value: Any) -> Any:
     """x where it is above a threshold, else a value."""
-    return where(array_of(input) > threshold, input, value)
+    return where(array_of(input) <= threshold, value, input)
 
 
 def glu(input: Any, dim: Any = -1) -> Any:

@@ -150,6 +150,8 @@ class Flatten(Formed):
         """The value."""
         shape = shape_of_any(input)
         start, end = (axis_of("Flatten", shape, one) for one in (self.start_dim, self.end_dim))
+        if start == end:
+            return input
         return reshape(input, (*shape[:start], size_of(shape[start : end + 1]), *shape[end + 1 :]))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
-from agrad.engine.core.context import current, in_order, remember_entry
+from agrad.engine.core.context import remember_entry, remember_order
 from agrad.engine.core.graph import touch
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError, Hint
@@ -427,10 +427,8 @@ def _joined(prefix: str, name: str) -> str:
 
 def _drop(entries: dict[str, Any], name: str) -> None:
     if name in entries:
-        log = current().undo_log
-        if log is not None:
-            log.remember_first((id(entries), "order"), in_order(entries))
         remember_entry(entries, name)
+        remember_order(entries)
         del entries[name]
 
 

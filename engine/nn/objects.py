@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from agrad.engine.core.context import remember_entry
+from agrad.engine.core.context import remember_entry, remember_order
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
 
@@ -27,6 +27,7 @@ class Object:
         if name not in self.__dict__:
             raise no_attribute(self, name)
         remember_entry(self.__dict__, name)
+        remember_order(self.__dict__)
         del self.__dict__[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -69,6 +70,7 @@ class Entries(dict[Any, Any]):
         if key not in self:
             raise AgradError("name", f"there is no entry {describe(key)}")
         remember_entry(self, key)
+        remember_order(self)
         super().__delitem__(key)
 
     def pop(self, key: Any, *default: Any) -> Any:

@@ -95,6 +95,7 @@ def _numpys(x: Any) -> Any:
     return x
 
 
+OF_TENSORS: Any = Tensor
 PRINTED: dict[str, Any] = {}  # what a script has set
 _PRINTED = frozenset("precision threshold edgeitems linewidth suppress nanstr infstr sign floatmode".split())
 
@@ -159,11 +160,28 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self.item())
 
-    def __eq__(self, other: object) -> Any:
-        return _numpys(Tensor.__eq__(self, other)) if _is_numeric(other) else NotImplemented
+    def __float__(self) -> float:
+        return float(as_array(self))
+
+    def __int__(self) -> int:
+        return int(as_array(self))
+
+    def __bool__(self) -> bool:
+        return bool(as_array(self))
 
     def __round__(self, digits: Any = None) -> Any:
-        return round(self.item(), digits) if digits is not None else round(self.item())
+        return round(as_array(self)[()], digits) if digits is not None else round(as_array(self)[()])
+
+    def flatten(self) -> Any:
+        """A copy with one axis."""
+        return self.copy().reshape(-1)
+
+    def reshape(self, *shape: Any, **keywords: Any) -> Any:
+        """Other axes for the same data."""
+        try:
+            return OF_TENSORS.reshape(self, *shape, **keywords)
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
 
     def astype(self, kind: Any) -> Any:
         """A copy of another type."""
@@ -173,22 +191,17 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         """One entry as a number of Python."""
         return as_array(self).item(*place)
 
-    def __getitem__(self, index: Any) -> Any:
-        parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(one, slice) and isinstance(one.step, int) and one.step < 0 for one in parts):
-            if not self.requires_grad:  # torch has no such views: this is a copy
-                return wrapped(as_array(self)[index])
-            return _numpys(core.Tensor.__getitem__(self, index))
-        return Tensor.__getitem__(self, index)
-
     def transpose(self, *axes: Any) -> Any:
-        """The axes in another order."""
-        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return NUMPY["transpose"](self, given)
+        """The axes in another order; in the opposite one, where none is given."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        real.transpose(real.broadcast_to(0.0, self.shape), order)  # which refuses what is no order
+        return self.T if order is None else self.permute(*order)
 
     def copy(self) -> Any:
         """A copy."""
         return wrapped(as_array(self))
+
+    conj = conjugate = copy
 
     def numpy(self, **_: Any) -> Any:
         """The entries for NumPy."""
@@ -209,6 +222,13 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
     def tolist(self) -> Any:
         """The entries in nested lists."""
         return as_array(self).tolist()
+
+
+def item_of_tensor(x: Any, index: Any) -> Any:
+    """`x[index]` with its graph."""
+    parts = index if isinstance(index, tuple) else (index,)
+    is_reversed = any(isinstance(one, slice) and isinstance(one.step, int) and one.step < 0 for one in parts)
+    return _numpys((core.Tensor if is_reversed else Tensor).__getitem__(x, index))
 
 
 class _Joined:
@@ -233,10 +253,6 @@ class _Joined:
 c_, r_ = _Joined(-1), _Joined(0)
 
 
-def _is_numeric(x: Any) -> bool:
-    return isinstance(x, core.Tensor | int | float | list | real.ndarray)
-
-
 def _by_numpy(name: str) -> Any:
     """A method that is a function of NumPy."""
 
@@ -248,7 +264,7 @@ def _by_numpy(name: str) -> Any:
 
 
 for _name in (
-    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod ptp repeat round"
+    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min nonzero prod repeat round"
     " searchsorted squeeze std sum take trace var"
 ).split():
     setattr(ndarray, _name, _by_numpy(_name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ from agrad.engine.core import tensor as core
 from agrad.engine.core.context import afford, current
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.values import np as real
-from agrad.numpy.arrays import DTYPES, NUMPY, RANKS, dtype_in_numpy, wrapped
-from agrad.torch.tensor import as_array
+from agrad.numpy.arrays import DTYPES, NUMPY, RANKS, dtype_in_numpy, item_of_tensor, ndarray, wrapped
+from agrad.torch.tensor import Tensor, as_array
 
 _NAMES = (
     "abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2"
@@ -175,13 +176,20 @@ def _function(name: str, of: Callable[[], Any]) -> Callable[..., Any]:
         options = _keywords(keywords, name)
         _afford(name, given, options)
         try:
-            return wrapped(getattr(of(), name)(*given, **options))
+            found = getattr(of(), name)(*given, **options)
+            if getattr(found, "dtype", None) == real.float16:  # of truths
+                found = getattr(of(), name)(*map(_of_truths, given), **options)
+            return wrapped(found)
         except real.linalg.LinAlgError as error:
             raise LinAlgError(str(error)) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"NumPy's {name}."
     return call
+
+
+def _of_truths(x: Any) -> Any:
+    return real.asarray(x, float) if real.asarray(x).dtype.kind == "b" else x
 
 
 def _is_type(x: Any) -> bool:
@@ -208,6 +216,96 @@ def _stacked(x: Any) -> Any:
     return x
 
 
+# Operators, items and methods: without derivatives they are NumPy's, too; the data of views are those of the whole.
+
+
+def _plain(x: Any) -> Any:
+    """An array as NumPy has it, for what only reads it; a single number as one of its numbers."""
+    return as_array(x) if x.node.shape else as_array(x)[()]
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether NumPy can compute with an operand: it is no tensor of torch's, and nothing leads to its derivative."""
+    return type(x) is not Tensor and not _needs_grad(x)
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    ours, of_numpy = getattr(Tensor, name, None), getattr(operator, name, None)
+    is_written = name[2] == "i" and name != "__invert__"
+    swapped = getattr(operator, f"__{name[3:]}") if name[2] == "r" and of_numpy is None else None
+
+    def method(self: Any, *others: Any) -> Any:
+        if not all(map(_is_plain, (self, *others))):
+            return NotImplemented if ours is None else ours(self, *others)
+        try:
+            given = [_given(x, name) for x in others]
+        except TypeError:
+            return NotImplemented
+        _afford(_LARGE.get(name.strip("_ri"), "add"), (_plain(self), *given), {})
+        with real.errstate(all="ignore"):
+            if swapped is not None:
+                return wrapped(swapped(given[0], _plain(self)))
+            found = of_numpy(_plain(self), *given)  # type: ignore[misc]
+        return _rewritten(self, found) if is_written and self.node.shape else wrapped(found)
+
+    method.__name__ = name
+    return method
+
+
+_LARGE = {"matmul": "matmul"}
+
+
+def _rewritten(x: Any, found: Any) -> Any:
+    """The array, over whose data others are written, of the same shape."""
+    new = wrapped(found).value
+    x.write(lambda array: real.copyto(array, new), None, "x[…] =")
+    return x
+
+
+def _item(self: Any, index: Any) -> Any:
+    """`x[index]`: the same data, where NumPy gives a view that torch has, too."""
+    if self.requires_grad:
+        return item_of_tensor(self, index)
+    parts = index if isinstance(index, tuple) else (index,)
+    taken = tuple([_part(one) for one in parts])
+    found = (real.asarray(self.value) if self.node.shape else _plain(self))[taken]
+    is_view = all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in taken)
+    is_forward = all(not isinstance(one, slice) or one.step is None or one.step > 0 for one in taken)
+    if is_view and is_forward and real.ndim(found):
+        return Tensor.__getitem__(self, taken)
+    return wrapped(real.asarray(found).astype(dtype_in_numpy(self.type_of_entries)))
+
+
+def _part(index: Any) -> Any:
+    if isinstance(index, core.Tensor | list | tuple):
+        return _given(index, "[…]")
+    if isinstance(index, slice):
+        return slice(*[None if end is None else operator.index(end) for end in (index.start, index.stop, index.step)])
+    return index
+
+
+def _set_item(self: Any, index: Any, value: Any) -> None:
+    """`x[index] = value`."""
+    if not _is_plain(self) or not _is_plain(value):
+        Tensor.__setitem__(self, index, value)  # type: ignore[index]
+        return
+    if not self.node.shape:
+        if index is not Ellipsis and not (isinstance(index, tuple) and not index):
+            raise TypeError(f"'{type(_plain(self)).__name__}' object does not support item assignment")
+        Tensor.__setitem__(self, Ellipsis, value)  # type: ignore[index]
+        return
+    array = as_array(self)
+    array[tuple([_part(one) for one in (index if isinstance(index, tuple) else (index,))])] = _given(value, "[…] =")
+    _rewritten(self, array)
+
+
+for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split():
+    for _way in ("", "r", "i"):
+        setattr(ndarray, f"__{_way}{_name}__", _operator(f"__{_way}{_name}__"))
+for _name in "lt le gt ge eq ne neg pos abs invert".split():
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+setattr(ndarray, "__getitem__", _item)  # noqa: B010 - mypy knows its type
+setattr(ndarray, "__setitem__", _set_item)  # noqa: B010
 NUMPY.update({name: _function(name, lambda: real) for name in _NAMES.split() if hasattr(real, name)})
 
 

@@ -52,7 +52,7 @@ def closed_over(
             inner_context.undo_log = log
             y = f(*xs)
             if log.changed:
-                draws = "random" in log.undos
+                draws = (id(current().random), "random") in log.undos
                 log.roll_back_surely()
                 raise _has_effect(what, draws, elsewhere)
             guard = current().guard

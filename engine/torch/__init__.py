@@ -39,7 +39,7 @@ pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 __version__ = "2.13.0+agrad"
 
 for _name, _call in TORCH.items():
-    if _name.isidentifier() and not _name.startswith("__"):
+    if _name.isidentifier() and not _name.startswith("__") and _name not in functions.METHODS_ALONE:
         globals()[_name] = _call
 for _name, _kind in DTYPES.items():
     globals()[_name] = _kind

@@ -22,7 +22,7 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, typed
+from agrad.torch.tensor import CAREFUL, PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, note, typed
 from agrad.torch.types import dtype_of, float64
 
 # Switches
@@ -183,15 +183,26 @@ def _walk(order: list[Node], seeds: dict[Node, Any], create_graph: bool, wanted:
     return found
 
 
-_OF_SEVERAL = ("Addcmul", "Addcdiv", "Lerp", "Addmm", "Addmv")  # one node in PyTorch, several here
+# Nodes of PyTorch which are several here; and those that save nothing, though here they do, or the other way round.
+_OF_SEVERAL = ("Addcmul", "Addcdiv", "LerpBackward1", "Addmm", "Addmv")
+_SAVE_NOTHING = (
+    "Copy", "Zero", "Fill", "Tril", "Triu", "Sign", "LerpBackward0", "ConstantPad", "Unfold", "Scaled", "Diag", "Trace"
+)  # fmt: skip
 
 
 def _keeps(node: Node) -> bool:
     """Whether PyTorch has saved something in a node, which a backward frees."""
     title = getattr(node.extra, "title", "")
+    if title == "CopySlices" or node.op is None:
+        return node.op is not None
+    if title.startswith(_SAVE_NOTHING):
+        return False
     if title.startswith(_OF_SEVERAL) and isinstance(node.inputs[1], Node) and node.inputs[1].requires_grad:
         return True
-    return node.op is not None and (node.op.role == "opaque" or graph_errors._saved(node) != graph_errors._NOTHING)
+    index = (node.attrs or {}).get("index")
+    if type(index) is tuple and any(hasattr(part, "dtype") for part in index):
+        return True
+    return node.op.role == "opaque" or graph_errors._saved(node) != graph_errors._NOTHING
 
 
 def _release(order: list[Node]) -> None:
@@ -222,28 +233,35 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the derivatives of some values to the gradients of the leaves behind them, or of `inputs` alone."""
-    roots = [tensors] if isinstance(tensors, core.Tensor) else list(tensors)
-    given = _listed(grad_tensors, len(roots))
     wanted = None if inputs is None else [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if wanted == []:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    seeds = _seeds(roots, given, create_graph)
-    order = _passed(seeds)
+    roots, order, found = _found(tensors, grad_tensors, wanted, create_graph)
     if wanted is not None:
-        for x in wanted:
-            if not x.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
-        order = leading_to(order, [x.node for x in wanted])
-    check_walkable(order, roots[0].node)
-    targets = set() if wanted is None else {x.node for x in wanted}
-    found = _walk(order, seeds, create_graph, targets)
-    if wanted is not None:
+        targets = {x.node for x in wanted}
         found = {node: g for node, g in found.items() if node in targets or (node.op is not None and node.keeps_grad)}
     storage = None if create_graph else _storage_of(roots[0].node, order, ())
     for node, g in found.items():
         _accumulate(node, g, create_graph, storage)
+        for after in _after(node):
+            with scope(recording=False):
+                after()
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
+
+
+def _found(outputs: Any, given: Any, wanted: Any, create_graph: bool, since: int = -1) -> tuple[list[Any], Any, Any]:
+    """The outputs, the nodes that were walked, and the derivatives by leaves, and by what is wanted alone if told."""
+    roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
+    seeds = _seeds(roots, _listed(given, len(roots)), create_graph)
+    order = _passed(seeds, since)
+    for x in wanted or ():
+        if not x.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    nodes = [x.node for x in wanted or ()]
+    order = order if wanted is None else leading_to(order, nodes)
+    check_walkable(order, roots[0].node)
+    return roots, order, _walk(order, seeds, create_graph, set(nodes))
 
 
 def _listed(given: Any, count: int) -> list[Any]:
@@ -311,21 +329,13 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """The derivatives of some values by others, in a tuple."""
-    roots = [outputs] if isinstance(outputs, core.Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, core.Tensor) else list(inputs)
     if is_grads_batched:
         rows = [grad(outputs, inputs, g, True, create_graph, True, allow_unused) for g in _unbound(grad_outputs)]
         return tuple(engine("stack", list(column)) for column in zip(*rows, strict=True))
-    seeds = _seeds(roots, _listed(grad_outputs, len(roots)), create_graph)
-    nodes = [x.node for x in wanted]
-    for x in wanted:
-        if not x.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    since = oldest(nodes)
-    behind = set().union(*(reachable(node, since) for node in seeds))
-    order = leading_to(_passed(seeds, since), nodes)
-    check_walkable(order, roots[0].node)
-    found = _walk(order, seeds, create_graph, set(nodes))
+    since = oldest([x.node for x in wanted])
+    roots, order, found = _found(outputs, grad_outputs, wanted, create_graph, since)
+    behind = set().union(*(reachable(root.node, since) for root in roots))
     if not (create_graph if retain_graph is None else retain_graph):
         _release(order)
     results: list[Any] = []
@@ -392,22 +402,23 @@ def _register_after(self: Any, hook: Callable[[Any], None]) -> Any:
     """Call a function with this leaf after its gradient was added to."""
     if not self.requires_grad or not self.is_leaf:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    after = self.node._more().__dict__.setdefault("after", {})
-    key = object()
-    after[key] = lambda: hook(self)
-    return RemovableHandle(lambda: after.pop(key, None) and None)
+    node = self.node
+
+    def call() -> None:
+        hook(self)
+
+    note(node, "after", (*_after(node), call))
+    return RemovableHandle(lambda: note(node, "after", tuple([one for one in _after(node) if one is not call])))
+
+
+def _after(node: Node) -> tuple[Callable[[], None], ...]:
+    """What is called when the gradient of a leaf was added to."""
+    found: tuple[Callable[[], None], ...] = getattr(node.extra, "after", ())
+    return found
 
 
 give("register_hook", _register_hook)
 give("register_post_accumulate_grad_hook", _register_after)
-_accumulate_alone = _accumulate
-
-
-def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:  # type: ignore[no-redef]
-    _accumulate_alone(node, g, create_graph, storage)
-    for after in [*getattr(node.extra, "after", {}).values()]:
-        with scope(recording=False):
-            after()
 
 
 @kinded
@@ -697,9 +708,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> None:
         PACKING.append(self.hooks)
+        CAREFUL.append(self.hooks)
 
     def __exit__(self, *_: object) -> None:
         PACKING.remove(self.hooks)
+        CAREFUL.remove(self.hooks)
 
 
 def _unpack(order: list[Node]) -> list[Node]:

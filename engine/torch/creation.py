@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import afford, current, remember_random
+from agrad.engine.core.context import RandomNumbers, afford, current, remember_random
+from agrad.engine.nn.objects import Object
 from agrad.engine.nn.utils.data import drawn_places
 from agrad.engine.ops.creation import generator as engine_generator
 from agrad.engine.values import np
@@ -25,8 +26,9 @@ def _finished(value: Any, dtype: Any, requires_grad: bool, default: Any = float6
         array = np.trunc(array)
     elif kind is bool_:
         array = (array != 0.0).astype(np.float64)
-    made = Tensor.of(np.ascontiguousarray(array) if array.shape else float(array), kind)
-    return made.requires_grad_() if requires_grad else made
+    if requires_grad and kind is not float64:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return Tensor.of(np.ascontiguousarray(array) if array.shape else float(array), kind, bool(requires_grad))
 
 
 def _maker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +55,8 @@ def _entries(data: Any) -> Any:
     """Nested lists, in which tensors may be, as an array."""
     if isinstance(data, core.Tensor):
         return np.array(data.read_only(), dtype=np.float64)
+    if data is None:
+        raise RuntimeError("Could not infer dtype of NoneType")
     if isinstance(data, list | tuple):
         parts = [_entries(x) for x in data]
         if len({x.shape for x in parts}) > 1:
@@ -71,8 +75,6 @@ def tensor(
 ) -> Tensor:
     """A new tensor of numbers, nested lists or an array, which are copied."""
     kind = dtype_of(data) if dtype is None else as_dtype(dtype)
-    if requires_grad and kind is not float64:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return _finished(_entries(data), kind, requires_grad)
 
 
@@ -196,16 +198,22 @@ def _new(name: str) -> Callable[..., Any]:
 # Random numbers.
 
 
-class Generator:
+class Generator(Object):
     """Random numbers of their own."""
 
     def __init__(self, device: Any = "cpu") -> None:
-        self._seed = 67280421310721
-        self._numbers: Any = Mersenne(self._seed)
+        self._random = RandomNumbers()
+        self.manual_seed(67280421310721)
+
+    @property
+    def _numbers(self) -> Any:
+        remember_random(self._random)
+        return self._random.generator
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""
-        self._seed, self._numbers = seed, Mersenne(seed)
+        remember_random(self._random)
+        self._seed, self._random.generator = seed, Mersenne(seed)
         return self
 
     def seed(self) -> int:
@@ -230,17 +238,11 @@ class Generator:
 class _Default(Generator):
     """The generator of the engine's session."""
 
+    _numbers = property(lambda self: engine_generator())
+    _seed = property(lambda self: getattr(engine_generator(), "first", 0))  # that of the session, if one was given
+
     def __init__(self) -> None:
         pass
-
-    @property
-    def _seed(self) -> int:  # type: ignore[override]
-        """That of the session, if one was given."""
-        return getattr(current().random.generator, "first", 0)
-
-    @property
-    def _numbers(self) -> Any:
-        return engine_generator()
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin anew."""

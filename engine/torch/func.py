@@ -287,7 +287,7 @@ def stack_module_state(models: Any) -> Any:
 # torch.autograd.functional
 
 
-def _both(func: Callable[..., Any], inputs: Any, strict: bool) -> tuple[Any, Any, Any]:
+def _both(func: Callable[..., Any], inputs: Any) -> tuple[Any, Any, Any]:
     given = mapped(_tracked, inputs if isinstance(inputs, tuple) else (inputs,))
     with scope(recording=True):
         return given, func(*given), isinstance(inputs, tuple)
@@ -301,27 +301,17 @@ class functional:  # noqa: N801 - a module
     """`torch.autograd.functional`."""
 
     @staticmethod
-    def jacobian(
-        func: Any,
-        inputs: Any,
-        create_graph: bool = False,
-        strict: bool = False,
-        vectorize: bool = False,
-        strategy: str = "",
-    ) -> Any:
+    def jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, **_: Any) -> Any:
         """The derivatives of each result by each argument."""
-        given, value, several = _both(func, inputs, strict)
+        given, value, several = _both(func, inputs)
         with scope(recording=True):
             rows = [_rows(y, list(given)) for y in (value if isinstance(value, tuple) else (value,))]
         made = tuple(row if several else row[0] for row in rows)
         return _ended(made if isinstance(value, tuple) else made[0], create_graph)
 
     @staticmethod
-    def hessian(
-        func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, **_: Any
-    ) -> Any:
+    def hessian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, **_: Any) -> Any:
         """The second derivatives of one number."""
-        given = inputs if isinstance(inputs, tuple) else (inputs,)
 
         def first(*args: Any) -> Any:
             value = func(*args)
@@ -329,36 +319,37 @@ class functional:  # noqa: N801 - a module
                 raise RuntimeError("The function given to hessian should return a single element Tensor")
             return tuple(_gradients([engine("reshape", value, ())], list(args), None))
 
-        found = functional.jacobian(first, given, create_graph)
+        found = functional.jacobian(first, inputs if isinstance(inputs, tuple) else (inputs,), create_graph)
         return found if isinstance(inputs, tuple) else found[0][0]
 
     @staticmethod
     def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
         """The value, and v times the Jacobian."""
-        given, value, several = _both(func, inputs, strict)
-        with scope(recording=True):
-            seeds = leaves(v) if v is not None else [Tensor.of(1.0) for _ in leaves(value)]
-            parts = _gradients(leaves(value), list(given), seeds)
-        return _ended((value, tuple(parts) if several else parts[0]), create_graph)
-
-    @staticmethod
-    def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-        """The value, and the Jacobian times v."""
-        given, value, _ = _both(func, inputs, strict)
-        with scope(recording=True):
-            pushed = _pushed(leaves(value), list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
-        return _ended((value, rebuilt(value, iter(pushed))), create_graph)
+        return _pulled(func, inputs, v, create_graph, lambda outputs, given: outputs)
 
     @staticmethod
     def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
         """The value, and v times the Hessian."""
-        given, value, several = _both(func, inputs, strict)
-        with scope(recording=True):
-            first = _gradients([value], list(given), None)
-            parts = _gradients(first, list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
-        return _ended((value, tuple(parts) if several else parts[0]), create_graph)
+        return _pulled(func, inputs, v, create_graph, lambda outputs, given: _gradients(outputs, given, None))
 
     hvp = vhp
+
+    @staticmethod
+    def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+        """The value, and the Jacobian times v."""
+        given, value, _ = _both(func, inputs)
+        with scope(recording=True):
+            pushed = _pushed(leaves(value), list(given), leaves(v) if v is not None else [Tensor.of(1.0)])
+        return _ended((value, rebuilt(value, iter(pushed))), create_graph)
+
+
+def _pulled(func: Any, inputs: Any, v: Any, create_graph: bool, of: Callable[..., Any]) -> Any:
+    """The value, and v times the derivatives of what is made of it."""
+    given, value, several = _both(func, inputs)
+    with scope(recording=True):
+        outputs = of(leaves(value), list(given))
+        parts = _gradients(outputs, list(given), leaves(v) if v is not None else [Tensor.of(1.0) for _ in outputs])
+    return _ended((value, tuple(parts) if several else parts[0]), create_graph)
 
 
 # torch.autograd.forward_ad

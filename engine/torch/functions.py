@@ -10,15 +10,18 @@ from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current, scope
+from agrad.engine.core.dispatch import of_floats, of_one, of_pair, of_two
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
+from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.ops.tensor_methods import overwrite
-from agrad.engine.values import np
+from agrad.engine.values import broadcast, np
 from agrad.torch.registry import (
     NUMBERS,
     TORCH,
     checked,
+    each,
     engine,
     in_place,
     named,
@@ -31,28 +34,28 @@ from agrad.torch.registry import (
     tensor_of,
     viewing,
 )
-from agrad.torch.tensor import PACKING, Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.tensor import CAREFUL, Tensor, check_writable, entitle, give, kinded, part_of, typed, write_over
 from agrad.torch.types import as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 # What is the same in the engine but for its name: `theirs=ours`.
 _UNARY = (
     "abs absolute=abs acos arccos=acos acosh arccosh=acosh asin arcsin=asin asinh arcsinh=asinh atan arctan=atan atanh "
     "arctanh=atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor lgamma log log10 log1p log2 neg "
-    "negative=neg rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
-    "logit i0"
+    "negative=neg rad2deg reciprocal relu rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc fix=trunc "
+    "i0"
 )
 _BINARY = (
     "add sub subtract=sub mul multiply=mul div divide=div true_divide=div pow atan2 arctan2=atan2 fmod remainder "
-    "floor_divide hypot logaddexp xlogy copysign heaviside gcd lcm"
+    "floor_divide hypot logaddexp xlogy heaviside gcd lcm"
 )
 _COMPARING = (
     "eq=equal ne=not_equal not_equal lt=less less le=less_equal less_equal gt=greater greater ge=greater_equal "
     "greater_equal"
 )
 _OTHERS = (
-    "clone maximum minimum fmax=maximum fmin=minimum isnan isfinite any all amax amin "
-    "argmax argmin argsort cumsum cumprod matmul mm=matmul bmm=matmul mv=matmul outer ger=outer kron inverse=inv det "
-    "slogdet matrix_power pinverse=pinv selu softplus silu trace cholesky nansum nanmean matrix_exp=expm"
+    "clone maximum minimum isnan isfinite "
+    "matmul mm=matmul bmm=matmul mv=matmul inverse=inv det "
+    "slogdet matrix_power pinverse=pinv selu softplus silu cholesky nanmean matrix_exp=expm"
 )
 
 
@@ -65,7 +68,8 @@ def _install() -> None:
     ):
         for pair in text.split():
             name, _, ours = pair.partition("=")
-            public(name, place=place)(plain(name, ours or name, binary))
+            quick = (ours or name) if text == _UNARY and (ours or name) in OPS else ""
+            public(name, place=place, quick=quick)(plain(name, ours or name, binary))
 
 
 _install()
@@ -76,6 +80,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, else other; of a condition alone, the places where it holds."""
     if input is None:
         return nonzero(condition, as_tuple=True)
+    if other is None:
+        raise TypeError("where() takes a condition alone, or two values, too")
     need_tensor("where", condition, "condition")
     if condition.dtype is not bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got {condition.dtype}")
@@ -85,22 +91,23 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 give("where", lambda self, condition, other: where(condition, self, other))
 
 
-def _scaled(name: str) -> Any:
-    def call(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-        need_tensor(name, input)
-        if name == "sub" and dtype_of(input) is bool_ and dtype_of(other) is bool_:
-            raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
-        return engine(name, input, other if alpha == 1 else engine("mul", other, alpha))
-
-    call.__doc__ = f"{name} alpha*other."
-    return call
+def _check_subtraction(input: Any, other: Any) -> None:
+    if bool_ in (dtype_of(input), dtype_of(other)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported.\n  fix: ^, or logical_not()"
+        )
 
 
-for _names in (("add",), ("sub", "subtract")):
-    public(*_names, place=True)(_scaled(_names[0]))
+@each("add", "sub=subtract", place=True)
+def _scaled(name: str, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """{} alpha*other."""
+    need_tensor(name, input)
+    if name == "sub":
+        _check_subtraction(input, other)
+    return engine(name, input, other if alpha == 1 else entitle(engine("mul", other, alpha), "Scaled"))
 
 
-@public("neg", "negative", place=True)
+@public("neg", "negative", place=True, quick="neg")
 def neg(input: Any) -> Any:
     """-input."""
     need_tensor("neg", input)
@@ -111,50 +118,34 @@ def neg(input: Any) -> Any:
 
 def _of_wholes(name: str, x: Any, y: Any) -> None:
     """What PyTorch refuses of whole numbers."""
-    if dtype_of(x) is float64 or dtype_of(y) is float64:
+    kinds = dtype_of(x), dtype_of(y)
+    if float64 in kinds:
         return
+    if int64 not in kinds:
+        raise NotImplementedError(f"{name} is not implemented for truths")
     other = np.asarray(getattr(y, "value", y))
-    if name == "pow" and (other < 0).any():
+    if name == "pow" and not isinstance(y, core.Tensor) and (other < 0).any():
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     if name != "pow" and (other == 0).any():
         raise RuntimeError("ZeroDivisionError")
 
 
-def _whole_checked(name: str) -> Any:
-    def call(input: Any, other: Any) -> Any:
-        _of_wholes(name, input, other)
-        if name == "pow" and isinstance(input, Tensor) and type(other) in (int, float) and other == 0:
-            return engine("mul", input, 0) + 1 if input.requires_grad else engine("pow", input, other)
-        return engine(name, input, other)
-
-    call.__doc__ = f"{name}, entry by entry."
-    return call
-
-
-for _name in ("floor_divide", "remainder", "fmod"):
-    public(_name, place=True)(_whole_checked(_name))
-
-
-@public(place=True)
-def pow(input: Any, exponent: Any) -> Any:
-    """input to the power of exponent."""
-    _of_wholes("pow", input, exponent)
-    return engine("pow", input, exponent)
+@each("pow", "floor_divide", "remainder", "fmod", place=True)
+def _of_any_type(name: str, input: Any, other: Any = None, **given: Any) -> Any:
+    """{}, entry by entry."""
+    (input, other), _ = second((input, *(() if other is None else (other,))), given)
+    _of_wholes(name, input, other)
+    return engine(name, input, other)
 
 
 @public("div", "divide", "true_divide", place=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """input/other, cut to whole numbers in one of two ways."""
-    if rounding_mode == "floor":
-        return floor_divide(input, other)
-    if rounding_mode == "trunc":
+    if rounding_mode in ("floor", "trunc"):
         _of_wholes("div", input, other)
-        found = engine("trunc", engine("div", input, other))
+        found = entitle(engine(rounding_mode, engine("div", input, other)), "DivBackward2")
         return found.to(max(dtype_of(input), dtype_of(other), key=lambda one: one.rank))
     return engine("div", input, other)
-
-
-floor_divide = TORCH["floor_divide"]
 
 
 @public("clamp", "clip", place=True)
@@ -185,41 +176,41 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @public("dot", "vdot", "inner")
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors."""
+    need_tensor("dot", tensor, "tensor")
     if input.ndim != 1 or tensor.ndim != 1 or len(input) != len(tensor):
         raise RuntimeError(f"1D tensors of one length expected, but got {[*input.shape]} and {[*tensor.shape]}")
     return engine("matmul", input, tensor)
 
 
-def _fitting(name: str, axes: tuple[int, int]) -> Any:
-    def call(input: Any, mat2: Any) -> Any:
-        if (input.ndim, mat2.ndim) != axes:
-            raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
-        return engine("matmul", input, mat2)
-
-    call.__doc__ = "The product of two matrices, or of a matrix and a vector."
-    return call
-
-
-for _name, _axes in (("mm", (2, 2)), ("mv", (2, 1)), ("bmm", (3, 3))):
-    public(_name)(_fitting(_name, _axes))
+@each("mm", "mv", "bmm", title="{}Backward0")
+def _fitting(name: str, input: Any, mat2: Any) -> Any:
+    """The product of two matrices, or of a matrix and a vector."""
+    need_tensor(name, mat2, "mat2")
+    axes = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}[name]
+    if (input.ndim, mat2.ndim) != axes:
+        raise RuntimeError(f"{name}: expected {axes[0]} and {axes[1]} axes, got {input.ndim} and {mat2.ndim}")
+    return engine("matmul", input, mat2)
 
 
 @public(method=False)
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum of products by a formula of indices."""
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-    return engine("einsum", list(given), subscripts=equation)
+    inputs, _, kept = equation.replace(" ", "").partition("->")
+    summed = bool({*inputs} - {*kept, ","})
+    given = [x.long() if summed and x.dtype is bool_ else x for x in given]
+    made = engine("einsum", given, subscripts=equation)
+    names = ("PermuteBackward0", "SumBackward1") if len(given) == 1 else ("MulBackward0", "ViewBackward0")
+    return entitle(made, names[summed])
 
 
 @public(method=False)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """The sum over some axes of both."""
-    left, right = (list(range(-dims, 0)), list(range(dims))) if isinstance(dims, int) else dims
-    left, right = [x % a.ndim for x in left], [x % b.ndim for x in right]
-    rest_a, rest_b = ([x for x in range(one.ndim) if x not in used] for one, used in ((a, left), (b, right)))
-    shape = [a.shape[x] for x in rest_a] + [b.shape[x] for x in rest_b]
-    flat_a = a.permute(rest_a + left).reshape(math.prod(a.shape[x] for x in rest_a), -1)
-    return (flat_a @ b.permute(right + rest_b).reshape(flat_a.shape[1], -1)).reshape(shape)
+    for x, axes in zip((a, b), dims, strict=True) if not isinstance(dims, int) else ():
+        for axis in axes:
+            _axis(x, axis)
+    return arrays.tensordot(a, b, dims)
 
 
 # Reductions
@@ -227,9 +218,26 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 
 def _axis(x: Any, dim: int) -> int:
     count = max(x.ndim, 1)
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"an axis is a whole number, not {type(dim).__name__}")
     if not -count <= dim < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     return int(dim % count)
+
+
+def _lined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function along an axis, which of a single number there is none: that is a vector meanwhile."""
+
+    def call(input: Any, *args: Any, **keywords: Any) -> Any:
+        if not isinstance(input, core.Tensor) or input.ndim:
+            return function(input, *args, **keywords)
+        found = function(engine("reshape", input, (1,)), *args, **keywords)
+        if isinstance(found, tuple):
+            return type(found)(*[engine("reshape", x, ()) for x in found])
+        return engine("reshape", found, ())
+
+    call.__name__, call.__doc__ = getattr(function, "__name__", ""), function.__doc__
+    return call
 
 
 _HALVES = {
@@ -237,38 +245,49 @@ _HALVES = {
 }
 
 
-def _along(input: Any, places: Any, dim: int) -> Any:
-    """The entries at places along an axis, one for each of the others."""
-    return entitle(engine("take_along", input, places, axis=dim), "GatherBackward0")
+def _reduce(name: str, input: Any, dim: Any, keepdim: bool = False, **more: Any) -> Any:
+    """A reduction by the engine: of all entries, or along axes; a single number has one, too."""
+    need_tensor(name, input)
+    if isinstance(dim, tuple | list) and name in ("argmax", "argmin"):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    for one in dim if isinstance(dim, tuple | list) else () if dim is None else (dim,):
+        _axis(input, one)
+        if name in ("amax", "amin", "argmax", "argmin") and input.ndim and not input.shape[one]:
+            raise IndexError(f"{name}(): Expected reduction dim {one} to have non-zero size.")
+    if dim is not None and not input.ndim:
+        input, keepdim = engine("reshape", input, (1,)), False
+    return engine(name, input, axis=dim, keepdims=keepdim, **more)
 
 
-def _extreme(name: str) -> Any:
-    """max and min: of all entries, along an axis with places, or of two tensors."""
+@each("max", "min")
+def _extreme(name: str, input: Any, *args: Any, **keywords: Any) -> Any:
+    """The {}imum of all entries; along an axis, with its places; of two tensors, entry by entry."""
+    need_tensor(name, input)
+    args, keywords = second((input, *args), keywords)
+    dim = keywords.pop("dim", args[1] if len(args) > 1 else None)
+    if isinstance(dim, core.Tensor):
+        return engine(f"{name}imum", input, dim)
+    if dim is None:
+        if not input.numel():
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
+    keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
+    if input.ndim and not input.shape[_axis(input, dim)]:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+    if keywords:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
+    return _places_of(name)(input, _axis(input, dim), keep)
 
-    def call(input: Any, *args: Any, **keywords: Any) -> Any:
-        need_tensor(name, input)
-        args, keywords = second((input, *args), keywords)
-        dim = keywords.pop("dim", args[1] if len(args) > 1 else None)
-        if isinstance(dim, core.Tensor):
-            return engine(f"{name}imum", input, dim)
-        if dim is None:
-            if not input.numel():
-                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-            return entitle(engine(f"a{name}", input), f"{name.capitalize()}Backward1")
-        keep = keywords.pop("keepdim", args[2] if len(args) > 2 else False)
-        if keywords:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(keywords))}'")
-        return _HALVES[name](*_chosen(input, engine(f"arg{name}", input, axis=_axis(input, dim)), dim, keep, name))
 
-    call.__doc__ = f"The {name}imum of all entries; along an axis, with its places; of two tensors, entry by entry."
-    return call
+def _places_of(name: str) -> Callable[..., Any]:
+    return _lined(
+        lambda input, dim, keep: _HALVES[name](*_chosen(input, engine(f"arg{name}", input, axis=dim), dim, keep, name))
+    )
 
 
 def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[Any, Any]:
     """The entries at one place along an axis for each of the others, and these places."""
-    title = f"{name.capitalize()}Backward0"
-    if not input.ndim:
-        return entitle(engine("clone", input), title), places
+    title = f"{name.capitalize()}Backward{int(name == 'median')}"
     dim = _axis(input, dim)
     wide = engine("unsqueeze", places, dim)
     values = engine("take_along", input, wide, axis=dim)
@@ -277,88 +296,85 @@ def _chosen(input: Any, places: Any, dim: int, keep: bool, name: str) -> tuple[A
     return entitle(engine("reshape", values, tuple(places.shape)), title), places
 
 
-for _name in ("max", "min"):
-    public(_name)(_extreme(_name))
+@each("sum", "mean", "prod", quick="{}")
+def _total(name: str, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The {} of all entries, or along axes."""
+    need_tensor(name, input)
+    dim = None if isinstance(dim, tuple | list) and not dim else dim
+    input = input if dtype is None else to(input, dtype)
+    if name == "mean":
+        _floats(name, input)
+    elif name == "prod" and isinstance(dim, tuple | list):
+        raise TypeError("prod(): argument 'dim' must be int")
+    number = 0 if dim is None and not keepdim else 1
+    return entitle(_reduce(name, input, dim, keepdim), f"{name.capitalize()}Backward{number}")
 
 
-def _total(name: str) -> Any:
-    """sum, mean and prod, which PyTorch calls otherwise along an axis."""
-
-    def call(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-        need_tensor(name, input)
-        dim = axis if dim is None else dim
-        dim = None if isinstance(dim, tuple | list) and not dim else dim
-        input = input if dtype is None else to(input, dtype)
-        if dim is not None and not isinstance(dim, tuple | list):
-            _axis(input, dim)
-        if not input.ndim:
-            dim = None if dim is None else ()
-        number = 0 if dim is None and not keepdim else 1
-        return entitle(engine(name, input, axis=dim, keepdims=keepdim), f"{name.capitalize()}Backward{number}")
-
-    call.__doc__ = f"The {name} of all entries, or along axes."
-    return call
+def _floats(name: str, x: Any) -> Any:
+    """A tensor of floats; RuntimeError for others."""
+    if x.dtype is not float64:
+        raise RuntimeError(f"{name}(): input dtype should be either floating point or complex dtypes. Got {x.dtype}")
+    return x
 
 
-for _name in ("sum", "mean", "prod"):
-    public(_name)(_total(_name))
+@each("std", "var")
+def _moment(name: str, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, **given: Any) -> Any:
+    """The {} of the entries, divided by n - 1 unless told otherwise."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = given.get("correction")
+    ddof = correction if correction is not None else 0 if unbiased is False else 1
+    return _reduce(name, _floats(name, input), dim if dim != () else None, keepdim, ddof=ddof)
 
 
-def _moment(name: str) -> Any:
-    def call(
-        input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
-    ) -> Any:
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        ddof = correction if correction is not None else 0 if unbiased is False else 1
-        return engine(name, input, axis=dim if dim != () else None, keepdims=keepdim, ddof=ddof)
-
-    call.__doc__ = f"The {name} of the entries, divided by n - 1 unless told otherwise."
-    return call
-
-
-for _name in ("std", "var"):
-    public(_name)(_moment(_name))
+@each("std_mean", "var_mean", method=False)
+def _with_mean(
+    name: str, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, **given: Any
+) -> Any:
+    """The spread, and the mean."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    both = _moment(name[:3], input, dim, unbiased, keepdim, **given), TORCH["mean"](input, dim, keepdim)
+    return tuple([entitle(x, f"{name[:3].capitalize()}MeanBackward0") for x in both])
 
 
 @public()
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all entries, or along axes."""
-    if input.dtype is not float64:
-        raise RuntimeError("norm(): input dtype should be either floating point or complex. Got Long instead.")
+    _floats("norm", input)
+    if isinstance(dim, bool):
+        raise TypeError("norm(): argument 'dim' must be int")
     if p in ("fro", None) or p == 2:
-        axes = tuple(range(input.ndim)) if dim is None else dim
-        return entitle(engine("euclidean", input, axis=axes, keepdims=keepdim), "LinalgVectorNormBackward0")
+        return entitle(_reduce("euclidean", input, dim, keepdim), "LinalgVectorNormBackward0")
     if p == "nuc":
         return engine("norm", input, ord="nuc", axis=dim, keepdims=keepdim)
-    axes = (
-        tuple(range(input.ndim))
-        if dim is None
-        else tuple(dim)
-        if isinstance(dim, tuple | list)
-        else (_axis(input, dim),)
-    )
-    return entitle(
-        of_vector(input, float(p), tuple(sorted(x % input.ndim for x in axes)), keepdim), "LinalgVectorNormBackward0"
-    )
+    axes = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+    found = of_vector(input, float(p), tuple(sorted([_axis(input, x) for x in axes])), keepdim)
+    return entitle(found.to(float64), "LinalgVectorNormBackward0")
+
+
+def _order(input: Any, dim: int, descending: bool) -> Any:
+    """The places of the entries in order along an axis: nan is the largest."""
+    array, dim = np.asarray(input.value), _axis(input, dim)
+    if descending and np.isnan(array).any():
+        return tensor_of(np.lexsort((-array, ~np.isnan(array)), axis=dim))
+    return engine("argsort", input, axis=dim, descending=descending)
 
 
 @public()
+@_lined
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """The entries in order along an axis, and the places where they were."""
-    places = engine("argsort", input, axis=dim, descending=descending)
-    return _HALVES["sort"](entitle(_taken(input, places, dim), "SortBackward0"), places)
-
-
-def _taken(input: Any, places: Any, dim: int) -> Any:
-    return engine("take_along", input, places, axis=dim) if input.ndim else engine("clone", input)
+    places = _order(input, dim, descending)
+    return _HALVES["sort"](entitle(engine("take_along", input, places, axis=dim), "SortBackward0"), places)
 
 
 @public()
+@_lined
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest entries along an axis, and their places."""
     places = engine("topk_places", input, k=k, axis=_axis(input, dim), largest=largest)
-    return _HALVES["topk"](entitle(_taken(input, places, dim), "TopkBackward0"), places)
+    return _HALVES["topk"](entitle(engine("take_along", input, places, axis=dim), "TopkBackward0"), places)
 
 
 @public()
@@ -366,6 +382,8 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle entries; along an axis, with its places."""
     if dim is None:
         flat = input.reshape(-1)
+        if not input.numel():
+            return tensor_of(math.nan)
         with scope(recording=False):
             middle = median(flat, 0)[0]
         found = engine("equal", flat, middle)
@@ -373,33 +391,35 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
             return entitle(median(flat, 0)[0], "MedianBackward0")
         made = engine("amax", engine("where", found, flat, -math.inf))  # equal ones share the gradient
         return entitle(made.to(input.dtype), "MedianBackward0")
-    dim = _axis(input, dim)
-    order = engine("argsort", input, axis=dim)
-    places = engine("getitem", order, (slice(None),) * dim + ((input.shape[dim] - 1) // 2,))
+    return _middle(input, _axis(input, dim), keepdim)
+
+
+@_lined
+def _middle(input: Any, dim: int, keepdim: bool) -> Any:
+    order = np.asarray(engine("argsort", input, axis=dim).value).astype(np.intp)
+    count = np.isnan(np.asarray(input.value)).sum(dim, keepdims=True)  # nan is the largest, and of several the middle
+    middle = np.where(count > 0, input.shape[dim] - count, (input.shape[dim] - 1) // 2)
+    places = tensor_of(np.take_along_axis(order, middle, dim).squeeze(dim))
     return _HALVES["median"](*_chosen(input, places, dim, keepdim, "median"))
 
 
-def _over_axis(name: str) -> Any:
-    def call(input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
-        if dim is None:
-            dim = 0 if input.ndim in (0, 1, 3) else 1
-        return engine(name, input.double() if dtype is not None else input, axis=dim)
-
-    call.__doc__ = f"{name} along an axis."
-    return call
-
-
-for _name in ("softmax", "log_softmax"):
-    public(_name)(_over_axis(_name))
+@each("softmax", "log_softmax")
+def _over_axis(name: str, input: Any, dim: int | None = None, dtype: Any = None, **_: Any) -> Any:
+    """{} along an axis."""
+    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else _axis(input, dim)
+    return _lined(partial(engine, name))(input.double() if dtype is not None else input, axis=axis)
 
 
 @public()
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """The differences between neighbours along an axis."""
+    if n < 0 or not input.ndim:
+        raise RuntimeError(f"diff needs an axis and an order that is not negative, not {n}")
     dim = _axis(input, dim)
-    before = (slice(None),) * dim
+    minus, before = "not_equal" if input.dtype is bool_ else "sub", (slice(None),) * dim
     for _ in range(n):
-        input = getitem(input, (*before, slice(1, None))) - getitem(input, (*before, slice(None, -1)))
+        ends = [getitem(input, (*before, part)) for part in (slice(1, None), slice(None, -1))]
+        input = engine(minus, *ends)
     return input
 
 
@@ -410,57 +430,95 @@ def _truths(x: Any) -> Any:
     return x if dtype_of(x) is bool_ else engine("not_equal", x, 0.0)
 
 
-def _logical(name: str, bitwise: str) -> None:
-    def of_truths(input: Any, other: Any) -> Any:
-        a, b = _truths(input), _truths(other)
-        if name == "xor":
-            return engine("not_equal", a, b)
-        return engine("mul" if name == "and" else "maximum", a, b)
-
-    def of_bits(input: Any, other: Any) -> Any:
-        kinds = dtype_of(input), dtype_of(other)
-        if float64 in kinds:
-            raise RuntimeError(f"\"bitwise_{name}_cpu\" not implemented for 'Double'")
-        if int64 in kinds:
-            a, b = (np.asarray(getattr(x, "value", x)).astype(np.int64) for x in (input, other))
-            return tensor_of(getattr(np, f"bitwise_{name}")(a, b))
-        return of_truths(input, other)
-
-    of_truths.__doc__, of_bits.__doc__ = f"Logical {name}, entry by entry.", f"{name} of truths, or of bits."
-    public(f"logical_{name}", place=True)(of_truths)
-    call = public(f"bitwise_{name}", f"__{bitwise}__", f"__r{bitwise}__", place=True)(of_bits)
-    give(f"__i{bitwise}__", in_place(f"bitwise_{name}", call))
+def _in_place(write: Callable[..., Any]) -> Callable[..., Any]:
+    """`x += y`, which nothing but numbers and tensors can follow."""
+    return lambda self, other: write(self, other) if isinstance(other, (core.Tensor, *NUMBERS)) else NotImplemented
 
 
-for _name, _bitwise in (("and", "and"), ("or", "or"), ("xor", "xor")):
-    _logical(_name, _bitwise)
+@each("logical_and", "logical_or", "logical_xor", place=True)
+def _of_truths(name: str, input: Any, other: Any) -> Any:
+    """{}, entry by entry."""
+    row = {"logical_and": "mul", "logical_or": "maximum", "logical_xor": "not_equal"}[name]
+    return engine(row, _truths(input), _truths(other))
 
 
-@public("bitwise_not", "__invert__", place=True)
+@each(*(f"bitwise_{name}=__{name}__=__r{name}__" for name in ("and", "or", "xor")), place=True)
+def _bitwise(name: str, input: Any, other: Any) -> Any:
+    """{} of truths, or of bits."""
+    if int64 in _bits_of(name, input, other):
+        return _of_bits(getattr(np, name), input, other)
+    return _of_truths(name.replace("bitwise", "logical"), input, other)
+
+
+for _name in ("and", "or", "xor"):
+    give(f"__i{_name}__", _in_place(in_place(f"bitwise_{_name}", TORCH[f"bitwise_{_name}"])))
+
+
+def _bits_of(name: str, *given: Any) -> tuple[Any, ...]:
+    """The types of operands that have bits."""
+    if not all(isinstance(x, (core.Tensor, *NUMBERS)) for x in given):
+        raise TypeError(f"{name}(): the operands must be tensors or numbers")
+    kinds = tuple(map(dtype_of, given))
+    if float64 in kinds:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Double'")
+    return kinds
+
+
+def _of_bits(function: Any, *given: Any) -> Any:
+    arrays = [np.asarray(getattr(x, "value", x)).astype(np.int64) for x in given]
+    broadcast(*[array.shape for array in arrays])
+    return tensor_of(function(*arrays))
+
+
+@each("__lshift__", "__rshift__")
+def _shifted(name: str, input: Any, other: Any) -> Any:
+    """The bits of whole numbers moved."""
+    if int64 not in _bits_of(name, input, other):
+        raise NotImplementedError(f"{name} is not implemented for truths")
+    return _of_bits(np.left_shift if name == "__lshift__" else np.right_shift, input, other)
+
+
+for _name in ("lshift", "rshift"):
+    give(f"__r{_name}__", checked(_name, lambda self, other, _name=_name: _shifted(f"__{_name}__", other, self)))
+
+
+@public("bitwise_not", place=True)
 def bitwise_not(input: Any) -> Any:
     """Whether an entry does not hold; of whole numbers -x - 1."""
+    _bits_of("bitwise_not", input)
+    return engine("equal", input, 0.0) if input.dtype is bool_ else engine("sub", engine("neg", input), 1)
+
+
+@public("__invert__")
+def _invert(input: Any) -> Any:
+    """`~x`."""
     if input.dtype is float64:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return engine("equal", input, 0.0) if input.dtype is bool_ else engine("sub", engine("neg", input), 1)
+    return bitwise_not(input)
 
 
 @public()
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether entries are near to each other."""
-    a, b = np.broadcast_arrays(np.asarray(input.value), np.asarray(other.value))
+    need_tensor("isclose", other, "other")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    a, b = np.asarray(input.value), np.asarray(other.value)
+    broadcast(a.shape, b.shape)
     with np.errstate(all="ignore"):
         found = (a == b) | (np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= atol + np.abs(rtol * b)))
     return tensor_of(found | (np.isnan(a) & np.isnan(b)) if equal_nan else found)
 
 
-@public(place=True)
+@public(place=True, title="NanToNumBackward0")
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """Numbers in the place of nan and of infinities."""
+    if input.dtype is not float64:
+        return engine("clone", input)
     most = float(np.finfo(np.float64).max)
     found = where(engine("isnan", input), 0.0 if nan is None else nan, input)
     found = where(engine("equal", input, math.inf), most if posinf is None else posinf, found)
-    made = where(engine("equal", input, -math.inf), -most if neginf is None else neginf, found)
-    return entitle(made, "NanToNumBackward0")
+    return where(engine("equal", input, -math.inf), -most if neginf is None else neginf, found)
 
 
 # Shapes
@@ -574,65 +632,67 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return entitle(engine("reshape", input, tuple(shape)), f"SqueezeBackward{number}")
 
 
-@public(view=True)
+@public(view=True, title="UnsqueezeBackward0")
 def unsqueeze(input: Any, dim: int) -> Any:
     """With one more axis, of length 1."""
     count = input.ndim + 1
     if not -count <= dim < count:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
     dim %= count
-    return entitle(engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:])), "UnsqueezeBackward0")
+    return engine("reshape", input, (*input.shape[:dim], 1, *input.shape[dim:]))
 
 
-@public(view=True)
+@public(view=True, title="PermuteBackward0")
 def permute(input: Any, *dims: Any) -> Any:
     """The axes in another order."""
+    if len(sizes(dims)) != input.ndim:
+        raise RuntimeError(f"permute(dims): {len(sizes(dims))} dims for a tensor with {input.ndim} axes")
     axes = [_axis(input, x) for x in sizes(dims)]
     if sorted_(axes) != [*range(input.ndim)]:
         raise RuntimeError("permute(dims): the dims must name each axis once")
-    return entitle(engine("permute", input, *axes) if axes else engine("clone", input), "PermuteBackward0")
+    return engine("permute", input, *axes) if axes else engine("clone", input)
 
 
 sorted_ = sorted
 
 
-@public("transpose", "swapaxes", "swapdims", view=True)
+@public("transpose", "swapaxes", "swapdims", view=True, title="TransposeBackward0")
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     axes = [*range(input.ndim)]
     one, other = _axis(input, dim0), _axis(input, dim1)
     if axes:
         axes[one], axes[other] = axes[other], axes[one]
-    return entitle(engine("permute", input, *axes) if axes else engine("clone", input), "TransposeBackward0")
+    return engine("permute", input, *axes) if axes else engine("clone", input)
 
 
-@public("t", view=True)
+@public("t", view=True, title="TBackward0")
 def t(input: Any) -> Any:
     """The transpose of a matrix."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    made = engine("transpose", input) if input.ndim == 2 else engine("clone", input)
-    return entitle(made, "TBackward0" if input.ndim == 2 else "AliasBackward0")
+    return engine("transpose", input) if input.ndim == 2 else engine("clone", input)
 
 
 give("T", property(lambda self: permute(self, *reversed(range(self.ndim)))))
-give("mT", property(lambda self: transpose(self, -2, -1)))
-give("H", property(lambda self: transpose(self, -2, -1)))
 
 
-@public("movedim", "moveaxis")
+def _matrices_turned(self: Any) -> Any:
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}D tensor.")
+    return transpose(self, -2, -1)
+
+
+give("mT", property(_matrices_turned))
+give("H", property(_matrices_turned))
+
+
+@public("movedim", "moveaxis", view=True, title="PermuteBackward0")
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Some axes at other places."""
-    given = [(x,) if isinstance(x, int) else tuple(x) for x in (source, destination)]
-    return _moved(input, *given)
-
-
-def _moved(input: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
-    source, destination = (tuple(_axis(input, x) for x in axes) for axes in (source, destination))
-    order = [x for x in range(input.ndim) if x not in source]
-    for to, one in sorted_(zip(destination, source, strict=True)):
-        order.insert(to, one)
-    return permute(input, *order)
+    for axis in (*np.atleast_1d(source), *np.atleast_1d(destination)):
+        _axis(input, axis)
+    return arrays.moveaxis(input, source, destination) if input.ndim else engine("clone", input)
 
 
 @public(view=True)
@@ -644,17 +704,17 @@ def expand(input: Any, *shape: Any) -> Any:
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> Any:
     """All in the shape that they have together."""
-    shape = np.broadcast_shapes(*[x.shape for x in tensors])
+    shape = broadcast(*[x.shape for x in tensors])
     return tuple(x if x.shape == shape else expand(x, *shape) for x in tensors)
 
 
-@public("repeat", "tile")
+@public("repeat", "tile", title="RepeatBackward0")
 def repeat(input: Any, *counts: Any) -> Any:
     """The whole, so many times along each axis."""
     given = sizes(counts)
     if len(given) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return entitle(engine("tile", input, *given), "RepeatBackward0")
+    return engine("tile", input, *given)
 
 
 @public("tile")
@@ -669,13 +729,22 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
     """Each entry, so many times."""
     if dim is None:
         input, dim = reshape(input, -1), 0
-    counts = repeats.tolist() if isinstance(repeats, core.Tensor) else repeats
+    dim = _axis(input, dim)
+    if isinstance(repeats, int):
+        shape = input.shape
+        wide = engine("expand", unsqueeze(input, dim + 1), (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+        return _reshaped(wide, *shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+    counts = np.asarray(repeats.value if isinstance(repeats, core.Tensor) else repeats).astype(np.intp)
     return index_select(input, dim, tensor_of(np.repeat(np.arange(input.shape[dim]), counts)))
 
 
 @public()
 def flip(input: Any, *dims: Any) -> Any:
     """In the opposite order along axes."""
+    for dim in sizes(dims):
+        _axis(input, dim)
+    if not input.ndim:
+        return engine("clone", input)
     return engine("flip", input, axis=sizes(dims))
 
 
@@ -699,7 +768,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
         raise TypeError(f"cat(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
     if any(isinstance(x, core.Tensor) and not x.ndim for x in tensors):
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
-    return engine("concat", [x for x in tensors if x.shape != (0,)] or list(tensors), axis=dim)
+    made = engine("concat", [x for x in tensors if x.shape != (0,)] or list(tensors), axis=dim)
+    return made.to(max(map(dtype_of, tensors), key=lambda one: one.rank))
 
 
 @public(method=False)
@@ -708,14 +778,15 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     return engine("stack", list(tensors), axis=dim)
 
 
-def _piece(dim: int, start: int, end: int) -> Callable[[Any], Any]:
-    name = "SplitBackward0"
-    return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (slice(start, end),)), name)
+def _piece(dim: int, start: int, end: int, title: str) -> Callable[[Any], Any]:
+    return lambda whole: entitle(engine("getitem", whole, (slice(None),) * dim + (slice(start, end),)), title)
 
 
 @public()
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of pieces along an axis."""
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim, size = _axis(tensor, dim), split_size_or_sections
     length = tensor.shape[dim]
     if isinstance(size, int):
@@ -724,21 +795,23 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
         ends = [*accumulate(size)]
         if ends[-1] != length:
             raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {length}, but got {[*size]}")
-    return several(tensor, [_piece(dim, *pair) for pair in zip([0, *ends[:-1]], ends, strict=True)])
+    title = "SplitBackward0" if isinstance(size, int) else "SplitWithSizesBackward0"
+    return several(tensor, [_piece(dim, *pair, title) for pair in zip([0, *ends[:-1]], ends, strict=True)])
 
 
 @public()
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> Any:
     """Pieces whose lengths differ by one at most."""
     pieces = np.array_split(np.arange(input.shape[_axis(input, dim)]), indices_or_sections)
-    return split(input, [len(piece) for piece in pieces], dim)
+    starts = accumulate(map(len, pieces), initial=0)
+    return tuple([narrow(input, dim, *pair) for pair in zip(starts, map(len, pieces), strict=False)])
 
 
 @public()
 def unbind(input: Any, dim: int = 0) -> Any:
     """Views of the entries along an axis."""
     if not input.ndim:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = _axis(input, dim)
 
     def take(place: int) -> Callable[[Any], Any]:
@@ -747,31 +820,36 @@ def unbind(input: Any, dim: int = 0) -> Any:
     return several(input, [take(place) for place in range(input.shape[dim])])
 
 
-@public(view=True)
+@public(view=True, title="SliceBackward0")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """A piece along an axis."""
     where_ = (slice(None),) * _axis(input, dim) + (slice(int(start), int(start) + length),)
-    return entitle(engine("getitem", input, where_), "SliceBackward0")
+    return engine("getitem", input, where_)
 
 
-@public(view=True)
+@public(view=True, title="DiagonalBackward0")
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The entries of a diagonal."""
-    return entitle(engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2), "DiagonalBackward0")
+    if input.ndim < 2:
+        raise IndexError(f"diagonal needs two axes, and this has {input.ndim}")
+    return engine("diagonal", input, k=offset, axis1=dim1, axis2=dim2)
 
 
-@public("diag_embed", "diagflat")
+@public(title="DiagEmbedBackward0")
 def diag_embed(input: Any, offset: int = 0) -> Any:
     """Matrices of diagonals."""
-    if input.ndim == 1:
-        return engine("diag", input, k=offset)
-    return input.unsqueeze(-1) * TORCH["eye"](input.shape[-1])
+    places = np.arange(input.shape[-1])
+    size = len(places) + abs(offset)
+    where_ = (*(slice(None),) * (input.ndim - 1), places + max(-offset, 0), places + max(offset, 0))
+    return entitle(engine("scatter", input, where_, (*input.shape[:-1], size, size)), "DiagEmbedBackward0")
 
 
 @public(method=False)
 def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     """Coordinates of all points of a grid."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    if any(x.ndim > 1 for x in given):
+        raise RuntimeError("torch.meshgrid: Expected scalar or 1D tensor")
     count = len(given)
     swapped = indexing == "xy" and count > 1
     order = [1, 0, *range(2, count)] if swapped else [*range(count)]
@@ -782,13 +860,15 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
     )
 
 
-@public()
+@public(view=True, title="UnfoldBackward0")
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """Windows along an axis, their entries along a new last one."""
     dim = _axis(input, dimension)
     starts = np.arange(0, input.shape[dim] - size + 1, step)
-    taken = index_select(input, dim, tensor_of((starts[:, None] + np.arange(size)).reshape(-1)))
-    return movedim(unflatten(taken, dim, (len(starts), size)), dim + 1, -1)
+    where_ = (slice(None),) * dim + (starts[:, None] + np.arange(size),)
+    taken = entitle(engine("getitem", input, where_), "UnfoldBackward0")
+    order = [x for x in range(input.ndim + 1) if x != dim + 1]
+    return engine("permute", taken, *order, dim + 1)
 
 
 # Indices
@@ -796,12 +876,17 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 
 def index_of(index: Any) -> Any:
     """An index as the engine has it."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return tuple(_part(part) for part in parts)
+    is_tuple = isinstance(index, tuple) or (isinstance(index, list) and any(_is_part(part) for part in index))
+    return tuple(_part(part) for part in (index if is_tuple else (index,)))
+
+
+def _is_part(x: Any) -> bool:
+    """Whether a list with this in it is an index of several parts."""
+    return x is None or x is Ellipsis or isinstance(x, list | tuple | slice | core.Tensor | np.ndarray)
 
 
 def _checked(x: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index without the slices that take everything, at its end; IndexError where it has too many parts."""
+    """The parts of an index; IndexError where there are too many."""
     taken = sum(_width(part) for part in parts)
     if taken > len(x.node.shape):
         if not x.node.shape:
@@ -854,8 +939,8 @@ def _part(part: Any) -> Any:
     if isinstance(part, bool):
         return np.array(part)
     if isinstance(part, float | str):
-        raise TypeError(
-            f"only integers, slices, ellipsis, None and tensors are valid indices, not {type(part).__name__}"
+        raise (IndexError if isinstance(part, float) else TypeError)(
+            f"only integers, slices, …, None and tensors are valid indices, not {type(part).__name__}"
         )
     return int(part)
 
@@ -889,17 +974,20 @@ def getitem(input: Any, index: Any) -> Any:
         if any(part != slice(None) for part in first):
             input = engine("getitem", input, first)
         return engine("getitem", input, then)
-    taken = _steps_taken(input, parts)
+    taken = ["Slice"] if type(index) is slice else _steps_taken(input, parts)
     made = entitle(_at(input, parts), f"{taken[-1]}Backward0" if taken else "AliasBackward0")
     return part_of(input, made, lambda whole: _at(whole, parts))
 
 
 def _at(x: Any, parts: tuple[Any, ...]) -> Any:
-    return engine("getitem", x, parts)
+    attrs = {"index": parts}
+    return type(x).made(OPS["getitem"], (x,), attrs, of_one(OPS["getitem"], x, attrs))
 
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
+    if isinstance(value, list | tuple):
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor\n  fix: x[…] = torch.tensor(…)")
     parts = _checked(self, index_of(index))
     if len(parts) == 1 and getattr(parts[0], "shape", None) == () and parts[0].dtype == bool:
         if not parts[0]:
@@ -922,9 +1010,14 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
         shape = np.shape(places)
         value = value if not isinstance(value, core.Tensor) or not value.ndim else expand(value, *shape)
         flat = engine("index_put", reshape(self, -1), _flat(value), np.asarray(places).astype(np.intp).reshape(-1))
-        write_over(self, entitle(engine("reshape", flat, self.shape), "IndexPutBackward0"), "x[…] =")
+        is_cut = any(part is not Ellipsis and part != slice(None) for part in parts if not hasattr(part, "dtype"))
+        title = "CopySlices" if is_cut else "IndexPutBackward0"
+        write_over(self, entitle(engine("reshape", flat, self.shape), title), "x[…] =")
         return
-    title = "IndexPutBackward0" if arrays else "CopySlices" if _steps_taken(self, parts) else "CopyBackwards"
+    if arrays or _steps_taken(self, parts):
+        title = "IndexPutBackward0" if arrays else "CopySlices"
+    else:
+        title = "CopyBackwards" if getattr(value, "ndim", 0) else "FillBackward3"
     write_over(self, entitle(_put(self, value, parts), title), "x[…] =")
 
 
@@ -933,8 +1026,9 @@ def _flat(value: Any) -> Any:
 
 
 def _put(self: Any, value: Any, parts: tuple[Any, ...]) -> Any:
-    if isinstance(value, core.Tensor) and len(value.node.shape) > len(self.node.shape):
-        value = engine("reshape", value, value.node.shape[len(value.node.shape) - len(self.node.shape) :])
+    if isinstance(value, core.Tensor) and value.ndim:
+        more = value.ndim - np.broadcast_to(0.0, self.node.shape)[parts].ndim
+        value = engine("reshape", value, value.node.shape[more:]) if more > 0 else value
     return engine("index_put", self, value, parts)
 
 
@@ -946,6 +1040,15 @@ def _cast(value: Any, like: Any) -> Any:
 
 
 give("__setitem__", checked("__setitem__", _setitem))
+
+
+def _fitted(name: str, src: Any, like: Any) -> Any:
+    """What is put into a tensor, of its type: a number is cast, a tensor of another one refused."""
+    if not isinstance(src, core.Tensor):
+        return like.dtype.python(src)
+    if src.dtype is not like.dtype:
+        raise RuntimeError(f"{name}(): expected self and src to have the same dtype: {like.dtype} and {src.dtype}")
+    return src
 
 
 def _beside(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -965,33 +1068,33 @@ def _need_places(name: str, index: Any) -> None:
         raise RuntimeError(f"{name}(): Expected dtype int64 for index")
 
 
-@public()
+@public(title="GatherBackward0")
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """The entries at places along an axis."""
     _need_places("gather", index)
     if not input.ndim:
         return engine("clone", input)
-    return entitle(engine("getitem", input, _beside(input, _axis(input, dim), index)), "GatherBackward0")
+    return engine("getitem", input, _beside(input, _axis(input, dim), index))
 
 
-@public()
+@public(title="IndexSelectBackward0")
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries at some places along an axis."""
     where_ = _slices("index_select", input, dim, index)
-    return entitle(engine("getitem", input, where_), "IndexSelectBackward0")
+    return engine("getitem", input, where_)
 
 
-@public()
+@public(title="TakeBackward0")
 def take(input: Any, index: Any) -> Any:
     """Entries by their places in the whole."""
-    return entitle(getitem(reshape(input, -1), index), "TakeBackward0")
+    return getitem(reshape(input, -1), index)
 
 
-@public()
+@public(title="MaskedSelectBackward0")
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where a mask holds."""
-    shape = np.broadcast_shapes(input.shape, mask.shape)
-    return entitle(getitem(expand(input, *shape), expand(mask, *shape)), "MaskedSelectBackward0")
+    shape = broadcast(input.shape, mask.shape)
+    return getitem(expand(input, *shape), expand(mask, *shape))
 
 
 @public(place=True)
@@ -999,15 +1102,18 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A number where a mask holds."""
     if dtype_of(mask) is not bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
-    return entitle(engine("where", mask, _cast(value, input), input), "MaskedFillBackward0")
+    number = int(isinstance(value, core.Tensor))
+    return entitle(engine("where", mask, _cast(value, input), input), f"MaskedFillBackward{number}")
 
 
-@public(place=True)
+@public(place=True, title="MaskedScatterBackward0")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """Entries of a source, in order, where a mask holds."""
-    places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, input.shape))
-    made = engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
-    return entitle(made, "MaskedScatterBackward0")
+    _fitted("masked_scatter", source, input)
+    shape = broadcast(tuple(input.shape), tuple(mask.shape))
+    input = input if input.shape == shape else expand(input, *shape)
+    places = np.nonzero(np.broadcast_to(np.asarray(mask.value) != 0, shape))
+    return engine("index_put", input, getitem(reshape(source, -1), slice(0, len(places[0]))), places)
 
 
 def _source(src: Any, index: Any, where_: tuple[Any, ...]) -> Any:
@@ -1021,7 +1127,7 @@ def _source(src: Any, index: Any, where_: tuple[Any, ...]) -> Any:
 def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None, *, reduce: str | None = None) -> Any:
     """Entries put at places along an axis."""
     _need_places("scatter", index)
-    src = value if src is None else src
+    src = _fitted("scatter", value if src is None else src, input)
     places = _beside(input, _axis(input, dim), index)
     if reduce == "add":
         return scatter_add(
@@ -1029,48 +1135,42 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, value: Any = None
         )
     if reduce == "multiply":
         return scatter_reduce(input, dim, index, src, "prod")
-    return entitle(engine("index_put", input, _source(src, index, places), places), "ScatterBackward0")
+    title = f"ScatterBackward{int(not isinstance(src, core.Tensor))}"
+    return entitle(engine("index_put", input, _source(src, index, places), places), title)
 
 
-@public(place=True)
+@public(place=True, title="ScatterAddBackward0")
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """Entries added at places along an axis."""
     _need_places("scatter_add", index)
     places = _beside(input, _axis(input, dim), index)
     added = engine("scatter", _source(src, index, places), places, tuple(input.shape))
-    return entitle(engine("add", input, added), "ScatterAddBackward0")
+    return engine("add", input, added)
 
 
-@public(place=True)
+@public(place=True, title="ScatterReduceBackward0")
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """Entries joined at places along an axis: by sum, mean, prod, amax or amin."""
     if reduce == "sum" and include_self:
-        return entitle(scatter_add(input, dim, index, src), "ScatterReduceBackward0")
+        return scatter_add(input, dim, index, src)
     dim = _axis(input, dim)
     found: dict[tuple[int, ...], list[Any]] = {}
     for at in np.ndindex(*index.shape):
         place = (*at[:dim], int(index.value[at]), *at[dim + 1 :])
         found.setdefault(place, [input[place]] if include_self else []).append(src[at])
-    join = {
-        "sum": TORCH["sum"],
-        "mean": TORCH["mean"],
-        "prod": TORCH["prod"],
-        "amax": TORCH["amax"],
-        "amin": TORCH["amin"],
-    }
     places = tuple(np.array(column) for column in zip(*found, strict=True))
-    joined = stack([join[reduce](stack(several_)) for several_ in found.values()])
-    return entitle(engine("index_put", input, joined, places), "ScatterReduceBackward0")
+    joined = stack([TORCH[reduce](stack(several_)) for several_ in found.values()])
+    return engine("index_put", input, joined, places)
 
 
-@public(place=True)
+@public(place=True, title="IndexAddBackward0")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Slices added at places along an axis."""
     if source.ndim != input.ndim:
         raise RuntimeError("index_add_(): Source and destination should have the same number of dimensions")
     where_ = _slices("index_add", input, dim, index)
     added = engine("scatter", source if alpha == 1 else source * alpha, where_, tuple(input.shape))
-    return entitle(engine("add", input, added), "IndexAddBackward0")
+    return engine("add", input, added)
 
 
 def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -1083,28 +1183,29 @@ def _slices(name: str, input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (places,)
 
 
-@public(place=True)
+@public(place=True, title="IndexCopyBackward0")
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """Slices put at places along an axis."""
     where_ = _slices("index_copy", input, dim, index)
-    return entitle(engine("index_put", input, source, where_), "IndexCopyBackward0")
+    return engine("index_put", input, source, where_)
 
 
-@public(place=True)
+@public(place=True, title="IndexPutBackward0")
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """Values put, or added, at an index."""
     parts = index_of(tuple(indices))
     if not accumulate:
-        return entitle(engine("index_put", input, values, parts), "IndexPutBackward0")
+        return engine("index_put", input, values, parts)
     shape = engine("getitem", input, parts).shape
     added = engine("scatter", expand(values, *shape), parts, tuple(input.shape))
-    return entitle(engine("add", input, added), "IndexPutBackward0")
+    return engine("add", input, added)
 
 
 @public()
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not 0."""
-    places = np.argwhere(np.atleast_1d(np.asarray(input.value)))
+    array = np.asarray(input.value)
+    places = np.argwhere(np.atleast_1d(array) if as_tuple else array)
     return tuple(tensor_of(column) for column in places.T) if as_tuple else tensor_of(places)
 
 
@@ -1116,6 +1217,8 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Each entry once, in order."""
+    if not isinstance(sorted, bool):
+        raise TypeError("unique(): argument 'sorted' must be bool")
     from agrad.torch.tensor import as_array
 
     found, inverse, counts = np.unique(as_array(input), return_inverse=True, return_counts=True, axis=dim)
@@ -1128,6 +1231,8 @@ def unique(
 @public()
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number occurs."""
+    if input.dtype is float64:
+        raise NotImplementedError("\"bincount_cpu\" not implemented for 'Double'")
     given = None if weights is None else np.asarray(weights.value)
     return tensor_of(np.bincount(np.asarray(input.value).astype(np.intp), given, minlength))
 
@@ -1140,6 +1245,7 @@ def searchsorted(sorted_sequence: Any, values: Any, *, right: bool = False) -> A
 
 
 @public("cummax")
+@_lined
 def cummax(input: Any, dim: int) -> Any:
     """The largest entry so far along an axis, and its place."""
     array, dim = np.asarray(input.value), _axis(input, dim)
@@ -1149,11 +1255,13 @@ def cummax(input: Any, dim: int) -> Any:
     return _HALVES["cummax"](entitle(gather(input, dim, places), "CummaxBackward0"), places)
 
 
-@public("sign", "sgn", place=True)
+@public("sign", place=True, title="SignBackward0")
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 of nan."""
     need_tensor("sign", input)
-    return entitle(engine("where", engine("isnan", input), 0, engine("sign", input)), "SignBackward0")
+    if input.dtype is bool_:
+        return engine("clone", input)
+    return engine("where", engine("isnan", input), 0, engine("sign", input))
 
 
 @public(place=True)
@@ -1161,8 +1269,9 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight*(end - input), computed from the nearer end."""
     if isinstance(weight, core.Tensor):
         return entitle(input + weight * (end - input), "LerpBackward1")
-    found = input + weight * (end - input) if abs(weight) < 0.5 else end - (end - input) * (1 - weight)
-    return entitle(found, "LerpBackward0")
+    is_low = abs(weight) < 0.5
+    step = entitle(engine("mul", end - input, weight if is_low else 1 - weight), "Scaled")
+    return entitle(input + step if is_low else end - step, "LerpBackward0")
 
 
 def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> Any:
@@ -1170,33 +1279,42 @@ def _scaled_first(value: Any, tensor1: Any, tensor2: Any, name: Any = "mul") -> 
     return engine(name, tensor1 if value == 1 else engine("mul", value, tensor1), tensor2)
 
 
-# What is one expression, by PyTorch's names; PLACE: it also writes in place, VIEW: it is a view, FUNCTION: no method.
+# What is one expression, by PyTorch's names, and that of its node. PLACE: it also writes in place, VIEW: it is a view,
+# FUNCTION: it is no method.
 _ROWS: dict[str, Callable[..., Any]] = {
     "rsub PLACE": lambda input, other: engine("sub", other, input),
-    "clamp_min PLACE": lambda input, min: entitle(clamp(input, min=min), "ClampMinBackward0"),
-    "clamp_max PLACE": lambda input, max: entitle(clamp(input, max=max), "ClampMaxBackward0"),
-    "addcmul PLACE": lambda input, a, b, *, value=1: entitle(input + _scaled_first(value, a, b), "AddcmulBackward0"),
-    "addcdiv PLACE": lambda input, a, b, *, value=1: entitle(
-        input + _scaled_first(value, a, b, "div"), "AddcdivBackward0"
+    "clamp_min PLACE ClampMinBackward0": lambda input, min: clamp(input, min=min),
+    "clamp_max PLACE ClampMaxBackward0": lambda input, max: clamp(input, max=max),
+    "addcmul PLACE AddcmulBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b),
+    "addcdiv PLACE AddcdivBackward0": lambda input, a, b, *, value=1: input + _scaled_first(value, a, b, "div"),
+    "fmax FmaxBackward0": lambda input, other: _without_nan("maximum", input, other),
+    "fmin FminBackward0": lambda input, other: _without_nan("minimum", input, other),
+    "logit PLACE": lambda input, eps=None: engine("logit", input if eps is None else clamp(input, eps, 1 - eps)),
+    "round PLACE": lambda input, *, decimals=None: (
+        engine("round", input)
+        if decimals is None
+        else entitle(engine("round", input, digits=decimals), "RoundBackward1")
     ),
-    "argmax": lambda input, dim=None, keepdim=False: engine("argmax", input, axis=dim, keepdims=keepdim),
-    "argmin": lambda input, dim=None, keepdim=False: engine("argmin", input, axis=dim, keepdims=keepdim),
-    "var_mean std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
-        TORCH["var"](input, dim, unbiased, keepdim),
-        engine("mean", input, axis=dim, keepdims=keepdim),
+    "cumsum PLACE": _lined(lambda input, dim, dtype=None: engine("cumsum", input, axis=_axis(input, dim))),
+    "cumprod PLACE": _lined(lambda input, dim, dtype=None: engine("cumprod", input, axis=_axis(input, dim))),
+    "argsort": _lined(lambda input, dim=-1, descending=False, stable=False: _order(input, dim, descending)),
+    "nansum NansumBackward0": lambda input, dim=None, keepdim=False: _reduce(
+        "nansum" if input.dtype is float64 else "sum", input, dim, keepdim
     ),
-    "std_mean FUNCTION": lambda input, dim=None, unbiased=True, keepdim=False: (
-        TORCH["std"](input, dim, unbiased, keepdim),
-        engine("mean", input, axis=dim, keepdims=keepdim),
-    ),
-    "logsumexp": lambda input, dim, keepdim=False: engine("logsumexp", input, axis=dim, keepdims=keepdim),
     "softmin": lambda input, dim: engine("softmax", engine("neg", input), axis=dim),
-    "count_nonzero": lambda input, dim=None: engine("sum", engine("not_equal", input, 0.0), axis=dim),
-    "quantile": lambda input, q, dim=None, keepdim=False: entitle(
-        engine("quantile", input, q, axis=dim, keepdims=keepdim), "SqueezeBackward4"
+    "count_nonzero": lambda input, dim=None: _reduce("sum", engine("not_equal", input, 0.0), dim),
+    "quantile SqueezeBackward4": lambda input, q, dim=None, keepdim=False: engine(
+        "quantile", _floats("quantile", input), q, axis=dim, keepdims=keepdim
     ),
-    "dist": lambda input, other, p=2: norm(input - other, p),
-    "cdist FUNCTION": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
+    "trace TraceBackward0": lambda input: engine("sum", diagonal(_of_axes("trace", input, 2))),
+    "copysign PLACE": lambda input, other: entitle(
+        engine("copysign", input, other), f"CopysignBackward{int(not isinstance(other, core.Tensor))}"
+    ),
+    "sgn PLACE SgnBackward0": lambda input: sign(input),
+    "outer ger": lambda input, vec2: engine("outer", _of_axes("outer", input), _of_axes("outer", vec2)),
+    "kron UnsafeViewBackward0": lambda input, other: engine("kron", input, other),
+    "dist DistBackward0": lambda input, other, p=2: norm(input - other, p),
+    "cdist FUNCTION CdistBackward0": lambda x1, x2, p=2.0: norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1),
     "logical_not PLACE": lambda input: engine("equal", input, 0.0),
     "isinf": lambda input: engine("equal", engine("abs", input), math.inf),
     "allclose": lambda input, other, rtol=1e-05, atol=1e-08, equal_nan=False: bool(
@@ -1208,28 +1326,34 @@ _ROWS: dict[str, Callable[..., Any]] = {
     "contiguous": lambda input, memory_format=None: input if is_contiguous(input) else engine("clone", input),
     "ravel": lambda input: reshape(input, -1),
     "view_as reshape_as": lambda input, other: reshape(input, *other.shape),
-    "broadcast_to": lambda input, size: expand(input, *size),
+    "broadcast_to": lambda input, *size: expand(input, *size),
     "expand_as": lambda input, other: expand(input, *other.shape),
     "fliplr": lambda input: flip(input, 1),
     "flipud": lambda input: flip(input, 0),
     "hstack FUNCTION": lambda tensors: cat(tensors, 0 if tensors[0].ndim <= 1 else 1),
     "column_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, -1, 1) for x in tensors], 1),
     "vstack row_stack FUNCTION": lambda tensors: cat([x if x.ndim > 1 else reshape(x, 1, -1) for x in tensors], 0),
-    "chunk": lambda input, chunks, dim=0: split(input, -(-input.shape[_axis(input, dim)] // chunks) or 1, dim),
-    "select VIEW": lambda input, dim, index: entitle(
-        engine("getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)), "SelectBackward0"
+    "chunk": lambda input, chunks, dim=0: (
+        split(input, -(-input.shape[dim] // chunks), dim)
+        if input.ndim and input.shape[_axis(input, dim)]
+        else split(input, [0] * chunks, dim)
     ),
-    "diag": lambda input, diagonal=0: entitle(
-        engine("diag", input, k=diagonal), "DiagBackward0" if input.ndim == 1 else "DiagonalBackwardCopy0"
+    "select VIEW SelectBackward0": lambda input, dim, index: engine(
+        "getitem", input, (slice(None),) * _axis(input, dim) + (int(index),)
     ),
-    "tril PLACE": lambda input, diagonal=0: entitle(engine("tril", input, k=diagonal), "TrilBackward0"),
-    "triu PLACE": lambda input, diagonal=0: entitle(engine("triu", input, k=diagonal), "TriuBackward0"),
-    "cartesian_prod FUNCTION": lambda *tensors: stack([reshape(x, -1) for x in meshgrid(*tensors)], 1),
-    "cross": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
-    "take_along_dim": lambda input, indices, dim: gather(input, dim, indices),
-    "index_fill PLACE": lambda input, dim, index, value: entitle(
-        index_copy(input, dim, index, value), "IndexFillBackward0"
+    "diagflat": lambda input, offset=0: diag_embed(reshape(input, -1), offset),
+    "diag": lambda input, diagonal=0: (
+        diag_embed(input, diagonal)
+        if input.ndim == 1
+        else entitle(engine("diagonal", _of_axes("diag", input, 2), k=diagonal), "DiagonalBackward0_copy")
     ),
+    "tril PLACE TrilBackward0": lambda input, diagonal=0: engine("tril", input, k=diagonal).to(input.dtype),
+    "triu PLACE TriuBackward0": lambda input, diagonal=0: engine("triu", input, k=diagonal).to(input.dtype),
+    "cartesian_prod FUNCTION": lambda *tensors: stack(
+        [reshape(x, -1) for x in meshgrid(*[_of_axes("cartesian_prod", x) for x in tensors])], 1
+    ),
+    "cross LinalgCrossBackward0": lambda input, other, dim=-1: engine("cross", input, other, axis=dim),
+    "index_fill PLACE IndexFillBackward0": lambda input, dim, index, value: index_copy(input, dim, index, value),
     "numel nelement": lambda input: int(math.prod(input.node.shape)),
 }
 
@@ -1237,12 +1361,46 @@ _ROWS: dict[str, Callable[..., Any]] = {
 def install_rows(rows: dict[str, Callable[..., Any]]) -> None:
     """Make functions, and methods, of rows."""
     for key, function in rows.items():
-        words = [word for word in key.split() if not word.isupper() or len(word) == 1]
-        way = key.split()[-1]
-        public(*words, method=way != "FUNCTION", place=way == "PLACE", view=way == "VIEW")(function)
+        words = key.split()
+        public(
+            *[word for word in words if word not in ("PLACE", "VIEW", "FUNCTION") and "Backward" not in word],
+            title=next((word for word in words if "Backward" in word), ""),
+            method="FUNCTION" not in words,
+            place="PLACE" in words,
+            view="VIEW" in words,
+        )(function)
 
 
+for _name in ("amax", "amin", "argmax", "argmin", "all", "any", "logsumexp"):
+    _ROWS[_name] = lambda input, dim=None, keepdim=False, _name=_name: _reduce(_name, input, dim, keepdim)
 install_rows(_ROWS)
+
+
+def _of_axes(name: str, x: Any, axes: int = 1) -> Any:
+    """A vector, or what has so many axes; RuntimeError for others."""
+    need_tensor(name, x)
+    if x.ndim != axes:
+        raise RuntimeError(f"{name}: expected a {axes}D tensor, but got {x.ndim}D")
+    return x
+
+
+def _without_nan(name: str, x: Any, y: Any) -> Any:
+    """The larger, or the smaller, of two entries; the other one, where one is nan."""
+    return engine("where", engine("isnan", x), y, engine("where", engine("isnan", y), x, engine(name, x, y)))
+
+
+@public()
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """The entries at places along an axis; the other axes are spread to each other."""
+    if dim is None:
+        return gather(reshape(input, -1), 0, reshape(indices, -1))
+    dim = _axis(input, dim)
+    wide = broadcast(*[(*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices)])
+    return gather(
+        expand(input, *wide[:dim], input.shape[dim], *wide[dim + 1 :]),
+        dim,
+        expand(indices, *wide[:dim], indices.shape[dim], *wide[dim + 1 :]),
+    )
 
 
 # In place, without another function
@@ -1356,6 +1514,8 @@ for _name, _answer in _ANSWERS.items():
 
 def _detached(x: Any) -> Any:
     """Cut off its graph; returns itself."""
+    if x.node.shape:
+        core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
     made = Tensor.of(x.value, x.dtype)
     x._become(made.node, made.array)
     return x
@@ -1370,42 +1530,72 @@ TORCH["is_grad_enabled"] = lambda: current().recording
 
 
 def _operator(name: str, is_reflected: bool, call: Callable[..., Any]) -> Callable[..., Any]:
-    plain_call, kind = _PLAIN.get(name, (None, float64))
+    """An operator. Most are of floats, and computed with few steps."""
+    op, kind = _PLAIN.get(name.replace("__r", "__") if name != "__rtruediv__" else "", (None, float64))
 
     def method(self: Any, other: Any) -> Any:
         try:
-            if plain_call is not None and self.dtype is float64 and self.node.extra is None and not PACKING:
-                y = core.bare(other.node, other.array) if type(other) is Tensor and other.dtype is float64 else other
-                if (y is not other and other.node.extra is None) or type(other) in (float, int):
-                    made = plain_call(core.bare(self.node, self.array), y)  # most calls: in half of the time
-                    made.__class__, made.dtype = type(self) if y is other else Tensor, kind
+            if self.dtype is float64 and not CAREFUL:
+                made: Any
+                nx, way = self.node, type(other)
+                a = nx.value
+                if way is Tensor and other.dtype is float64:
+                    ny = other.node
+                    b = ny.value
+                    if type(a) is float and type(b) is float:
+                        made = of_floats(op, nx, ny, a, b, 3)
+                    else:
+                        made = of_two(op, nx, ny, self.array if a is None else a, other.array if b is None else b, 3)
+                    made.__class__, made.dtype = Tensor, kind
                     return made
-            if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
-                return NotImplemented
-            return call(other, self) if is_reflected else call(self, other)
+                if (way is float or way is int) and (other or op is not _POW):
+                    a, b = self.array if a is None else a, float(other)
+                    left, right, a, b = (b, nx, b, a) if is_reflected else (nx, b, a, b)
+                    two = of_floats if type(a) is float and type(b) is float else of_two
+                    made = two(op, left, right, a, b, 3)
+                    made.__class__, made.dtype = Tensor, kind
+                    return made
+            return slow(self, other)
         except AgradError as error:
-            raise as_pytorch(error, (self, other)) from None
+            raise as_pytorch(error) from None
 
-    method.__name__ = name
-    return method
+    def slow(self: Any, other: Any) -> Any:
+        if not isinstance(other, (core.Tensor, *NUMBERS, np.ndarray, np.generic)):
+            return NotImplemented
+        return call(other, self) if is_reflected else call(self, other)
+
+    chosen = method if op is not None else kinded(slow)
+    chosen.__name__ = name
+    return chosen
+
+
+def _product(self: Any, other: Any) -> Any:
+    """`x @ y`."""
+    if type(other) is Tensor and other.dtype is float64 and self.dtype is float64 and not CAREFUL:
+        try:
+            made: Any = of_pair(OPS["matmul"], self, other, {})
+        except AgradError as error:
+            raise as_pytorch(error) from None
+        made.__class__, made.dtype = Tensor, float64
+        return made
+    return TORCH["matmul"](self, other) if isinstance(other, core.Tensor) else NotImplemented
 
 
 def _forward(ours: str, other: Any, self: Any) -> Any:
     if ours in ("floor_divide", "remainder", "pow"):
         _of_wholes(ours, other, self)
-    if ours == "sub" and dtype_of(other) is bool_ and dtype_of(self) is bool_:
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported.")
+    if ours == "sub":
+        _check_subtraction(self, other)
     return engine(ours, other, self)
 
 
-_PLAIN = {f"__{sign}__": (OPS[sign].call, float64) for sign in ("add", "sub", "mul")} | {
-    "__truediv__": (OPS["div"].call, float64),
-    "__lt__": (OPS["less"].call, bool_),
-    "__gt__": (OPS["greater"].call, bool_),
-}  # operators of float64 alone
+# Operations of which floats are all that operators need to know.
+_POW = OPS["pow"]
+_PLAIN: dict[str, tuple[Any, Any]] = {f"__{sign}__": (OPS[sign], float64) for sign in ("add", "sub", "mul", "pow")}
+_PLAIN |= {"__truediv__": (OPS["div"], float64), "__lt__": (OPS["less"], bool_), "__gt__": (OPS["greater"], bool_)}
 _OPERATORS = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "matmul": "matmul", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
+    "pow": "pow", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne",
 }  # fmt: skip
 _REFLECTED = {"truediv": lambda other, self: engine("mul", engine("reciprocal", self), other)}
 for _sign, _ours in _OPERATORS.items():
@@ -1414,10 +1604,19 @@ for _sign, _ours in _OPERATORS.items():
     if _sign not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _swapped = _REFLECTED.get(_sign) or partial(_forward, _ours)
         give(f"__r{_sign}__", _operator(f"__r{_sign}__", True, _swapped))
-        give(f"__i{_sign}__", in_place(_ours, _call))
+        give(f"__i{_sign}__", _in_place(in_place(_ours, _call)))
 
 
+give("__matmul__", _product)
+for _sign in ("imatmul", "rmatmul"):
+    give(f"__{_sign}__", lambda self, other: NotImplemented)
 give("__neg__", TORCH["neg"])
 give("__abs__", TORCH["abs"])
 give("__pos__", lambda self: self)
 give("__hash__", object.__hash__)
+
+
+METHODS_ALONE = frozenset(  # which are no functions of `torch`
+    "contiguous data_ptr dim element_size expand expand_as is_contiguous ndimension nelement repeat reshape_as silu "
+    "softplus stride to unfold view view_as".split()
+)

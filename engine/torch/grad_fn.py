@@ -16,8 +16,9 @@ _NAMES = dict(
     for pair in (
         "Reshape=View Square=Pow Concat=Cat Swap=Transpose Clip=Clamp1 Max=Amax Min=Amin Inv=LinalgInvEx Det=LinalgDet "
         "Norm=LinalgVectorNorm Solve=LinalgSolveEx Cholesky=LinalgCholeskyEx Logsigmoid=LogSigmoid Transpose=T "
-        "TakeAlong=Gather Elu=Elu Selu=Elu Ndtr=SpecialNdtr Entr=SpecialEntr "
+        "TakeAlong=Gather Elu=Elu Selu=Elu Entr=SpecialEntr "
         "Cofactors=LinalgDet SlogdetLog=LinalgSlogdet EighValues=LinalgEigh SvdValues=LinalgSvd Gradient=Clone "
+        "Deg2rad=Deg2Rad Rad2deg=Rad2Deg QrQ=LinalgQr QrR=LinalgQr Lstsq=LinalgLstsq Ndtr=Mul1 "
         "Log1p=Log1P Pinv=LinalgPinv Expm=LinalgMatrixExp Depends=Clone Unsqueeze=Unsqueeze"
     ).split()
 )
@@ -40,19 +41,22 @@ def name_of(node: Node) -> str:
         title = _index_name(attrs.get("index"))
     elif title == "Matmul":
         axes: Any = tuple(len(shape_of(x) if not isinstance(x, Node) else x.shape) for x in node.inputs)
-        title = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4"}.get(axes, "UnsafeView")
-        title = "Bmm" if axes == (3, 3) else title
-    elif (title in _OF_AXES and attrs.get("axis") is not None) or (
+        title = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4", (2, 3): "Clone"}.get(axes, "UnsafeView")
+    elif (title in _OF_AXES and (node.shape or (attrs.get("axis") is not None and attrs.get("keepdims")))) or (
         title in ("Fmod", "Remainder") and isinstance(node.inputs[1], Node)
     ):
         title += "1"
     elif title == "Sub" and not isinstance(node.inputs[0], Node):
         title = "Rsub1"
     elif title == "Pow" and len(node.inputs) == 2 and isinstance(node.inputs[1], Node):
-        title = "Pow1"
+        title = "Pow1" if isinstance(node.inputs[0], Node) else "Pow2"
     elif title == "Clip" and any(isinstance(x, Node) for x in node.inputs[1:]):
         title = "Clamp0"
-    title = _NAMES.get(title, title)
+    return numbered(_NAMES.get(title, title))
+
+
+def numbered(title: str) -> str:
+    """PowBackward1, of Pow1."""
     return f"{title[:-1]}Backward{title[-1]}" if title[-1].isdigit() and title not in _DIGITS else f"{title}Backward0"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dis import opmap
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -13,14 +13,14 @@ from typing import Any
 from agrad.engine import nn as layers
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import require_files
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.graph import touch
 from agrad.engine.errors import AgradError
-from agrad.engine.nn.applied import over
 from agrad.engine.values import np
 from agrad.torch import autograd, creation, distributions, func, tools
 from agrad.torch import layers as composed
+from agrad.torch.grad_fn import numbered
 from agrad.torch.registry import TORCH, checked, engine, named, plain
-from agrad.torch.tensor import Tensor, entitle, no_attribute, typed
+from agrad.torch.tensor import Tensor, entitle, no_attribute, typed, write_over
 from agrad.torch.types import ValueMistake, as_pytorch, dtype_of, float64, int64, of_class
 
 
@@ -52,14 +52,13 @@ class Module(ModuleType):
         if not name.startswith("_"):
             for other in self._others:
                 found = other.get(name) if isinstance(other, dict) else getattr(other, name, None)
+                found = self._adapt(name, found) if found is not None and self._adapt is not None else found
                 if found is not None:
-                    found = self._adapt(name, found) if self._adapt is not None else found
                     self.__dict__[name] = found
                     return found
         known = [
-            one
-            for other in (self.__dict__, *self._others)
-            for one in (other if isinstance(other, dict) else dir(other))
+            *self.__dict__,
+            *(one for other in self._others for one in (other if isinstance(other, dict) else dir(other))),
         ]
         raise missing(self.__name__.removeprefix("agrad."), name, known, sys._getframe(1))
 
@@ -81,6 +80,7 @@ def _layer(name: str, found: Any) -> Any:
     """A layer of the engine as a class of torch.nn."""
     if not (isinstance(found, type) and issubclass(found, layers.Module)) or found in _PLAIN:
         return found
+    function = getattr(found, "function", _FUNCTIONS.get(name, ""))
 
     def make(self: Any, *args: Any, **keywords: Any) -> None:
         found.__init__(self, *args, **keywords)
@@ -91,9 +91,13 @@ def _layer(name: str, found: Any) -> Any:
             return tools.run_packed(found.forward, self, *args, **keywords)
         try:
             made = found.forward(self, *args, **keywords)
+            if name.startswith(_STRICT[1:]) and args[0].ndim == (1 if "Cell" in name else 2):  # one without a batch
+                return func.mapped(lambda x: entitle(x, "SqueezeBackward1"), made)
+            return _entitled(function, made, args, vars(self))
         except AgradError as error:
-            raise as_pytorch(error) from None
-        return _titled_layer(self, name, made, args) if name in _TITLES else made
+            axes = getattr(found, "axes", ()) or ((1, 2) if "Cell" in name else (2, 3))
+            is_strict = name.startswith(_STRICT) and args[0].ndim not in axes
+            raise as_pytorch(error, is_strict=is_strict) from None
 
     body: dict[str, Any] = {"__init__": make, "__module__": "agrad.torch.nn", "__doc__": found.__doc__}
     body["forward"] = forward
@@ -113,17 +117,53 @@ def _subsequent(sz: int, device: Any = None, dtype: Any = None) -> Any:
     return TORCH["full"]((sz, sz), float("-inf")).triu(1)
 
 
-def _titled_layer(layer: Any, name: str, made: Any, args: tuple[Any, ...]) -> Any:
-    """What a layer gives, with PyTorch's name of its last operation."""
-    reduction = getattr(layer, "reduction", "")
-    title = f"{_TITLES[name]}Backward0"
-    if _TITLES[name] == "Mean":
-        return made if reduction == "none" else entitle(made, title if reduction == "mean" else "SumBackward0")
-    if name == "CrossEntropyLoss" and getattr(args[1], "dtype", None) is float64:
-        title = "DivBackward1" if reduction == "mean" else "NegBackward0"
-    elif name == "CrossEntropyLoss" and layer.label_smoothing:
-        title = "AddBackward0"
-    return entitle(made, "NormBackward1" if name == "PairwiseDistance" else title)
+_STRICT = ("BatchNorm", "RNN", "LSTM", "GRU")  # layers for which another number of axes is a ValueError
+
+
+# The functions that layers call, where they do not tell.
+_FUNCTIONS = {
+    "Embedding": "embedding", "BatchNorm1d": "batch_norm", "BatchNorm2d": "batch_norm", "LayerNorm": "layer_norm",
+    "GroupNorm": "group_norm", "Conv1d": "conv1d", "Conv2d": "conv2d", "ConvTranspose1d": "conv1d",
+    "ConvTranspose2d": "conv2d", "PReLU": "prelu",
+}  # fmt: skip
+# What PyTorch calls the last node of a function, where that is not what it is called here.
+_TITLES = dict(
+    pair.split("=")
+    for pair in (
+        "relu=Relu elu=Elu selu=Elu celu=Celu gelu=Gelu silu=Silu mish=Mish leaky_relu=LeakyRelu softplus=Softplus "
+        "softshrink=Softshrink hardshrink=Hardshrink hardtanh=Hardtanh hardsigmoid=Hardsigmoid hardswish=Hardswish "
+        "logsigmoid=LogSigmoid threshold=Threshold glu=Glu prelu=PreluKernel mse_loss=MseLoss nll_loss=NllLoss "
+        "cross_entropy=NllLoss smooth_l1_loss=SmoothL1Loss huber_loss=HuberLoss soft_margin_loss=SoftMarginLoss "
+        "binary_cross_entropy=BinaryCrossEntropy binary_cross_entropy_with_logits=BinaryCrossEntropyWithLogits "
+        "layer_norm=NativeLayerNorm group_norm=NativeGroupNorm batch_norm=NativeBatchNorm embedding=Embedding "
+        "pad=ConstantPadNd conv1d=Convolution conv2d=Convolution conv_transpose1d=Convolution max_pool1d=Squeeze1 "
+        "conv_transpose2d=Convolution avg_pool1d=Squeeze1 adaptive_avg_pool1d=Squeeze1 adaptive_max_pool1d=Squeeze1 "
+        "max_pool2d=MaxPool2DWithIndices adaptive_max_pool2d=AdaptiveMaxPool2D avg_pool2d=AvgPool2D "
+        "adaptive_avg_pool2d=AdaptiveAvgPool2D pairwise_distance=Norm1"
+    ).split()
+)
+
+
+def _is_single(function: str, args: tuple[Any, ...]) -> bool:
+    """Whether a convolution is one of a single sequence, or image: PyTorch computes that of a batch."""
+    return function.startswith("conv") and args[0].ndim == int(function[-2]) + 1
+
+
+def _entitled(function: str, found: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a function of torch.nn.functional has made, with PyTorch's name of it."""
+    title = _TITLES.get(function)
+    if title is None or not isinstance(found, core.Tensor) or any(found is x for x in args):
+        return found
+    if _is_single(function, args):
+        title = "Squeeze1"
+    elif function == "cross_entropy" and dtype_of(args[1]) is float64:
+        title = "Div1" if keywords.get("reduction", "mean") == "mean" else "Neg"
+    elif function == "cross_entropy" and keywords.get("label_smoothing"):
+        title = "Add"
+    elif function == "pad" and keywords.get("mode", "constant") != "constant":
+        kind = "Reflection" if keywords["mode"] == "reflect" else "Replication"
+        title = f"{kind}Pad{len(args[1]) // 2}D"
+    return entitle(found, numbered(title))
 
 
 def _optimizer(name: str, found: Any) -> Any:
@@ -181,18 +221,6 @@ def _typing(name: str, found: Any) -> Any:
     return call
 
 
-# What PyTorch calls the last operation of a layer, where that is not what it is called here.
-_TITLES = {
-    "L1Loss": "Mean", "HingeEmbeddingLoss": "Mean", "SoftMarginLoss": "SoftMarginLoss", "MarginRankingLoss": "Mean",
-    "CosineEmbeddingLoss": "Mean", "TripletMarginLoss": "Mean", "PairwiseDistance": "Norm", "PReLU": "PreluKernel",
-    "CrossEntropyLoss": "NllLoss", "NLLLoss": "NllLoss", "BCELoss": "BinaryCrossEntropy", "HuberLoss": "HuberLoss",
-    "BCEWithLogitsLoss": "BinaryCrossEntropyWithLogits", "SmoothL1Loss": "SmoothL1Loss", "Embedding": "Embedding",
-    "BatchNorm1d": "NativeBatchNorm", "BatchNorm2d": "NativeBatchNorm", "LayerNorm": "NativeLayerNorm",
-    "GroupNorm": "NativeGroupNorm", "Conv1d": "Convolution", "Conv2d": "Convolution", "AvgPool2d": "AvgPool2D",
-    "MaxPool2d": "MaxPool2DWithIndices",
-}  # fmt: skip
-
-
 def _data(name: str, found: Any) -> Any:
     """A loader that gives tensors of the types that the entries of the data have."""
     if name != "DataLoader":
@@ -236,58 +264,38 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         made = engine("linear", input, weight, bias=bias)
     except RuntimeError as error:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied: {error}") from None
+    title = "View" if bias is not None else "Squeeze4" if input.ndim == 1 else "UnsafeView"
     if input.ndim == 2:
-        return entitle(made, "MmBackward0" if bias is None else "AddmmBackward0")
-    return entitle(made, "ViewBackward0")
+        title = "Mm" if bias is None else "Addmm"
+    return entitle(made, numbered(title))
 
 
-def _loss(ours: str, title: str) -> Callable[..., Any]:
-    def call(input: Any, target: Any, *args: Any, **keywords: Any) -> Any:
-        values = np.asarray(input.value) if ours == "binary_cross_entropy" else np.zeros(0)
-        if not np.all((values >= 0) & (values <= 1)):
+def _function(name: str, found: Any) -> Any:
+    """A function of the engine as one of torch.nn.functional; nothing, of what it imports."""
+    if name not in dir(layers.functional):
+        return None
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if name == "binary_cross_entropy" and not np.all((args[0].value >= 0) & (args[0].value <= 1)):
             raise RuntimeError("all elements of input should be between 0 and 1")
-        keywords.pop("size_average", None)
-        keywords.pop("reduce", None)
-        return entitle(engine(ours, input, target, *args, **keywords), title)
+        for left_out in ("size_average", "reduce"):
+            keywords.pop(left_out, None)
+        x = args[0] if args else keywords.get("input")
+        is_written = keywords.pop("inplace", False) and isinstance(x, core.Tensor)
+        made = _entitled(name, found(*args, **keywords), args, keywords)
+        return write_over(x, made, f"{name}_") if is_written else made
 
-    call.__doc__ = FUNCTIONS[ours].doc
-    return checked(ours, call)
-
-
-def _titled(ours: str, title: str) -> Callable[..., Any]:
-    call = plain(ours, ours, False)
-
-    def named_(input: Any, *args: Any, inplace: bool = False, **keywords: Any) -> Any:
-        return over(input, entitle(call(input, *args, **keywords), title), inplace)
-
-    named_.__doc__ = call.__doc__
-    return checked(ours, named_)
-
-
-def _entitled(call: Callable[..., Any], title: str) -> Callable[..., Any]:
-    return checked(call.__name__, lambda *args, **keywords: entitle(call(*args, **keywords), title))
+    call.__doc__ = found.__doc__
+    return checked(name, call)
 
 
 def _functional() -> dict[str, Any]:
-    names = {name: TORCH[name] for name in "relu sigmoid tanh softmax log_softmax softmin selu softplus silu".split()}
-    for ours, title in {
-        "relu": "ReluBackward0", "selu": "EluBackward0", "elu": "EluBackward0", "leaky_relu": "LeakyReluBackward0",
-        "gelu": "GeluBackward0", "silu": "SiluBackward0", "hardtanh": "HardtanhBackward0",
-        "softplus": "SoftplusBackward0", "logsigmoid": "LogSigmoidBackward0",
-    }.items():  # fmt: skip
-        names[ours] = _titled(ours, title)
-    for ours, title in {
-        "mse_loss": "MseLossBackward0", "cross_entropy": "NllLossBackward0", "nll_loss": "NllLossBackward0",
-        "binary_cross_entropy": "BinaryCrossEntropyBackward0", "huber_loss": "HuberLossBackward0",
-        "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0", "l1_loss": "MeanBackward0",
-    }.items():  # fmt: skip
-        names[ours] = _loss(ours, title)
-    for ours, title in {"smooth_l1_loss": "SmoothL1LossBackward0", "prelu": "PreluKernelBackward0"}.items():
-        names[ours] = _entitled(getattr(layers.functional, ours), title)
-    names["linear"], names["one_hot"], names["normalize"] = checked("linear", linear), creation.ONE_HOT, normalize
-    composed.PAD = layers.functional.pad
-    for ours in "relu elu selu leaky_relu hardtanh".split():
+    names = {name: TORCH[name] for name in "sigmoid tanh softmax log_softmax softmin".split()}
+    names |= {"linear": checked("linear", linear), "one_hot": creation.ONE_HOT, "normalize": normalize}
+    for ours in ("relu", "elu", "selu", "leaky_relu", "hardtanh", "binary_cross_entropy"):
+        names[ours] = _function(ours, getattr(layers.functional, ours))
         names[f"{ours}_"] = partial(names[ours], inplace=True)
+    composed.PAD = layers.functional.pad
     return names | composed.OWN
 
 
@@ -299,121 +307,106 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A
 # torch.testing
 
 
-def assert_close(
-    actual: Any,
-    expected: Any,
-    *,
-    rtol: Any = None,
-    atol: Any = None,
-    equal_nan: bool = False,
-    check_dtype: bool = True,
-    msg: Any = None,
-    **_: Any,
-) -> None:
+def assert_close(actual: Any, expected: Any, *, msg: Any = None, **options: Any) -> None:
     """Nothing, where all entries are near to each other; else an AssertionError."""
-    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+    if isinstance(actual, list | tuple | dict) and isinstance(expected, list | tuple | dict):
+        if isinstance(actual, dict) and actual.keys() != expected.keys():  # type: ignore[union-attr]
+            raise AssertionError(f"The keys of the mappings do not match: {[*actual]} != {[*expected]}")
         if len(actual) != len(expected):
             raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
-        for pair in zip(actual, expected, strict=True):
-            assert_close(*pair, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg)
-        return
-    if isinstance(actual, dict):
-        if actual.keys() != expected.keys():
-            raise AssertionError(f"The keys of the mappings do not match: {[*actual]} != {[*expected]}")
-        for key, value in actual.items():
-            assert_close(
-                value, expected[key], rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg
-            )
+        for key in actual if isinstance(actual, dict) else range(len(actual)):
+            assert_close(actual[key], expected[key], msg=msg, **options)
         return
     a, b = (x if isinstance(x, core.Tensor) else creation.tensor(x) for x in (actual, expected))
-    if a.shape != b.shape:
-        raise AssertionError(f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}.")
-    if check_dtype and a.dtype is not b.dtype:
-        raise AssertionError(f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}.")
+    for name in ("shape", "dtype") if options.get("check_dtype", True) else ("shape",):
+        if getattr(a, name) != getattr(b, name):
+            there, meant = getattr(a, name), getattr(b, name)
+            raise AssertionError(f"The values for attribute '{name}' do not match: {there} != {meant}.")
+    rtol, atol = options.get("rtol"), options.get("atol")
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified")
-    is_float = a.dtype is float64 or b.dtype is float64
-    rtol, atol = (
-        (1e-7 if is_float else 0.0 if rtol is None else rtol) if rtol is None else rtol,
-        (1e-7 if is_float else 0.0) if atol is None else atol,
-    )
-    near = np.asarray(TORCH["isclose"](a, b, rtol, atol, equal_nan).value) != 0
+    if rtol is None:
+        rtol = atol = 1e-7 if float64 in (a.dtype, b.dtype) else 0.0
+    near = np.asarray(TORCH["isclose"](a.double(), b.double(), rtol, atol, options.get("equal_nan", False)).value) != 0
     if near.all():
         return
-    apart = np.abs(np.asarray(a.value) - np.asarray(b.value))
-    count, told = int((~near).sum()), "Scalars are" if not a.ndim else "Tensor-likes are"
-    lines = [f"{told} not {'close' if rtol or atol else 'equal'}!", ""]
-    if not a.ndim:
-        lines = [f"Scalars are not close!\n\nExpected {b.item()} but got {a.item()}."]
-    else:
-        lines.append(f"Mismatched elements: {count} / {a.numel()} ({100 * count / a.numel():.1f}%)")
-    lines.append(f"Greatest absolute difference: {float(apart.max())} (up to {atol} allowed)")
-    raise AssertionError(msg(lines) if callable(msg) else msg or "\n".join(lines))
+    apart, count = np.abs(np.asarray(a.value) - np.asarray(b.value)), int((~near).sum())
+    lines = (
+        [f"Scalars are not close!\n\nExpected {b.item()} but got {a.item()}."]
+        if not a.ndim
+        else [
+            f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!",
+            "",
+            f"Mismatched elements: {count} / {a.numel()} ({100 * count / a.numel():.1f}%)",
+        ]
+    )
+    told = "\n".join([*lines, f"Greatest absolute difference: {float(apart.max())} (up to {atol} allowed)"])
+    raise AssertionError(msg(told) if callable(msg) else msg or told)
 
 
 # torch.linalg, torch.special, torch.utils.checkpoint
 
 
+def _vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    return TORCH["norm"](x, ord, dim, keepdim)
+
+
+def _matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    return engine("norm", x, ord=None if ord == "fro" else ord, axis=dim, keepdims=keepdim)
+
+
+def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+    if ord is None or x.ndim == 1 or isinstance(dim, int):
+        return _vector_norm(x, 2 if ord is None else ord, dim, keepdim)
+    return _matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
+
+
+def _cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
+    if p in (None, 2, -2):
+        values = engine("svd", A)[1]
+        return values.amax(-1) / values.amin(-1) if p != -2 else values.amin(-1) / values.amax(-1)
+    return _matrix_norm(A, p) * _matrix_norm(engine("inv", A), p)
+
+
+# The functions of torch.linalg, each with the names of its results, and of its node.
+_LINALG: dict[str, Callable[..., Any]] = {
+    "qr Q R": lambda x, mode="reduced": engine("qr", x),
+    "svd U S Vh": lambda x, full_matrices=True: engine("svd", x),
+    "eigh eigenvalues eigenvectors": lambda x, UPLO="L": engine("eigh", x),  # noqa: N803 - PyTorch's name
+    "slogdet sign logabsdet": lambda x: engine("slogdet", x),
+    "lstsq solution": lambda x, b: (engine("lstsq", x, b),),
+    "eigvalsh": lambda x: engine("eigh", x)[0],
+    "svdvals": lambda x: engine("svd", x)[1],
+    "multi_dot": lambda tensors: reduce(TORCH["matmul"], tensors),
+    "cond": _cond,
+    "tensorsolve": lambda A, B, dims=None: engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(  # noqa: N803
+        A.shape[B.ndim :]
+    ),
+    "vecdot": lambda x, y, *, dim=-1: (x * y).sum(dim),
+    "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
+    "solve_triangular LinalgSolveTriangularBackward0": lambda x, b, *, upper: engine(
+        "solve_triangular", x, b, lower=not upper
+    ),
+    "matrix_norm": _matrix_norm,
+    "vector_norm": _vector_norm,
+    "norm": _norm,
+}
+_LINALG |= {name: partial(engine, name) for name in "inv det solve cholesky pinv matrix_power matmul".split()}
+_LINALG["matrix_exp"] = partial(engine, "expm")
+
+
 def _linalg() -> dict[str, Any]:
-    def ours(name: str, *fields: str, call: Any = None) -> Any:
-        made = named(f"linalg_{name}", *fields) if fields else None
-        run = call or (lambda *args, **keywords: engine(name, *args, **keywords))
-        return checked(name, (lambda *args, **keywords: made(*run(*args, **keywords))) if made is not None else run)
-
-    def qr(x: Any, mode: str = "reduced") -> Any:
-        return engine("qr", x)
-
-    def svd(x: Any, full_matrices: bool = True) -> Any:
-        return engine("svd", x)
-
-    def matrix_norm(x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Any:
-        return engine("norm", x, ord=None if ord == "fro" else ord, axis=dim, keepdims=keepdim)
-
-    def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-        return TORCH["norm"](x, ord, dim, keepdim)
-
-    def norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
-        if ord is None or x.ndim == 1 or isinstance(dim, int):
-            return vector_norm(x, 2 if ord is None else ord, dim, keepdim)
-        return matrix_norm(x, ord, (-2, -1) if dim is None else dim, keepdim)
-
-    def cond(A: Any, p: Any = None) -> Any:  # noqa: N803 - PyTorch's name
-        if p in (None, 2, -2):
-            values = engine("svd", A)[1]
-            return values.amax(-1) / values.amin(-1) if p != -2 else values.amin(-1) / values.amax(-1)
-        return matrix_norm(A, p) * matrix_norm(engine("inv", A), p)
-
-    def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:  # noqa: N803 - PyTorch's names
-        return engine("solve", A.reshape(B.numel(), -1), B.reshape(-1)).reshape(A.shape[B.ndim :])
-
-    def multi_dot(tensors: Any) -> Any:
-        found = tensors[0]
-        for one in tensors[1:]:
-            found = found @ one
-        return found
-
-    table = {
-        "qr": ours("qr", "Q", "R", call=qr), "svd": ours("svd", "U", "S", "Vh", call=svd),
-        "eigh": ours("eigh", "eigenvalues", "eigenvectors"), "slogdet": ours("slogdet", "sign", "logabsdet"),
-        "eigvalsh": checked("eigvalsh", lambda x: engine("eigh", x)[0]),
-        "svdvals": checked("svdvals", lambda x: engine("svd", x)[1]),
-        "matrix_norm": checked("matrix_norm", matrix_norm), "vector_norm": checked("vector_norm", vector_norm),
-        "norm": checked("norm", norm), "cond": checked("cond", cond),
-        "tensorsolve": checked("tensorsolve", tensorsolve),
-        "vecdot": checked("vecdot", lambda x, y, *, dim=-1: (x * y).sum(dim)),
-        "vander": TORCH["vander"],
-        "multi_dot": checked("multi_dot", multi_dot),
-        "matrix_rank": lambda x: creation.tensor(int(np.linalg.matrix_rank(np.asarray(x.value)))),
-        "solve_triangular": checked(
-            "solve_triangular", lambda x, b, *, upper: engine("solve_triangular", x, b, lower=not upper)
-        ),
-        "lstsq": checked("lstsq", lambda x, b: named("linalg_lstsq", "solution")(engine("lstsq", x, b))),
-    }  # fmt: skip
-    for name, title in {"inv": "inv", "det": "det", "solve": "solve", "cholesky": "cholesky", "pinv": "pinv",
-                        "matrix_power": "matrix_power", "matrix_exp": "expm", "matmul": "matmul"}.items():  # fmt: skip
-        table[name] = checked(name, lambda *args, _title=title, **keywords: engine(_title, *args, **keywords))
-    table["cross"], table["diagonal"] = TORCH["cross"], TORCH["diagonal"]
+    table = {name: TORCH[name] for name in ("cross", "diagonal", "vander")}
+    for key, function in _LINALG.items():
+        name, *fields = key.split()
+        title = fields.pop() if fields and "Backward" in fields[-1] else ""
+        call = checked(name, function, title)
+        table[name] = _with_names(named(f"linalg_{name}", *fields), call) if fields else call
     return table
+
+
+def _with_names(made: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **keywords: made(*function(*args, **keywords))
 
 
 _SPECIAL = (
@@ -435,49 +428,45 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, **_: Any) -
     return input
 
 
-def _gradcheck(fn: Any, inputs: Any, *args: Any, raise_exception: bool = True, **keywords: Any) -> bool:
+class GradcheckError(RuntimeError):
+    """The derivatives of a function are not those of differences."""
+
+
+def _listed(found: Any) -> tuple[Any, ...]:
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def _gradcheck(
+    fn: Any,
+    inputs: Any,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    **_: Any,
+) -> bool:
     """Whether the derivatives of a function are those of differences."""
-    given = inputs if isinstance(inputs, tuple | list) else (inputs,)
-    return _compared(
-        fn,
-        tuple(given),
-        raise_exception,
-        keywords.get("eps", 1e-6),
-        keywords.get("atol", 1e-5),
-        keywords.get("rtol", 1e-3),
-    )
-
-
-def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: float, rtol: float) -> bool:
+    given = _listed(inputs)
     wanted = [x for x in given if isinstance(x, core.Tensor) and x.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient")
-
-    def values(of: tuple[Any, ...]) -> list[Any]:
-        found = fn(*of)
-        return [y for y in (found if isinstance(found, tuple | list) else (found,)) if isinstance(y, core.Tensor)]
-
-    outputs = values(given)
-    for number, y in enumerate(outputs):
-        if not y.requires_grad:
+    for number, y in enumerate(_listed(fn(*given))):
+        if not (isinstance(y, core.Tensor) and y.requires_grad):
             continue
-        rows = func._rows(y, wanted)
-        for which, x in enumerate(wanted):
-            analytic = np.asarray(rows[which].value).reshape(y.numel(), x.numel())
+        for which, (x, rows) in enumerate(zip(wanted, func._rows(y, wanted), strict=True)):
+            analytic = np.asarray(rows.value).reshape(y.numel(), x.numel())
             numeric = np.zeros_like(analytic)
-            flat = np.asarray(x.value, dtype=float).reshape(-1)
-            for place in range(flat.size):
+            for place in range(x.numel()):
                 ends = []
-                for sign in (1.0, -1.0):
-                    moved = flat.copy()
-                    moved[place] += sign * eps
-                    new = creation.tensor(moved.reshape(x.shape) if x.ndim else float(moved[0]), requires_grad=True)
-                    ends.append(
-                        np.asarray(values(tuple(new if one is x else one for one in given))[number].value).reshape(-1)
-                    )
+                for step in (eps, -eps):
+                    moved = np.array(x.value, dtype=float).reshape(-1)
+                    moved[place] += step
+                    new = creation.tensor(moved.reshape(x.shape), requires_grad=True)
+                    found = _listed(fn(*[new if one is x else one for one in given]))[number]
+                    ends.append(np.asarray(found.value).reshape(-1))
                 numeric[:, place] = (ends[0] - ends[1]) / (2 * eps)
             if not np.allclose(analytic, numeric, rtol=rtol, atol=atol):
-                if raises:
+                if raise_exception:
                     raise GradcheckError(
                         f"Jacobian mismatch for output {number} with respect to input {which},\n"
                         f"numerical:{creation.tensor(numeric.T)}\nanalytical:{creation.tensor(analytic.T)}\n"
@@ -486,24 +475,19 @@ def _compared(fn: Any, given: tuple[Any, ...], raises: bool, eps: float, atol: f
     return True
 
 
-class GradcheckError(RuntimeError):
-    """The derivatives of a function are not those of differences."""
-
-
-def _gradgradcheck(fn: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **keywords: Any) -> bool:
+def _gradgradcheck(fn: Any, inputs: Any, grad_outputs: Any = None, **keywords: Any) -> bool:
     """The same of the derivatives."""
-    given = tuple(inputs if isinstance(inputs, tuple | list) else (inputs,))
-    count = len(given)
+    given = _listed(inputs)
 
-    def first(*all_: Any) -> Any:
-        outputs = fn(*all_[:count])
-        outs = [y for y in (outputs if isinstance(outputs, tuple | list) else (outputs,)) if y.requires_grad]
-        wanted = [x for x in all_[:count] if isinstance(x, core.Tensor) and x.requires_grad]
-        return tuple(func._gradients(outs, wanted, list(all_[count:])))
+    def outputs(args: tuple[Any, ...]) -> list[Any]:
+        return [y for y in _listed(fn(*args)) if y.requires_grad]
 
-    found = fn(*given)
-    outs = [y for y in (found if isinstance(found, tuple | list) else (found,)) if y.requires_grad]
-    seeds = [TORCH["rand"](*y.shape).requires_grad_() for y in outs]
+    def first(*args: Any) -> Any:
+        inner = args[: len(given)]
+        wanted = [x for x in inner if isinstance(x, core.Tensor) and x.requires_grad]
+        return tuple(func._gradients(outputs(inner), wanted, list(args[len(given) :])))
+
+    seeds = [TORCH["rand"](*y.shape).requires_grad_() for y in outputs(given)]
     return _gradcheck(first, (*given, *seeds), **keywords)
 
 
@@ -512,6 +496,7 @@ class Dot:
 
     def __init__(self, var: Any, params: Any = None, **_: Any) -> None:
         for name, x in dict(params or {}).items():
+            touch(x.node)
             x.node.name = x.node.name or name
         self.source = (var if isinstance(var, core.Tensor) else var[0]).graph().dot()
 
@@ -573,14 +558,6 @@ _SAVED = {
 
 # The modules
 
-# Functions of torch.nn.functional that are in torch, too.
-_ALSO = (
-    "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "
-    "pairwise_distance prelu celu hardshrink threshold bilinear max_pool1d max_pool2d avg_pool1d alpha_dropout "
-    "binary_cross_entropy_with_logits hinge_embedding_loss margin_ranking_loss cosine_embedding_loss pixel_shuffle "
-    "triplet_margin_loss poisson_nll_loss pixel_unshuffle channel_shuffle"
-)
-
 
 _OF_SEEDS = "manual_seed seed initial_seed get_rng_state set_rng_state fork_rng"
 
@@ -594,112 +571,110 @@ def _nothing(*_: Any) -> None:
     """What is done on a device that is not there."""
 
 
-def _grad_module() -> dict[str, Any]:
-    names = {
-        name: getattr(autograd, name)
-        for name in "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled "
-        "detect_anomaly set_detect_anomaly".split()
+# The modules, each with its docstring, and the modules of the engine whose names it has, too.
+_MODULES = """
+autograd                | Backward passes.                       |
+autograd.function       | Functions of the user.                 |
+autograd.functional     | Derivatives of functions.              |
+autograd.forward_ad     | Dual numbers.                          |
+autograd.graph          | Nodes of the graph.                    |
+autograd.gradcheck      | Derivatives beside differences.        |
+func                    | Derivatives of functions, and of many. |
+nn                      | Layers, losses and modules.            | nn
+nn.functional           | Layers and losses as functions.        | nn.functional
+nn.init                 | First values of parameters.            | nn.init
+nn.parameter            | Parameters.                            | nn.parameter
+nn.modules              | The classes of layers.                 | nn
+nn.modules.module       | The base of modules.                   |
+nn.utils                | Gradients and parameters of modules.   | nn.utils
+nn.utils.rnn            | Sequences of different lengths.        |
+nn.utils.parametrize    | Parameters that are computed.          |
+nn.utils.parametrizations | Such parameters.                     |
+distributions           | Random numbers with densities.         |
+optim                   | Optimisers.                            | nn.optim
+optim.swa_utils         | Means of weights.                      |
+optim.lr_scheduler      | Rates that change.                     | nn.optim.lr_scheduler
+utils                   | Tools.                                 |
+utils.data              | Batches of data.                       | nn.utils.data
+utils.checkpoint        | Graphs that are computed again.        |
+linalg                  | Matrices.                              |
+special                 | Special functions.                     |
+testing                 | Comparisons.                           |
+random                  | Random numbers.                        |
+cuda                    | There is none.                         |
+mps                     | There is none.                         |
+accelerator             | There is none.                         |
+backends                | There is none.                         |
+backends.cudnn          | There is none.                         |
+backends.mps            | There is none.                         |
+amp                     | One type of numbers.                   |
+jit                     | There is nothing to compile.           |
+"""
+_ADAPTED = {"nn": _layer, "nn.modules": _layer, "nn.functional": _function, "utils.data": _data}
+_ADAPTED |= {"nn.utils": _typing, "optim": _optimizer}
+# Functions of torch.nn.functional that are in torch, too.
+_ALSO = (
+    "conv1d conv2d conv_transpose1d conv_transpose2d dropout layer_norm group_norm rms_norm kl_div cosine_similarity "
+    "pairwise_distance prelu celu hardshrink threshold bilinear max_pool1d max_pool2d avg_pool1d alpha_dropout "
+    "binary_cross_entropy_with_logits hinge_embedding_loss margin_ranking_loss cosine_embedding_loss pixel_shuffle "
+    "triplet_margin_loss poisson_nll_loss pixel_unshuffle channel_shuffle"
+)
+
+
+def _names_from(module: Any, names: str) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in names.split()}
+
+
+def _own_names() -> dict[str, dict[str, Any]]:
+    """The names that modules have of this package."""
+    checks = {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
+    passes = "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled detect_anomaly "
+    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
+    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
+    pairs = [pair.partition("=") for pair in _SPECIAL.split()]
+    special = {name: plain(name, ours or name, True) for name, _, ours in pairs}
+    transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
+    transforms += " linearize"
+    duals = "enter_dual_level exit_dual_level dual_level make_dual unpack_dual UnpackedDualTensor"
+    return {
+        "autograd": _names_from(autograd, passes + "set_detect_anomaly") | checks,
+        "autograd.function": _names_from(autograd, "Function once_differentiable FunctionCtx"),
+        "autograd.functional": _names_from(func.functional, "jacobian hessian vjp jvp vhp hvp"),
+        "autograd.forward_ad": _names_from(func, duals),
+        "autograd.graph": _names_from(autograd, "saved_tensors_hooks") | {"save_on_cpu": TORCH["autocast"]},
+        "autograd.gradcheck": checks | {"GradcheckError": GradcheckError},
+        "func": _names_from(func, transforms),
+        "nn": _names_from(layers, "Module Parameter"),
+        "nn.functional": _functional(),
+        "nn.modules": _names_from(layers, "Module Parameter"),
+        "nn.modules.module": _names_from(layers, "Module Parameter"),
+        "nn.utils.rnn": tools.RNN,
+        "nn.utils.parametrize": tools.PARAMETRIZE,
+        "nn.utils.parametrizations": {"weight_norm": tools.weight_norm},
+        "optim.swa_utils": tools.SWA,
+        "utils.checkpoint": {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
+        "linalg": _linalg(),
+        "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
+        "testing": {"assert_close": assert_close},
+        "random": {name: TORCH[name] for name in _OF_SEEDS.split()},
+        "cuda": nowhere,
+        "mps": nowhere,
+        "accelerator": nowhere | {"current_accelerator": _nothing},
+        "backends.cudnn": {**nowhere, "deterministic": False, "benchmark": False},
+        "backends.mps": {**nowhere, "is_built": lambda: False},
+        "amp": {"autocast": TORCH["autocast"]},
+        "jit": {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
     }
-    return {**names, "gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
 
 
 def install(torch: Any) -> None:
     """Put the modules where imports find them, and as names into `torch`."""
-    engine_utils = import_module("agrad.engine.nn.utils")
-    engine_data = import_module("agrad.engine.nn.utils.data")
-    engine_optim = import_module("agrad.engine.nn.optim")
-    schedulers = import_module("agrad.engine.nn.optim.lr_scheduler")
-    functional = _functional()
-    module = {"Module": layers.Module, "Parameter": layers.Parameter}
-    once = {
-        "Function": autograd.Function,
-        "once_differentiable": autograd.once_differentiable,
-        "FunctionCtx": autograd.FunctionCtx,
-    }
-    special = {
-        pair.partition("=")[0]: plain(pair.partition("=")[0], pair.partition("=")[2] or pair, True)
-        for pair in _SPECIAL.split()
-    }
-    special |= {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")}
-    duals = {"enter_dual_level": func.enter_dual_level, "exit_dual_level": func.exit_dual_level,
-             "dual_level": func.dual_level, "make_dual": func.make_dual, "unpack_dual": func.unpack_dual,
-             "UnpackedDualTensor": func.UnpackedDualTensor}  # fmt: skip
-    transforms = (
-        "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state linearize".split()
-    )
-    calls = {name: getattr(func, name) for name in transforms}
-    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
-    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
-    table: dict[str, Module] = {}
-    for name, doc, names, others, adapt in (
-        ("autograd", "Backward passes.", _grad_module(), (), None),
-        ("autograd.function", "Functions of the user.", once, (), None),
-        ("autograd.functional", "Derivatives of functions.", {}, (func.functional,), None),
-        ("autograd.forward_ad", "Dual numbers.", duals, (), None),
-        (
-            "autograd.graph",
-            "Nodes of the graph.",
-            {"saved_tensors_hooks": autograd.saved_tensors_hooks, "save_on_cpu": TORCH["autocast"]},
-            (),
-            None,
-        ),
-        (
-            "autograd.gradcheck",
-            "Derivatives beside differences.",
-            {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck, "GradcheckError": GradcheckError},
-            (),
-            None,
-        ),
-        ("func", "Derivatives of functions, and functions of many values.", calls, (), None),
-        ("nn", "Layers, losses and modules.", module, (layers, composed.MODULES), _layer),
-        ("nn.functional", "Layers and losses as functions.", functional, (layers.functional,), None),
-        ("nn.init", "First values of parameters.", {}, (layers.init,), None),
-        ("nn.parameter", "Parameters.", {}, (import_module("agrad.engine.nn.parameter"),), None),
-        ("nn.modules", "The classes of layers.", module, (layers, composed.MODULES), _layer),
-        ("nn.modules.module", "The base of modules.", module, (), None),
-        ("nn.utils", "Gradients and parameters of modules.", {}, (engine_utils,), _typing),
-        ("nn.utils.rnn", "Sequences of different lengths.", tools.RNN, (), None),
-        ("nn.utils.parametrize", "Parameters that are computed.", tools.PARAMETRIZE, (), None),
-        ("nn.utils.parametrizations", "Such parameters.", {"weight_norm": tools.weight_norm}, (), None),
-        (
-            "distributions",
-            "Random numbers with densities.",
-            {},
-            (distributions,),
-            None,
-        ),
-        ("optim", "Optimisers.", {}, (engine_optim,), _optimizer),
-        ("optim.swa_utils", "Means of weights.", tools.SWA, (), None),
-        ("optim.lr_scheduler", "Rates that change.", {}, (schedulers,), None),
-        ("utils", "Tools.", {}, (), None),
-        ("utils.data", "Batches of data.", {}, (engine_data,), _data),
-        (
-            "utils.checkpoint",
-            "Graphs that are computed again.",
-            {"checkpoint": checkpoint, "checkpoint_sequential": checkpoint_sequential},
-            (),
-            None,
-        ),
-        ("linalg", "Matrices.", _linalg(), (), None),
-        ("special", "Special functions.", special, (), None),
-        ("testing", "Comparisons.", {"assert_close": assert_close}, (), None),
-        ("random", "Random numbers.", {name: TORCH[name] for name in _OF_SEEDS.split()}, (), None),
-        ("cuda", "There is none.", nowhere, (), None),
-        ("mps", "There is none.", nowhere, (), None),
-        ("accelerator", "There is none.", nowhere | {"current_accelerator": _nothing}, (), None),
-        ("backends", "There is none.", {}, (), None),
-        ("backends.cudnn", "There is none.", {**nowhere, "deterministic": False, "benchmark": False}, (), None),
-        ("backends.mps", "There is none.", {**nowhere, "is_built": lambda: False}, (), None),
-        ("amp", "One type of numbers.", {"autocast": TORCH["autocast"]}, (), None),
-        (
-            "jit",
-            "There is nothing to compile.",
-            {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
-            (),
-            None,
-        ),
-    ):
-        table[name] = made = Module(name, doc, names, *others, adapt=adapt)
+    own, table = _own_names(), dict[str, Module]()
+    for line in _MODULES.strip().splitlines():
+        name, doc, ours = (part.strip() for part in line.split("|"))
+        others: list[Any] = [import_module(f"agrad.engine.{ours}")] if ours else []
+        others += [composed.MODULES] if ours == "nn" else [distributions] if name == "distributions" else []
+        table[name] = made = Module(name, doc, own.get(name, {}), *others, adapt=_ADAPTED.get(name))
         sys.modules[made.__name__] = made
         owner, _, last = name.rpartition(".")
         (table[owner] if owner else torch).__dict__[last] = made

@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.context import remember_entry
 from agrad.engine.values import np
-from agrad.torch.types import bool_, float64, int64
+from agrad.torch.types import float64
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 _PROFILES: dict[str, dict[str, Any]] = {
@@ -120,15 +120,9 @@ def _array_text(array: Any, indent: int, is_short: bool, form: Any) -> Any:
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
-def as_array(x: Any) -> Any:
-    """The entries of a tensor as an array of its type."""
-    kind = {bool_: np.bool_, int64: np.int64, float64: np.float64}[x.dtype]
-    return np.array(x.read_only(), dtype=kind)
-
-
-def text_of(x: Any) -> str:
-    """A tensor as PyTorch prints it where float64 is the default."""
-    array, prefix = as_array(x), "tensor("
+def text_of(x: Any, array: Any) -> str:
+    """A tensor with these entries as PyTorch prints it where float64 is the default."""
+    prefix = "tensor("
     suffixes = []
     if not array.size:
         text = "[]"

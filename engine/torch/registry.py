@@ -6,15 +6,17 @@ A function of PyTorch is a function of the engine where only names differ; see `
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agrad.engine.core import tensor as core
 from agrad.engine.core.context import current
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.dispatch import of_one
+from agrad.engine.core.op import FUNCTIONS, OPS, Op
 from agrad.engine.errors import AgradError
 from agrad.engine.values import coerce, np
-from agrad.torch.tensor import Tensor, check_writable, give, part_of, typed, write_over
-from agrad.torch.types import Size, as_dtype, as_pytorch, dtype_of
+from agrad.torch.tensor import CAREFUL, OTHERWISE, Tensor, check_writable, entitle, give, part_of, typed, write_over
+from agrad.torch.types import Size, as_dtype, as_pytorch, bool_, dtype_of, float64, int64
 
 TORCH: dict[str, Callable[..., Any]] = {}  # the functions of `torch`
 NUMBERS = (int, float, bool)
@@ -29,13 +31,18 @@ def engine(name: str, *args: Any, **keywords: Any) -> Any:
 
 
 def public(
-    *names: str, method: bool = True, place: bool = False, view: bool = False
+    *names: str, title: str = "", method: bool = True, place: bool = False, view: bool = False, quick: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too."""
+    """Decorator: a function of `torch`, under its own name or others; as a method, in place, or as a view, too.
+
+    `title` is PyTorch's name of the last node that it makes, where the engine's operation does not tell it; `quick` the
+    operation that it is of floats, where nothing else is given.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         listed = names or (function.__name__.rstrip("_"),)
-        call = checked(listed[0], viewing(function) if view else function)
+        call = checked(listed[0], viewing(function) if view else function, title)
+        call = quickly(OPS[quick], call) if quick else call
         for name in listed:
             TORCH[name] = call
             if method:
@@ -48,16 +55,62 @@ def public(
     return register
 
 
-def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def each(
+    *keys: str, title: str = "", quick: str = "", **ways: bool
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: several functions, `sub=subtract` by two names, made of one that takes the name of each first.
+
+    In what is given for them, {} stands for the name.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for key in keys:
+            names = key.split("=")
+            call: Any = partial(function, names[0])
+            call.__name__, call.__doc__ = names[0], (function.__doc__ or "").format(names[0])
+            public(*names, title=title.format(names[0].capitalize()), quick=quick.format(names[0]), **ways)(call)
+        return function
+
+    return register
+
+
+def quickly(op: Op, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one tensor, which most calls give floats alone: these are computed with few steps."""
+    attrs, is_other = dict(op.signature.attributes), op.name in OTHERWISE
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        if len(args) == 1 and not keywords:
+            x = args[0]
+            if type(x) is Tensor and x.dtype is float64 and not CAREFUL:
+                try:
+                    made: Any = of_one(op, x, attrs)
+                except AgradError as error:
+                    raise as_pytorch(error) from None
+                if is_other:
+                    return Tensor.made(op, args, attrs, made)
+                made.__class__, made.dtype = Tensor, float64
+                return made
+        return slow(*args, **keywords)
+
+    call.__name__ = call.__qualname__ = slow.__name__
+    call.__doc__ = slow.__doc__
+    return call
+
+
+def checked(name: str, function: Callable[..., Any], title: str = "") -> Callable[..., Any]:
     """A function whose errors are of PyTorch's classes, and which takes `input=` first, and `out` and `dtype` last."""
+    check = _requirement(name)
 
     def call(*args: Any, **keywords: Any) -> Any:
         out = None
         if keywords:
             out = keywords.pop("out", None)
             args, keywords = _ordered(args, keywords)
+        if check is not None and args:
+            check(args)
         try:
             found = function(*args, **keywords)
+            found = entitle(found, title) if title else found
             return found if out is None else into(out, found)
         except AgradError as error:
             raise as_pytorch(error, args) from None
@@ -65,6 +118,35 @@ def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = function.__doc__
     return call
+
+
+# What functions ask of their operands: a first one without truths, or of floats alone; a second that is no number.
+_NO_TRUTHS = frozenset(
+    "abs absolute ceil floor trunc fix round relu argmax argmin median dot vdot inner matmul relu6 hardtanh softsign "
+    "tanhshrink topk".split()
+)
+_FLOATS = frozenset(
+    "elu selu celu gelu silu mish leaky_relu softplus softshrink hardshrink hardsigmoid hardswish logsigmoid hypot "
+    "logaddexp dist".split()
+)
+_TENSORS = frozenset(
+    "atan2 arctan2 fmax fmin hypot logaddexp logical_and logical_or logical_xor maximum minimum dist equal matmul "
+    "outer heaviside kron dot vdot inner".split()
+)
+
+
+def _requirement(name: str) -> Callable[[tuple[Any, ...]], None] | None:
+    refused = (bool_,) if name in _NO_TRUTHS else (bool_, int64) if name in _FLOATS else ()
+    if not refused and name not in _TENSORS:
+        return None
+
+    def check(args: tuple[Any, ...]) -> None:
+        if name in _TENSORS and len(args) > 1:
+            need_tensor(name, args[1], "other")
+        if isinstance(args[0], core.Tensor) and all(dtype_of(x) in refused for x in args[:2] if hasattr(x, "dtype")):
+            raise NotImplementedError(f'"{name}_cpu" not implemented for {dtype_of(args[0])!r}')
+
+    return check
 
 
 def into(out: Any, found: Any) -> Any:

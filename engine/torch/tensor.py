@@ -10,12 +10,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from agrad.engine.core import tensor as core
-from agrad.engine.core.context import current, next_stamp, scope
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
+from agrad.engine.core.context import current, next_stamp, remember_entry, scope
+from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node, sharers, touch
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import inherit
@@ -28,17 +28,18 @@ from agrad.torch.types import Count, Size, as_pytorch, bool_, device, dtype, dty
 
 _WHOLE = 2.0**53  # up to here each whole number is a float
 _PLACES = frozenset({"argmax", "argmin", "argsort", "topk_places"})
-_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod"})
+_SUMS = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "square"})
 _OF_FLOATS = frozenset({"mean", "var", "std", "norm", "euclidean", "softmax", "log_softmax"})
 _ALIKE = _SUMS | frozenset(
     "abs add amax amin ceil clip clone concat cumprod equal_nan expand flip floor floor_divide fmod gcd getitem "
-    "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll round "
-    "scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul einsum".split()
+    "index_put lcm lower_middle maximum median minimum mul neg permute pow put_along relu remainder reshape roll "
+    "round hardtanh scatter sign square stack sub sum_to swap take_along transpose trunc upper_middle where matmul "
+    "einsum".split()
 )
 
 
 # Operations whose derivative PyTorch computes in another way: it shows where that is not finite, or in the sign of 0.
-_OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
+OTHERWISE = frozenset("log log2 log10 log1p acosh atanh amax amin sigmoid".split())
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "sigmoid": ("out", lambda g, out, x: g * (1.0 - out) * out),
 }
@@ -71,6 +72,8 @@ def _share(g: Any, out: Any, x: Any, axis: Any, keepdims: bool, wide: Any) -> An
 
 # What operations save, while functions pack it: see `autograd.saved_tensors_hooks`.
 PACKING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+# What keeps operators from taking few steps: functions that pack, and views that must not be used any more.
+CAREFUL: list[Any] = []
 PACKED: weakref.WeakSet[Node] = weakref.WeakSet()  # the nodes whose values are packed
 
 
@@ -125,6 +128,8 @@ class Shared:
     @property
     def renewed(self) -> str:
         """PyTorch's name of the operation by which the view is taken again after a write."""
+        if self.made and "Invalid" not in CAREFUL:
+            CAREFUL.append("Invalid")
         return "Invalid" if self.made else "AsStridedBackward0"
 
     @cached_property
@@ -173,20 +178,21 @@ class Tensor(core.Tensor):
         return Tensor.of(0.0 if data is None else coerce(data)) if data is not None else object.__new__(cls)
 
     @classmethod
-    def of(cls, value: Any, kind: dtype = float64) -> Tensor:
+    def of(cls, value: Any, kind: dtype = float64, requires_grad: bool = False) -> Tensor:
         """A new leaf with a value, which is not copied."""
-        return typed(core.bare(leaf(value if isinstance(value, float) else _settled(value))), kind)
+        node = leaf(value if isinstance(value, float) else _settled(value), requires_grad)
+        return typed(core.handle(node) if requires_grad else core.bare(node), kind)
 
     @classmethod
     def made(cls, op: Op, operands: tuple[Any, ...], attrs: dict[str, Any], result: core.Tensor) -> Tensor:
         """The result of an operation, with the type that PyTorch gives it."""
         result.__class__ = Tensor
         made: Any = result
-        if op.name in _OTHERWISE and result.node.op is op:
+        if op.name in OTHERWISE and result.node.op is op:
             result.node.op = _variant(op)
             if op.name in _RULES:
                 result.node.value = result.value  # which these rules read
-        for x in operands if current().recording else ():
+        for x in operands if CAREFUL and result.node.requires_grad else ():
             if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
                 raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
         kind = float64
@@ -254,7 +260,7 @@ class Tensor(core.Tensor):
     def __repr__(self) -> str:
         from agrad.torch.printing import text_of
 
-        text = text_of(self)
+        text = text_of(self, as_array(self))
         return f"Parameter containing:\n{text}" if self.node.is_parameter else text
 
     def __format__(self, form: str) -> str:
@@ -275,9 +281,9 @@ class Tensor(core.Tensor):
     def data(self, value: Any) -> None:
         new = value.value if isinstance(value, core.Tensor) else coerce(value)
         new = new if isinstance(new, float) else np.array(new, order="C", subok=True)
-        self.node.shape = () if isinstance(new, float) else new.shape
         _hold(self, new)
-        _SILENT.add(self.node)
+        self.node.shape = () if isinstance(new, float) else new.shape
+        _silenced(self.node)
 
     def _alias(self, kind: str) -> Tensor:
         node = leaf(self.value)
@@ -321,11 +327,16 @@ class Tensor(core.Tensor):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.numpy(), dtype)
 
+    def _scalar(self) -> Any:
+        if size_of(self.node.shape) != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
 
     def __index__(self) -> int:
         if self.dtype is float64 or size_of(self.node.shape) != 1:
@@ -371,7 +382,9 @@ class Tensor(core.Tensor):
     def write(self, change: Any, scalar: Any, what: str, source: Any = None) -> None:
         """Change the data, and those of all views."""
         way = "copy_" if what in ("step", "set", "data") else what  # it matters only where the data were saved
-        _write(self, change, scalar, way, source)
+        if current().undo_log is not None:
+            _remember_data(self)
+        core.Tensor.write(self, change, scalar, way, source)
         whole: Any = self
         while (shared := whole.view_of) is not None and shared.whole is not None:
             way = "" if shared.kind == "data" else way
@@ -397,8 +410,10 @@ class Tensor(core.Tensor):
         _refresh(root, what, what, None)
         if up is not root:
             _refresh(up, way, None, None, root)
-        if root is not self and before.storage is not None:  # the operation itself has read what was there before
-            before.storage = before.storage._replace(successor=other.node.seq)
+        if root is not self:
+            root.view_of.deeper.append(weakref.ref(other.node))  # whose rule may read its result, which is data now
+            if before.storage is not None:  # the operation itself has read what was there before
+                before.storage = before.storage._replace(successor=other.node.seq)
         return self
 
     def set_(self, value: Any) -> Tensor:
@@ -425,25 +440,46 @@ def typed(x: Any, kind: dtype) -> Tensor:
         _hold(x, as_mask(np.asarray(value) != 0.0))
     elif kind is not bool_ and is_mask:
         _hold(x, value.view(np.ndarray))
-    elif kind is int64 and not _is_exact(value):
-        raise AgradError("domain", "whole numbers beyond 2**53 are not exact in agrad, which computes with float64")
+    elif kind is int64:
+        if not np.all(np.abs(value) <= _WHOLE):
+            raise AgradError("domain", "whole numbers beyond 2**53 are not exact in agrad, which computes with float64")
+        if np.any(np.signbit(value) & (np.asarray(value) == 0.0)):  # there is one 0 among them
+            _hold(x, value + 0.0)
     return x  # type: ignore[no-any-return]
 
 
 grad_fn.TYPED.append(lambda x: typed(x, float64))
 
 
-def _is_exact(value: Any) -> bool:
-    return bool(np.all(np.abs(value) <= _WHOLE))
-
-
 def _settled(value: Any) -> Any:
     return value if value.shape else float(value)
 
 
+def _silenced(node: Node) -> None:
+    """Note that data were written in a way that is not counted."""
+    log = current().undo_log
+    if log is not None and node not in _SILENT:
+        log.remember((node, "silent"), partial(_SILENT.discard, node))
+    _SILENT.add(node)
+
+
+def _remember_data(x: Any) -> None:
+    """Log the entries of a view, and of all that it is a view of, before one is written: they may be the same array."""
+    chain = [x]
+    while (shared := chain[-1].view_of) is not None and shared.whole is not None:
+        chain.append(shared.whole)
+    oldest = min(node.seq for node in sharers(chain[-1].node))
+    for one in chain:
+        if one.node.shape:
+            core.remember_data(one.value, oldest)
+
+
 def _hold(x: Any, value: Any) -> None:
     """Give a handle, and its node, another array."""
-    node = x.node
+    node, log = x.node, current().undo_log
+    if log is not None and node.seq <= log.since:
+        touch(node)
+        log.remember((id(x), "array"), partial(setattr, x, "array", x.array), x)
     if x.array is not None:
         x.array = value
     if node.value is not None:
@@ -496,14 +532,9 @@ def part_of(
     return part
 
 
-def _write(x: Any, change: Any, scalar: Any, what: str, source: Any = None) -> None:
-    """Change data; a write that has no name is not counted."""
-    if what:
-        core.Tensor.write(x, change, scalar, what, source)
-    elif x.node.shape:
-        change(x.value)
-    else:
-        _hold(x, scalar)
+def _put(x: Any, value: Any, what: str) -> None:
+    """Write data; without a name the write is not counted."""
+    core.Tensor.write(x, lambda array: np.copyto(array, value), value if not x.node.shape else None, what)
 
 
 def _write_up(part: Any, shared: Shared, what: str) -> Any:
@@ -511,10 +542,10 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
     whole: Any = shared.whole
     value = part.value
     if not what:
-        _SILENT.add(whole.node)
+        _silenced(whole.node)
     if shared.again is None:
         if isinstance(value, float) or whole.value is not value or what:
-            _write(whole, lambda array: np.copyto(array, value), value if not whole.node.shape else None, what)
+            _put(whole, value, what)
         return whole
     places = shared.places
 
@@ -523,7 +554,7 @@ def _write_up(part: Any, shared: Shared, what: str) -> Any:
         new = entries != array.flat[places] if shared.repeats else slice(None)
         array.flat[places[new]] = entries[new]
 
-    _write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
+    core.Tensor.write(whole, put, float(np.asarray(value).reshape(())) if not whole.node.shape else None, what)
     return whole
 
 
@@ -538,8 +569,16 @@ def _adopt_up(chain: list[Any], other: Any, what: str) -> None:
 def entitle(x: Any, name: str) -> Any:
     """Let the operation that made a value be called by PyTorch's name; returns the value."""
     if x.node.op is not None and x.node.requires_grad:
-        x.node._more().title = name
+        note(x.node, "title", name)
     return x
+
+
+def note(node: Node, name: str, value: Any) -> None:
+    """Keep a fact of a node that the engine does not know."""
+    facts, log = node._more().__dict__, current().undo_log
+    if log is not None and node.seq <= log.since:
+        remember_entry(facts, name)
+    facts[name] = value
 
 
 def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any = None) -> None:
@@ -552,6 +591,7 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
             if node is not None and what:
                 _outdate(node, what)
             elif node is not None and node.value is not None and known_again is not None:
+                touch(node)
                 with scope(recording=False):
                     node.value = known_again(whole).value
             continue
@@ -565,15 +605,11 @@ def _refresh(whole: Any, what: str, history: str | None, written: Any, done: Any
         elif history is not None:
             if node is not None and node is not part.node:
                 _outdate(node, what)
-            core.Tensor.adopt(
-                part, entitle(shared.again(whole), "Invalid" if shared.made else "AsStridedBackward0"), history
-            )
+            core.Tensor.adopt(part, entitle(shared.again(whole), shared.renewed), history)
         elif part is not written:
             with scope(recording=False):
                 value = shared.again(whole).value
-            _write(
-                part, lambda array, value=value: np.copyto(array, value), value if not part.node.shape else None, what
-            )
+            _put(part, value, what)
         if history is None and shared.again is not None:
             entitle(part, shared.renewed)
         _refresh(part, what, history if shared.again is not None else None, written, done)

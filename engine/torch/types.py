@@ -167,12 +167,16 @@ _OF_PLACES = (
 )  # fmt: skip
 
 
-def as_pytorch(error: AgradError, operands: Any = ()) -> AgradError:
-    """The same error, which is of the class that PyTorch raises, or of arrays NumPy."""
+def as_pytorch(error: AgradError, operands: Any = (), is_strict: bool = False) -> AgradError:
+    """The same error, which is of the class that PyTorch raises, or of arrays NumPy.
+
+    `is_strict`: it is a ValueError, of a wrong argument.
+    """
     if type(error) is AgradError:
         of_numpy = any(type(x).__module__ == "numpy" for x in operands)
         kind = _KINDS.get(error.kind, ValueMistake if of_numpy else AgradError)
-        if error.kind == "shape" and any(words in error.message for words in _OF_PLACES):
+        kind = ValueMistake if is_strict and error.kind in ("shape", "domain") else kind
+        if error.kind == "shape" and not is_strict and any(words in error.message for words in _OF_PLACES):
             kind = _IndexError
         if kind is not AgradError:
             return of_class(kind, error)

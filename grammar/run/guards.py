@@ -21,7 +21,7 @@ from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
 
-from agrad.engine.core.context import current, in_order
+from agrad.engine.core.context import current, remember_order
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -376,9 +376,8 @@ class Python(Machine):
 
     def _remembered(self, binds: Collection[str]) -> tuple[Any, dict[str, Any]]:
         """The values of names that a statement may bind, or a function that it calls."""
-        names, log = self.session.names, current().undo_log
-        if log is not None and self.deleting:
-            log.remember_first((id(names), "order"), in_order(names))
+        if self.deleting:
+            remember_order(self.session.names)
         return super()._remembered({*binds, *self.global_names})
 
     def _changed(self, log: Any, before: dict[str, Any]) -> None:
@@ -759,6 +758,8 @@ class Python(Machine):
 
     def mult(self, a: Any, b: Any) -> Any:
         """`a * b`."""
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return a * b
         kinds = type(a), type(b)
         if float not in kinds:
             if isinstance(a, int) and isinstance(b, int):

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
-from agrad.engine.core.context import UndoLog, current, in_order, next_stamp, remember_entry, scope
+from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, remember_order, scope
 from agrad.engine.core.graph import Uncertainty, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
@@ -959,9 +959,7 @@ class Machine:
             raise problem
         if names is self.session.names:
             remember_entry(names, name)
-            log = current().undo_log
-            if log is not None:
-                log.remember_first((id(names), "order"), in_order(names))
+            remember_order(names)
             del names[name]
 
     # What is shown

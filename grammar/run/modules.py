@@ -13,7 +13,9 @@ from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
 from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
 from agrad.engine.ops.creation import generator
+from agrad.engine.ops.data_files import unreadable
 from agrad.grammar.diagnostics import suggest
 
 # The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
@@ -131,8 +133,8 @@ def _filed(function: Any) -> Any:
             raise TypeError(f"torch.{function.__name__} needs the name of a file, or an io.BytesIO()")
         if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
             raise TypeError(f"torch.{function.__name__} takes weights alone here")
-        if function.__name__ == "load" and type(place) is str:  # which is no file of the system's
-            import_module("agrad.engine.ops.data_files").existing("torch.load", place)
+        if type(place) is str and current().files.on and (why := unreadable(place)):
+            raise AgradError("file", f"torch.{function.__name__}: {place} cannot be opened: {why}")
         return function(*args, **options)
 
     call.__name__ = function.__name__

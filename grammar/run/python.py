@@ -273,7 +273,7 @@ class Reader:
         """Whether the calculator can read the line around a place, or the first of the text."""
         text = self.source.text
         lines = [text[start:end].strip() for start, end in logical_lines(text) if start <= span.start <= end]
-        return any(line and parser.can_be_read(line) for line in lines)
+        return any(line and parser.can_be_read(line) and not _is_python(line) for line in lines)
 
     def blanked(self) -> str:
         """The text, with something that Python can read in place of each command."""
@@ -296,6 +296,17 @@ class Reader:
     def command(self, span: Span) -> tuple[ast.Statement, ...]:
         """The statements that a command is in the calculator's grammar."""
         return parser.parse(self.source, blank(self.text, span.start, span.end))
+
+
+def _is_python(line: str) -> bool:
+    """Whether a line by itself is one of Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(line, "<agrad>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 class Places:

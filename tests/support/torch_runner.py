@@ -1,4 +1,5 @@
-"""Runs programs of torch, each as plain Python, and prints what they print: `torch_runner.py torch` or `… agrad`.
+"""Runs programs of torch, each as plain Python, and prints what they print: `torch_runner.py torch`, `… agrad` or
+`… numpy`.
 
 `torch_runner.py torch tests/engine/tutorials/*.py` writes what scripts print beside them, each in a text of its own.
 Without files, it reads a list of texts in JSON from the standard input, and writes the list of what they print. A program ends with its
@@ -50,9 +51,10 @@ def main():
         from agrad.torch.__main__ import stand_in
 
         stand_in()
-    import torch
+    if sys.argv[1] != "numpy":
+        import torch
 
-    torch.set_default_dtype(torch.float64)
+        torch.set_default_dtype(torch.float64)
     warnings.simplefilter("ignore")
     for path in map(Path, sys.argv[2:]):
         if path.suffix == ".py":

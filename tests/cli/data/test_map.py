@@ -280,7 +280,7 @@ def test_an_error_in_a_row_names_the_place_in_the_expression_as_well(mapped, tmp
 
 
 @pytest.mark.parametrize(
-    "expression", ["randn()*x", "np.random.normal()*x + rand()", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"]
+    "expression", ["randn()*x", "randn()*x + rand()", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"]
 )
 def test_what_is_drawn_at_random_is_drawn_once(mapped, expression):
     out, err, code = mapped(expression, "-", "--on-error", "null", given="x\n1\n1\n0\n1\n2\n1\n")

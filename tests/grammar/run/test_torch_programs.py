@@ -1,16 +1,26 @@
 """Scripts that import torch or numpy: what they print in Python's reading is what they print in plain Python."""
 
+import random
 import re
 from pathlib import Path
 
+import pytest
+from comparisons import torch_states
 from rows import each
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
+from agrad.torch import printing
 
 TEXT = (Path(__file__).parents[2] / "engine" / "torch_programs.txt").read_text("utf-8")
 PARTS = re.split(r"^=== (.*)\n", TEXT, flags=re.M)[1:]
 PROGRAMS = list(zip(PARTS[::2], PARTS[1::2], strict=True))
+
+
+@pytest.fixture(autouse=True)
+def usual():
+    """How tensors are printed belongs to the process: each test begins as a new one does."""
+    printing.OPTIONS.update(printing._DEFAULT)
 
 
 def printed(text):
@@ -59,6 +69,11 @@ def test_what_is_set_for_all_statements_is_taken_back_with_the_statement_that_se
     session.run("undo 2\n")
     assert session.context.recording is True
     assert printed("import torch\nprint(torch.tensor(1.23456))") == "tensor(1.2346)"
+
+
+def test_statements_of_torch_that_fail_or_are_undone_leave_nothing():
+    dice = random.Random(5)
+    assert [told for told in (torch_states.differing(dice) for _ in range(12)) if told] == []
 
 
 LINES = (Path(__file__).parents[2] / "engine" / "torch_lines.txt").read_text("utf-8")

@@ -22,12 +22,15 @@ NAMES = {
     "python": "programs of the language here, and in CPython",
     "python_scripts": "scripts in Python's reading, and in CPython",
     "python_states": "a session of Python's reading before a statement that failed or was undone, and after it",
+    "numpy_programs": "programs of numpy with agrad.numpy, and with NumPy",
+    "torch_states": "a session of torch with other statements between its own, which fail or are undone, and without",
     "session_states": "sessions of both readings, and a model of them",
     "torch_reading": "programs of torch in Python's reading, and in plain Python",
     "fixes": "the error of a statement, and that of its fix",
 }
 if find_spec("torch") is not None:
     NAMES["tensors"] = "programs of tensors here, and in PyTorch"
+    NAMES["torch_forms"] = "calls of torch in many forms with agrad.torch, and with PyTorch"
     NAMES["torch_programs"] = "programs of torch with agrad.torch, and with PyTorch"
 
 
