@@ -732,6 +732,9 @@ class Machine:
         if is_object(value):
             return self.of_python(self.of_python(self.session.python.getattr, value, name), *args, **keywords)
         if type(value) is str:
+            if name == "format" and re.search(r"\{\w*[.\[]", value):
+                raise AgradError("name", "a place in this text is a number or a name", fixes=['f"{x.grad}"'])
+            attributes.refuse_special(name)
             change = operations.in_text if name == "format" else operations.of_text
             method = self.of_python(self.session.python.getattr, value, name)
             return self.of_python(method, *map(change, args), **{key: change(one) for key, one in keywords.items()})

@@ -138,8 +138,16 @@ METHODS = {
 }
 
 
+def refuse_special(name: str) -> None:
+    """Refuse the attributes of texts that are Python's own."""
+    if name[:1] == "_":
+        raise AgradError("name", f"there is no attribute .{name}")
+
+
 def attribute(value: Any, name: str) -> Any:
     """`value.name`."""
+    if isinstance(value, str):
+        refuse_special(name)
     if isinstance(value, str) and hasattr(value, name):
         raise AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
     if isinstance(value, Node):
