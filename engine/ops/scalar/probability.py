@@ -268,7 +268,7 @@ def _beta_factor(a: float, b: float, more: float, j: int, k: int) -> Callable[[f
     def constant(m: int, n: int) -> float:
         if m and n:
             return _polygamma(m + n - 1, a + b + more)
-        shape, rest = (a + more, b) if m else (b + 1.0, a + more - 1.0)
+        shape, rest = (a + more, b) if m else (b + 1.0, a + (more - 1.0))
         return float(digamma_difference(shape, rest, m + n - 1))
 
     first, second = j and constant(1, 0), k and constant(0, 1)
