@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from functools import cache
+from os.path import dirname, join
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.text import truncate
@@ -28,14 +29,19 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
 
+
 # A message, with placeholders in braces, and after it how to correct the error in words; where they are filled with
 # nothing these are left out. A fix, which is text to type, depends on the statement: it is passed to `syntax_error`;
 # what stands behind `else:` is said where there is none.
-_TEXT = (files(__package__) / "messages.txt").read_text(encoding="utf-8")
-MESSAGES = {
-    name: (text, dict(re.findall(r"^  (fix|else): (.*)$", behind, re.MULTILINE)))
-    for name, text, behind in re.findall(r"^([^ #].*?): (.*)\n((?:  .*\n)*)", _TEXT, re.MULTILINE)
-}
+@cache
+def messages() -> dict[str, tuple[str, dict[str, str]]]:
+    """By the name of each mistake: its message, and what is behind `fix` and `else`."""
+    with open(join(dirname(__file__), "messages.txt"), encoding="utf-8") as file:
+        parts = re.findall(r"^([^ #].*?): (.*)\n((?:  .*\n)*)", file.read(), re.MULTILINE)
+    hints = r"^  (fix|else): (.*)$"
+    return {name: (text, dict(re.findall(hints, behind, re.MULTILINE))) for name, text, behind in parts}
+
+
 # What is written after the caret; a terminal may have no such character as a `code` names.
 _LABELS = {"look-alike": "{code}", "first indent": "this indentation"}
 
@@ -47,7 +53,7 @@ def syntax_error(message: str, span: Span, *edits: str, fixes: Sequence[str] = (
     """
     # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
-    text, hints = MESSAGES[message]
+    text, hints = messages()[message]
     hint = (hints.get("fix") or ("" if edits or fixes else hints.get("else", ""))).format(**shown)
     return AgradError(
         "syntax",
