@@ -12,7 +12,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
-from agrad.engine.ops.scalar.special import from_scipy, on_both
+from agrad.engine.ops.scalar.special import from_scipy, of_first_kind, on_both
 from agrad.engine.values import np
 
 row, composed = in_family("special")
@@ -24,7 +24,7 @@ def _of_order(name: str) -> Function:
     def array(x: Any, v: float) -> Any:
         if name == "yv" and v in (0.0, 1.0):
             return from_scipy(name, f"y{int(v)}")(x)
-        found = from_scipy(name, name)(v, x)
+        found = of_first_kind(name)(v, x) if name in ("jv", "iv", "ive") else from_scipy(name, name)(v, x)
         return _large(name, x, v, found) if name[0] in "ky" and v > 0.0 and np.any(np.isinf(found)) else found
 
     return array

@@ -199,8 +199,6 @@ def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
     dice = random.Random(3)
     texts = [text for text in SPECIAL_CALLS for _ in range(5 if language == "py" else 2)]
     sources, _ = written(language, texts)
-    if language == "c":  # each has its own copy of the functions
-        sources = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(sources)]
     points = [[dice.uniform(*SPECIAL_CALLS[text]), dice.uniform(0.5, 5.0), 1.0] for text in texts]
     wrong = []
     for text, point, found in zip(texts, points, RUN[language](sources, points, tmp_path), strict=True):
@@ -265,6 +263,17 @@ def test_each_special_function_is_written_or_it_is_said_that_none_is_short_and_a
     bessel = {(name, order) for name in "j0 j1 i0 i1 y0 y1 jv yv iv kv ive kve".split() for order in (0, 1, 2)}
     shares = {(name, order) for name in ("gammainc", "gammaincc", "betainc") for order in (1, 2)}
     assert refused == bessel | shares
+
+
+@each("language", ["ag", "tex"])
+def test_each_function_has_a_formula_or_it_is_said_why_not(language):
+    told = 0
+    for name, entry in FUNCTIONS.items():
+        call = f"{name}({', '.join(NAMES[: len(entry.signature.operands)])})"
+        for order in (0, 1):
+            with contextlib.suppress(AgradError):  # any other exception is a fault
+                told += len(exported(Session(), call, (), order, language, "f")) > 0
+    assert told > 150
 
 
 TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("exported_code.txt")).items()}
