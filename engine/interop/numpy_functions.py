@@ -269,8 +269,8 @@ def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
         return svd_values(a)
     shape = shape_of(a)
     if full_matrices and shape[-1:] != shape[-2:-1]:
-        fixes = [Hint("np.linalg.svd(x, full_matrices=False)")]
-        raise AgradError("type", "np.linalg.svd of a matrix that is not square has its reduced form only", fixes=fixes)
+        fixes = [Hint("linalg.svd(x, full_matrices=False)")]
+        raise AgradError("type", "linalg.svd of a matrix that is not square has its reduced form only", fixes=fixes)
     return _Singular(*ag.svd(a))
 
 

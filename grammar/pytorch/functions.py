@@ -410,6 +410,7 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
     "math.remainder": ("x, y", _nearest_remainder),
     "np.linalg.svd": ("a; full_matrices=True, compute_uv=True", _of_numpy("linalg.svd")),
+    "torch.linalg.svd": ("A; full_matrices=True", _of_numpy("linalg.svd")),
     "np.linalg.lstsq": ("a, b; rcond=None", _of_numpy("linalg.lstsq")),
     "torch.cross": ("input, other; axis=None", _cross),
     "torch.linalg.lstsq": (

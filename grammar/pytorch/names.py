@@ -213,6 +213,13 @@ def is_imported(prefix: str, name: str) -> bool:
     return is_own or (name not in FUNCTIONS and _in_namespace(prefix, name) is not None)
 
 
+def others_in(prefix: str) -> list[str]:
+    """The names of a module that an import of all binds."""
+    own = (name.rpartition(".")[::2] for name in OWN)
+    found = [*names_in(prefix), *[name for module, name in own if module == canonical(prefix)]]
+    return [name for name in found if is_imported(prefix, name)]
+
+
 def canonical(prefix: str) -> str:
     """The usual spelling of a prefix: np for numpy, torch.nn.functional for F."""
     head, dot, rest = prefix.partition(".")

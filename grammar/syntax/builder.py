@@ -484,6 +484,8 @@ class Builder:
                 self.note_alias(module, found[-1][1], part)
             elif part.type == "NAME":
                 found.append((module, str(part), str(part)))
+            elif part == "*":  # all that is not known without the module
+                found += [(module, name, name) for name in pytorch.names.others_in(module)]
         return tuple(found)
 
     def note_alias(self, module: str, name: str, alias: Token) -> None:
