@@ -185,7 +185,10 @@ class _Applied(Module):
         self.inplace = bool(settings.pop("inplace", False))
         self._settings = tuple(settings)
         for name, value in settings.items():
-            setattr(self, name, value)
+            if name == "weight":  # of classes: a part of the state, as in PyTorch
+                self.register_buffer(name, value if value is None or isinstance(value, Tensor) else tensor(value))
+            else:
+                setattr(self, name, value)
 
     def forward(self, *inputs: Any) -> Any:
         """The value of the function."""

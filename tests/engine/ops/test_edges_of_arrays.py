@@ -257,6 +257,7 @@ def test_one_truth_value_is_no_index_since_it_is_a_new_axis_elsewhere():
         refuses(lambda truth=truth: x[..., truth], "one truth value", kind="type")
         refuses(lambda truth=truth: y.__setitem__(truth, 9.0), "one truth value", kind="type")
     assert x[[True, False, True]].tolist() == x[x != 2].tolist() == [1, 3]
+    assert x[[one != 2 for one in x]].tolist() == x[[x[0] < 5, x[1] < 0, True]].tolist() == [1, 3]
     assert x[int(x[0] > 0)].item() == x[ag.argmax(x) - 1].item() == 2
 
 
