@@ -108,9 +108,10 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     """
     if x is None:
         what = y.node.spell()
-        raise AgradError(
-            "arity", f"{name} of {what} needs a value to differentiate with respect to", fixes=[f"{name}({what}, x)"]
-        )
+        behind = [node.name for node in collect([y.node])[1:] if node.op is None and node.name]
+        by = behind[-1] if behind else "x"
+        message = f"{name} of {what} needs a value to differentiate with respect to"
+        raise AgradError("arity", message, fixes=[f"{name}({what}, {by})"])
     if not isinstance(x, Tensor):
         if not isinstance(x, Sequence) or isinstance(x, str) or not all(isinstance(one, Tensor) for one in x):
             raise AgradError("type", f"a derivative is taken with respect to a value with a graph, not {describe(x)}")

@@ -213,7 +213,9 @@ class Language(Writer):
     def definitions(self) -> list[str]:
         """The functions that are to stand before the one that calls them."""
         spelt = {**self.functions, "NAN": self.nan, "INFINITY": self.infinity}
-        return [self.helpers[one] for one in self.used] + [self.spell(one, spelt) for one in self.special]
+        return [*dict.fromkeys(self.helpers[one] for one in self.used)] + [
+            self.spell(one, spelt) for one in self.special
+        ]
 
     def spell(self, name: str, spelt: dict[str, str]) -> str:
         """A function of `special`."""

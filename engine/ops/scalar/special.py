@@ -176,6 +176,12 @@ def _gamma_array(x: Any) -> Any:
     return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
 
 
+@flagging
+def _lgamma_array(x: Any) -> Any:
+    value, size = from_math("gammaln", math.lgamma, lambda x: math.inf)(x), np.abs(x)
+    return np.where(size < 1e-300, -np.log(size), value)  # SciPy has inf for numbers that are smaller still
+
+
 gamma: Function = of_number(
     "gamma",
     ("x out", lambda g, out, x: g * (out * digamma(x))),
@@ -189,7 +195,7 @@ gamma: Function = of_number(
 lgamma: Function = of_number(
     "lgamma",
     ("x", lambda g, out, x: g * digamma(x)),
-    array=from_math("gammaln", math.lgamma, lambda x: math.inf),
+    array=_lgamma_array,
     **_BESIDE_POLES,
     doc="The logarithm of the absolute value of the gamma function.",
     derivative="digamma(x)",
@@ -284,9 +290,10 @@ def _beta_function(name: str, scipy: str, of_log: Function) -> Function:
     @flagging
     def function(x: Any, y: Any) -> Any:
         less, more = np.minimum(x, y), np.maximum(x, y)
-        is_large = (less > 0.0) & (more > 20.0) & (more < math.inf)
+        is_large = (less > 0.0) & (more < math.inf) & ((more > 20.0) | (less < 1e-300))  # SciPy's of that is inf
         with np.errstate(all="ignore"):
-            large = of_log(from_scipy(name, "gammaln")(less) - lgamma_difference(more, less))
+            difference = np.where(more > 20.0, lgamma_difference(more, less), -np.log1p(less / more))
+            large = of_log(_lgamma_array(less) - difference)
         return np.where(is_large, large, from_scipy(name, scipy)(x, y))
 
     return function

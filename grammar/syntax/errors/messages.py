@@ -123,6 +123,8 @@ def multiplied(text: str) -> str:
 def readings(number: Span, name: str) -> list[str]:
     """The line of `2x` with its sign; two lines where `1/2x` may be `1/(2*x)` or `1/2*x`. The name follows at once."""
     source, end = number.source, number.end + len(name)
+    if name in ("deg", "degree", "degrees"):
+        return [corrected(Span(source, number.start, end), f"deg2rad({number.text})")]
     line_start = number.start - source.position(number.start)[1] + 1
     before = re.search(r"(?:\^|\*\*|/|%|÷|√)[ \t]*(-?)[ \t]*$", source.text[line_start : number.start])
     product = f"{number.text}*{name}"

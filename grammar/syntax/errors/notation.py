@@ -13,8 +13,9 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
-from agrad.grammar.syntax.keywords import OPTIONS
+from agrad.grammar.syntax.keywords import OPTIONS, SHAPES
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
+from agrad.lazy import pattern
 
 # `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
 LEIBNIZ = re.compile(
@@ -291,6 +292,44 @@ def spelled_out(command: str, text: str) -> list[str]:
     if found is not None and (name := _one_name(found[1])):
         return [f"plot {found[1]} for {name} in {found[2] or -2}..{found[3] or 2}"]
     return []
+
+
+# Signs and forms of other languages, each with what is typed here: a whole line is rewritten by all of them.
+_FUNCTION = r"\b(a?(?:sin|cos|tan)h?|exp|log|log10|log2|sqrt|abs)"
+_REWRITTEN = tuple(
+    (pattern(form), instead)
+    for form, instead in (
+        ("°", "*pi/180"),
+        *[(sign, f"({share})") for sign, share in zip("½⅓¼¾", ("1/2", "1/3", "1/4", "3/4"), strict=True)],
+        (rf"{_FUNCTION}(?:\[([^][]+)\]|\{{([^{{}}]+)\}})", r"\1(\2\3)"),
+        (rf"{_FUNCTION}[ \t]+([\w.]+(?:\*pi/180)?)", r"\1(\2)"),
+        (rf"(?<=[\d)])[ \t]+(?={_FUNCTION}\()", "*"),
+        (r"(?<=\))(?=[\d.])", "*"),
+        (r"!(?=[^\W\d]|\()", "not "),
+        (r"(\([^()]*\)|[\w.]+)!", r"gamma(\1 + 1)"),
+        (r"\|([^|]+)\|", r"abs(\1)"),
+        (r"(\w+)[ \t]*\\[ \t]*(\w+)", r"solve(\1, \2)"),
+        (r"^gradient (\w+),? (?:wrt )?(\w+)$", r"grad(\1, \2)"),
+        (r"\bd[ \t]*(\([^()]*)\)[ \t]*/[ \t]*d(\w+)", r"grad\1, \2)"),
+        (r"^run[ \t]+([\"'][^\"']*[\"'])$", r"load \1"),
+        (r"\bMath\.(?=[a-z]\w*\()", "math."),
+        (r"^solve\((.+?)[ \t]*==[ \t]*([^,]+),[ \t]*(\w+)\)$", r"solve \1 == \2 for \3 from 1"),
+    )
+)
+
+
+_LONGEST = 200  # characters of a line that is rewritten
+
+
+def rewritten(place: Span) -> list[str]:
+    """The line of a place as it is typed here, where that is another: `2 sin x cos x`, `(a + b)!`, `|x| + |y|`."""
+    line = new = corrected(Span(place.source, place.start, place.start), "")
+    head = re.match(r"\w+(?=[ \t]|$)", line)
+    is_other = len(line) > _LONGEST or (head is not None and head[0] in SHAPES)
+    if not is_other and (head is None or head[0] == "run" or re.search("[\"']", line) is None):
+        for form, instead in _REWRITTEN:
+            new = form.sub(instead, new)
+    return [new] if new != line else []
 
 
 def foreign_option(place: Span) -> AgradError:

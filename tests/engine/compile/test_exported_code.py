@@ -21,6 +21,7 @@ from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
+from agrad.engine.compile.export.formulas import Written
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -475,6 +476,16 @@ def test_equations():
     session = Session()
     session.run("w = 3")
     assert exported(session, "x**2*sin(alpha*w)", ["x", "alpha"], 2, "tex", "f") == TEXTS["tex"]
+
+
+def test_the_length_of_formulas_is_that_of_all_their_parts():
+    assert Written([("t1", "x + y"), ("t2", "t1*x")], ["t1*t2", "x"]).length == 2 + 5 + 2 + 4 + 5 + 1
+
+
+@each("order, has", [(0, (False, False)), (1, (True, False)), (2, (True, True))])
+def test_javascript_has_the_derivatives_that_are_asked_for(order, has):
+    text = exported(Session(), "x**2*y", ["x", "y"], order, "js", "f")
+    assert ("grad: [" in text, "hess: [" in text) == has
 
 
 def test_entries_of_arrays():

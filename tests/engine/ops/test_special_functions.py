@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from rows import each
 
@@ -215,6 +216,9 @@ OF_TINY = {
     "erfinv": mp.erfinv,
     "erf": mp.erf,
     "lgamma": loggamma,
+    "lbeta 1": lambda x: -mp.log(x),
+    "lbeta 1e-305": lambda x: mp.log(1 / x + 1 / mp.mpf(1e-305)),
+    "beta 3": lambda x: mp.beta(3, x),
     "gammainc 1e-310": lambda x: 1 - mp.mpf(1e-310) * mp.e1(x),
     "gammaincc 1e-310": lambda x: mp.mpf(1e-310) * mp.e1(x),
     "gammaincc 1e-25": lambda x: mp.mpf(1e-25) * mp.e1(x),
@@ -224,12 +228,20 @@ OF_TINY = {
 @each("name", OF_TINY)
 def test_special_functions_of_the_smallest_numbers(name):
     function, *before = name.split()
-    for x in [*TINY, *([] if "gamma" in name else [0.0, -0.0]), *([1.0, 3.0] if "gammainc" in name else [])]:
-        if x < 0.0 and (function.startswith("gamma") or (before and float(before[0]) % 1.0)):
+    for x in [
+        *TINY,
+        *([] if "gamma" in name or "beta" in name else [0.0, -0.0]),
+        *([1.0, 3.0] if "gammainc" in name else []),
+    ]:
+        if x < 0.0 and (function in ("beta", "lbeta", "gammainc", "gammaincc") or (before and float(before[0]) % 1.0)):
             continue
         with mp.workdps(60):
             there = OF_TINY[name](mp.mpf(x)) if x or float(*before or [0]) % 1 == 0 else None
         here = getattr(ag, function)(*map(float, before), x)
+        if not before:
+            array = getattr(ag, function)(np.array([x, x]))
+            assert array == pytest.approx([here, here], rel=1e-15, abs=0.0), (name, x)
+            assert np.array_equal(np.signbit(array), np.signbit([here, here])), (name, x)
         if there is not None:
             assert abs(here - there) <= 1e-12 * abs(there) + 1e-321 or here == float(there), (name, x, here, there)
 
