@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -185,6 +185,7 @@ SPECIAL_CALLS = {
         ("erfinv(x)*y | lgamma(2 + erfinv(x))", -0.999, 0.999),
         ("erfcinv(x)*y | ndtri(x)*y", 1e-9, 1.0),
         ("gammainc(1.5, x)*y | gammaincc(2.5, x)*y", 0.0, 40.0),
+        ("gammaincc(0.001, x)*y | gammaincc(1e-9, x)*y | gammainc(1e-9, x)*y", 0.01, 1.2),
         ("beta(x, y) | lbeta(x, y) | beta(0.001, x)*y | beta(30, x)*y | lbeta(200, x)*y | rgamma(x)*y", 0.01, 30.0),
         ("comb(x, y) | perm(x, y) | comb(120.5, x)*y | perm(15.5, x)*y | x*comb(12, y) | entr(x)*y", 0.01, 30.0),
         ("rgamma(x)*y | beta(x, 2*y) | lbeta(x, 2*y) | beta(x, -0.3)*y | lbeta(x, -1.3)*y", -15.0, 1.0),
@@ -210,13 +211,21 @@ def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
 
 
 ENDS = "rgamma(x)|log_ndtr(x)|logit(x)|entr(x)|lbeta(abs(x), 2)|beta(abs(x), 2)|comb(x, 2)|perm(x, 2)|comb(2.5, x)|"
-ENDS = (ENDS + "perm(3, x)|betainc(2, 3, x)|gammasgn(x)").split("|")
+ENDS = (ENDS + "perm(3, x)|betainc(2, 3, x)|gammasgn(x)|gammainc(x, 1)|gammaincc(x, 0.5)|gammaincc(x, 3)|").split("|")
+ENDS = [
+    *ENDS[:-1],
+    "lbeta(abs(x), 1)",
+    "beta(abs(x), 30)",
+    "comb(abs(x), 0.5)",
+    "perm(abs(x), 0.5)",
+    "gammainc(1e20, x)",
+]
 
 
 @each(
     "text", ["lgamma(x)", "gamma(x)", "digamma(x)", "polygamma(1, x)", "erfinv(x)", "ndtri(x)", "gammainc(2, x)", *ENDS]
 )
-@each("x", [0.0, -0.0, -1.0, 1.0, 2.0, 1e-300, 1e300, math.inf, -math.inf, math.nan])
+@each("x", [0.0, -0.0, -1.0, 1.0, 2.0, 1e-310, 1e-300, 1e300, math.inf, -math.inf, math.nan])
 def test_poles_and_ends_of_special_functions(text, x):
     names = {}
     exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
@@ -235,6 +244,30 @@ def test_beta_is_written_for_negative_numbers_too(text, x):
     names = {}
     exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
     assert names["f"](x) == pytest.approx(eager(text, (x, 0.0, 0.0)), rel=1e-11, abs=1e-30)
+
+
+@each("share", [-9.0, -3.0, -0.1, 0.0, 1e-3, 2.0, 5.0])
+@each("a", [1.5e6, 1e9, 1e15])
+def test_the_incomplete_gamma_function_of_large_shapes_is_written(a, share):
+    names, x = {}, a + share * math.sqrt(a)
+    exec(exported(Session(), "gammainc(a, x)", ("a", "x"), 0, "py", "f"), names)
+    assert names["f"](a, x) == pytest.approx(float(ag.gammainc(a, x)), rel=1e-9)
+
+
+EDGES_OF_TWO = [0.0, -0.0, 1e-310, 1.0, -1.0, 2.5, -2.5, 1e300, math.inf, math.nan]
+
+
+@each("text", "beta(x, y)|lbeta(x, y)|comb(x, y)|perm(x, y)|polygamma(1, x)*digamma(y)|rgamma(x)*lgamma(y)".split("|"))
+def test_exported_python_raises_nothing(text):
+    names = {}
+    exec(exported(Session(), text, ("x", "y"), 2, "py", "f"), names)
+    for x, y in product(EDGES_OF_TWO, EDGES_OF_TWO):
+        value, grad, hess = names["f"](x, y)
+        assert all(isinstance(one, float) for one in (value, *grad, *hess[0], *hess[1])), (x, y)
+    if "beta" in text:
+        for y in (0.5, 1.0, 3.0):
+            value, (slope, _), _ = names["f"](0.0, y)
+            assert (value, slope) == (math.inf, -math.inf), y
 
 
 @each("text", ["lcm(x, y)", "[1, 2, 3][x] + y"])
