@@ -265,9 +265,10 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
-    if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared | NAMED:
-        raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     names, body, found = statements(what.program, what.arguments, language, name)
+    taken = language.words | language.declared | NAMED | {*language.used}
+    if not (name.isascii() and name.isidentifier()) or name in taken:
+        raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     return language.function(name, names, body, Results(what, *what.divided(found)), _remark(text, names, what))
 
 

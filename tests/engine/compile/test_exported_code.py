@@ -149,6 +149,14 @@ def test_an_argument_may_have_any_name(tools, language, tmp_path):
     assert found[0][0] == pytest.approx(math.erf(0.5) * 9 + 0.5)
 
 
+@each("language, name", [("py", "divide"), ("py", "exp"), ("js", "pow"), ("js", "copysign")])
+def test_a_function_has_no_name_that_it_calls(language, name):
+    text = "erf(x)*x**2.5/y + exp(x) + copysign(x, y)"
+    with pytest.raises(AgradError, match=f"cannot be called {name}$"):
+        exported(Session(), text, ("x", "y"), 1, language, name)
+    assert f" {name}(x, y)" in exported(Session(), "x*y", ("x", "y"), 1, language, name)
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_function_has_no_name_of_the_c_library(tmp_path):
     headers = subprocess.run(["cc", "-std=c99", "-E", "-"], input="#include <math.h>\n#include <stdlib.h>", **PIPED)
