@@ -7,58 +7,16 @@ and NumPy 2; a test compares it with what is installed.
 
 from __future__ import annotations
 
+import re
+from os.path import dirname, join
+
 from agrad.lazy import rare
 
-# fmt: off
-_BOTH = (  # in torch, and in np
-    "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
-    "argsort asarray asin asinh atan atan2 atanh bool ceil clip concat concatenate copysign corrcoef cos cosh cov "
-    "cross cumprod cumsum deg2rad diag diagonal divide dot double e einsum equal exp exp2 expm1 eye flip float16 "
-    "float32 float64 floor floor_divide fmod full gcd greater greater_equal half heaviside hypot i0 inf int32 int64 "
-    "isfinite isnan kron lcm less less_equal linspace log log10 log1p log2 logaddexp long matmul max maximum mean "
-    "median min minimum multiply nan nanmean nansum negative not_equal ones ones_like outer pi pow prod quantile "
-    "rad2deg reciprocal remainder reshape roll round sign sin sinc sinh sort split sqrt square squeeze stack std "
-    "subtract sum tan tanh tile trace transpose tril triu trunc var where zeros zeros_like "
-)
-_NAMES = {
-    "torch": _BOTH + (
-        "as_tensor binary_cross_entropy_with_logits bmm cat cholesky clamp clone det detach digamma div dropout "
-        "embedding eq erf erfc erfinv flatten float from_numpy ge gt int inverse layer_norm le lgamma log_softmax "
-        "logit logsumexp lstsq lt manual_seed matrix_power mm mul mv ne neg norm permute polygamma qr rand randn relu "
-        "rsqrt selu sigmoid slogdet softmax solve sub svd tensor topk unsqueeze xlogy"
-    ),
-    "torch.nn.functional": (
-        "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu grad hardtanh "
-        "huber_loss l1_loss layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss relu selu sigmoid "
-        "silu softmax softplus tanh"
-    ),
-    "torch.linalg": (
-        "cholesky cross det diagonal eigh inv lstsq matmul matrix_power norm pinv qr slogdet solve solve_triangular "
-        "svd"
-    ),
-    "torch.special": (
-        "digamma entr erf erfc erfinv exp2 expm1 gammainc gammaincc i0 i1 log1p log_ndtr log_softmax logit logsumexp "
-        "multigammaln ndtr ndtri polygamma round sinc softmax xlog1py xlogy"
-    ),
-    "torch.autograd": "Variable grad",
-    "torch.autograd.functional": "hessian hvp jacobian jvp vjp",
-    "torch.func": "grad hessian jvp vjp",
-    "torch.random": "manual_seed",
-    "np": _BOTH + (
-        "array cbrt convolve copy correlate fabs interp mod nanmax nanmin nanstd nanvar percentile power repeat"
-    ),
-    "np.linalg": (
-        "cholesky cross det diagonal eigh inv lstsq matmul matrix_power norm outer pinv qr slogdet solve svd trace"
-    ),
-    "np.random": "rand randn",
-    "math": (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh e erf erfc exp exp2 expm1 fabs floor "
-        "fmod gamma gcd hypot inf isfinite isnan lcm lgamma log log10 log1p log2 nan perm pi pow prod sin sinh "
-        "sqrt tan tanh tau trunc"
-    ),
-}
-# fmt: on
-NAMES = {module: frozenset(text.split()) for module, text in _NAMES.items()}
+# libraries.txt has the names of each module, and above them those that torch and np have both.
+with open(join(dirname(__file__), "libraries.txt"), encoding="utf-8") as _file:
+    _MODULES = dict(lines.split(": ") for lines in re.split(r"\n(?! )", _file.read().strip()))
+_BOTH = f" {_MODULES.pop('both')}"
+NAMES = {module: frozenset((text + _BOTH * (module in ("torch", "np"))).split()) for module, text in _MODULES.items()}
 
 
 # Modules that a pasted script imports and a calculation does not need: what stands in for each.

@@ -185,23 +185,8 @@ def test_each_function_in_another_language(tools, language, tmp_path):
     check(language, texts, *written(language, texts), places, tmp_path)
 
 
-SPECIAL_CALLS = {
-    text: (low, high)
-    for texts, low, high in [
-        ("lgamma(x)*y | gamma(x)*y | digamma(x)*y | polygamma(2, x)*y | erf(x)*lgamma(y)", 0.01, 30.0),
-        ("lgamma(x)*y | gamma(x) + y | digamma(x) + y | polygamma(1, x)*y", -20.0, 0.0),
-        ("erfinv(x)*y | lgamma(2 + erfinv(x))", -0.999, 0.999),
-        ("erfcinv(x)*y | ndtri(x)*y", 1e-9, 1.0),
-        ("gammainc(1.5, x)*y | gammaincc(2.5, x)*y", 0.0, 40.0),
-        ("gammaincc(0.001, x)*y | gammaincc(1e-9, x)*y | gammainc(1e-9, x)*y", 0.01, 1.2),
-        ("beta(x, y) | lbeta(x, y) | beta(0.001, x)*y | beta(30, x)*y | lbeta(200, x)*y | rgamma(x)*y", 0.01, 30.0),
-        ("comb(x, y) | perm(x, y) | comb(120.5, x)*y | perm(15.5, x)*y | x*comb(12, y) | entr(x)*y", 0.01, 30.0),
-        ("rgamma(x)*y | beta(x, 2*y) | lbeta(x, 2*y) | beta(x, -0.3)*y | lbeta(x, -1.3)*y", -15.0, 1.0),
-        ("log_ndtr(x)*y", -45.0, 8.0),
-        ("logit(x)*y | betainc(1.5, 2.5, x)*y | betainc(20, 0.5, x)*y", 0.001, 0.999),
-    ]
-    for text in texts.split(" | ")
-}
+CALLS = (line.split(": ") for line in Path(__file__).with_name("special_calls.txt").read_text("utf-8").splitlines())
+SPECIAL_CALLS = {text: [*map(float, ends.split())] for ends, texts in CALLS for text in texts.split(" | ")}
 
 
 @pytest.mark.parametrize("language", TRIED)
