@@ -140,10 +140,7 @@ def test_what_does_not_move_has_the_derivative_0_forward_and_backward(text, crea
     y = eval(text, {"ag": ag, "x": x})
     for found in (ag.jvp(y, x, [1.0, 3.0], create_graph), ag.vjp(y, x, np.ones(y.shape), create_graph)):
         assert found.numpy().ravel().tolist() == [0.0, 0.0]
-    assert ag.jvp(lambda x: eval(text, {"ag": ag, "x": x}), [-0.5, -0.5], [1.0, 3.0]).numpy().ravel().tolist() == [
-        0.0,
-        0.0,
-    ]
+    assert np.ravel(ag.jvp(lambda x: eval(text, {"ag": ag, "x": x}), [-0.5, -0.5], [1.0, 3.0])).tolist() == [0.0, 0.0]
 
 
 @each("create_graph", [False, True])
