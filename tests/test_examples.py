@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from answers import answers
 from rows import each
 
 from agrad.grammar.session.session import Session
@@ -19,24 +20,7 @@ def test_example(file):
     Session().run(file.read_text(encoding="utf-8"), source=str(file), is_file=True)
 
 
-SCRIPTS = {
-    "linear_regression": """\
-epoch 0, loss 4.487038
-epoch 20, loss 0.173049
-epoch 40, loss 0.160206
-epoch 60, loss 0.126389
-epoch 80, loss 0.120603
-y = 1.7501*x + -0.4033
-""",
-    "network": """\
-epoch 0, loss 1.106340
-epoch 8, loss 0.457146
-epoch 16, loss 0.218083
-epoch 24, loss 0.089650
-epoch 32, loss 0.055238
-60 of 60 points are told right
-""",
-}
+SCRIPTS = {name: f"{lines}\n" for name, lines in answers(Path(__file__).with_name("examples.txt")).items()}
 
 
 def test_every_script_has_its_output():

@@ -32,7 +32,7 @@ FROM_ENGINE = """
     inspect.budget: budget
     inspect.budget_forms: fields
     inspect.json_values: plain
-    interop.notebook: framed given html_of optional table taken
+    interop.notebook: framed given html_of of_parts optional table taken
     ops.data_files: load_matrix
     ops.solvers.fit_forms: fields
     ops.solvers.fitting: Ask GROUP Sums fit joined summed

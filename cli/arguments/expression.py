@@ -13,13 +13,16 @@ import click
 
 import agrad
 from agrad.cli.arguments import NAME, PLACES, TYPED, Line, argument, binding, many, named
-from agrad.cli.main import Command, Wrong, read_text
+from agrad.cli.main import Command, Wrong, read_text, typed
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.struct import Struct
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.ast import Evaluate
+from agrad.grammar.syntax.parser import parse
 
 
 class FormulaCommand(Command):
@@ -144,8 +147,7 @@ class Formula(Struct, eq=False):
                 if words:
                     problem.fixes = [self.line.changed(words)]
             elif facts == SyntaxMistake("not an expression") and self.line.command == "eval":
-                again = self.line.changed({self.line.place(self.words[-1]): ["-e", self.words[-1]]})
-                problem.fixes = [f"{again}   for statements; the last must be an expression"]
+                problem.fixes = [self._as_statements(self.words[-1])]
             elif isinstance(facts, NotOneNumber):
                 *before, last = self.words
                 again = "sum(…)" if "-f" in before else self.line.changed({self.line.place(last): [f"sum({last})"]})
@@ -154,6 +156,17 @@ class Formula(Struct, eq=False):
                     again = self.line.changed({}, "--jacobian")
                     problem.fixes.append(Hint(f"or take the derivatives of each: {again}"))
             raise
+
+    def _as_statements(self, text: str) -> str:
+        """What runs statements: `agrad eval -e`, if the last one is an expression, else a script."""
+        if text.endswith(";"):
+            return self.line.changed({self.line.place(text): [text.rstrip("; ")]})
+        last = parse(Source("expression", text))[-1]
+        if isinstance(last, Evaluate) and not last.silent:
+            again = self.line.changed({self.line.place(text): ["-e", text]})
+            return f"{again}   for statements; the last must be an expression"
+        given = [word for name, value in self.given.items() for word in ("-D", f"{name}={value}")]
+        return f"{typed(text, of='echo')} | {typed('run', '-', *given)}"
 
 
 _NUMBERS = "zero one two three four five six seven eight nine ten".split()
@@ -182,7 +195,7 @@ def formula(words: Sequence[str], instead: Sequence[str] = ()) -> Formula:
             raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is not one")
         return Formula(line, list(instead), given, [])
     if not expressions:
-        why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
+        why = next((f": {word} gives {name} its value" for word in words if (name := binding(word)[0])), "")
         fixes = [line.changed({place: ["-e", line.words[place]]}) for place in line.places if ";" in line.words[place]]
         raise Wrong(f"the expression is missing{why}", *fixes[: line.command == "eval"])
     if len(expressions) > 1:

@@ -241,6 +241,8 @@ def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
     if not words:
         raise click.UsageError("the expression and the file are missing")
     line = Line.typed()
+    if len(words) == 1 and os.path.exists(words[0]):
+        raise Wrong(f"the expression is missing: {words[0]} is the file")
     if len(words) == 1:
         raise Wrong("the file with the data is missing; - is standard input", line.changed({}, "-"))
     values = [place for place in line.places if binding(line.words[place])[0]]

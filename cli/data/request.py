@@ -336,7 +336,8 @@ def advised(typed: Sequence[str], command_line: Callable[..., str], data: str | 
         elif isinstance(facts, UnknownColumn):
             columns = [] if suggest(facts.name, facts.columns) else leading(facts.name, facts.columns)
             fixes = [command_line(*typed, "-c", f"{facts.name}={one}") for one in columns]  # -c 't=t [min]'
-            fixes = fixes or _other_columns(facts, data is not None and bool(problem.labels))
+            again = command_line(*typed, "-D", f"{facts.name}=1")
+            fixes = fixes or _other_columns(facts, again if data is not None and problem.labels else "")
             problem.fixes = fixes or (problem.fixes if data is None else [])
         elif data is not None and isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
@@ -381,12 +382,10 @@ def _whole_column(text: str, data: str) -> list[str]:
     return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
 
 
-def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:
+def _other_columns(facts: UnknownColumn, again: str) -> list[str]:
     """Suggestions for an unknown column."""
     name, columns = facts.name, facts.columns
     if close := suggest(name, columns):
         return [f"did you mean {' or '.join(close)}?"]
     fixes: list[str] = [Hint(f"name the columns: --columns {','.join([name, *columns[1:]])}")] if facts.nameless else []
-    if in_expression:
-        fixes.append(Hint(f"give it one value for all rows: -D {name}=1"))
-    return fixes
+    return [*fixes, f"{again}   gives it one value for all rows"] if again else fixes

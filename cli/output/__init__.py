@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
@@ -150,13 +151,14 @@ def _named(plot: Plot) -> Plot:
 
 
 def tell(problem: AgradError | Note) -> None:
-    """Show an error or a note on stderr."""
+    """Show an error or a note on stderr, if that takes it: the result counts."""
     in_colour = coloured(sys.stderr)
     columns = rare.shutil.get_terminal_size().columns if sys.stderr.isatty() else None
     text = report(problem, columns, in_colour)
     if not drawable(sys.stderr):
         text = text.replace(" | …", " | <")  # as wide as what it replaces, so that the carets stay in place
-    click.echo(text, err=True, color=in_colour or None)
+    with suppress(OSError):
+        click.echo(text, err=True, color=in_colour or None)
 
 
 def report(problem: AgradError | Note, columns: int | None, in_colour: bool) -> str:

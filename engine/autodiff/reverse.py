@@ -27,7 +27,7 @@ from weakref import WeakSet
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import Node, new_node, reachable
 from agrad.engine.core.numpy_warnings import walked
-from agrad.engine.core.op import OPS, Op, onward
+from agrad.engine.core.op import OPS, Op, flat, onward
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import rewritten
 from agrad.engine.errors import AgradError
@@ -285,7 +285,7 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
     """What a node passes on to each operand that requires a gradient; the flight itself adds that of an index."""
     watch, given, shape = flight.watch, flight.masks.pop(node, None), node.shape
     pointwise, attrs = op.reach == "pointwise", node.attrs or {}
-    if op.selects is not None or op.reach == "part":
+    if op.selects is not None or op.reach == "part" or flat in op.rules:
         flight.selects = True
     if shape and not pointwise:
         g = spread_to(g, shape)
@@ -307,8 +307,8 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
             attrs = op.attributes_at(position, node.attrs)
         mask = given
         selected = op.selects[position] if op.selects else None
-        if selected is not None:
-            chosen = selected(out, *values, **attrs)
+        if selected is not None or rule is flat:
+            chosen = 0.0 if selected is None else selected(out, *values, **attrs)
             mask = chosen if given is None else chosen * given
             if type(mask) is float and mask == 0.0:
                 if watch is not None:
@@ -336,7 +336,7 @@ def contributions(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool
             behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out)
         if pointwise and operand.shape != shape:
             c = _sum_to(spread_to(c, shape), operand.shape)
-            behind = None if behind is None else _arrived(_sum_to(spread_to(behind, shape), operand.shape))
+            behind = None if behind is None else arrived(_sum_to(spread_to(behind, shape), operand.shape))
         elif is_first and not pointwise and _is_new(c, (g, out, *values, *attrs.values())):
             flight.owned.add(operand)  # the gradient of a leaf, which need not be copied
         yield operand, c, None if behind is None else _unless_all(behind)
@@ -378,10 +378,10 @@ def _moved(
     if op.reach == "mixed" or (mask is None and op.reach == "whole"):
         return None
     ones = np.ones(node.shape) if node.shape else 1.0
-    return _arrived(rule(ones if mask is None else spread_to(mask, node.shape), out, *values, **attrs))
+    return arrived(rule(ones if mask is None else spread_to(mask, node.shape), out, *values, **attrs))
 
 
-def _arrived(moved: Any) -> Any:
+def arrived(moved: Any) -> Any:
     """1 where something arrived."""
     arrived = moved != 0.0
     return float(arrived) if type(arrived) is bool else arrived

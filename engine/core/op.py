@@ -38,6 +38,11 @@ def onward(g: Any, out: Any, *operands: Any) -> Any:
     return g
 
 
+def flat(*_: Any, **__: Any) -> float:
+    """The rule of a step function, whose derivative is exactly 0; a number stands for an array of equal entries."""
+    return 0.0
+
+
 # How a function is called, as one line of text, and the binding of arguments to it.
 
 # PyTorch's names for attributes with another name in NumPy, and so in agrad.
@@ -310,7 +315,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         self.lacks_rules = None in self.rules
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
-        plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
+        plain = simple and len(operands) <= 2 and self.selects is None and not {None, flat} & {*self.rules}
         self.rules_of_scalars = (self.rules[0], self.rules[1] if len(operands) == 2 else None) if plain else None
 
     @property

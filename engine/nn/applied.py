@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.dispatch import shape_of_any
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.nn import functional
 from agrad.engine.nn.convolution import each_of
@@ -143,10 +143,14 @@ class _Loss(_Applied):
     """A loss; `size_average` and `reduce` are an older spelling of its reduction."""
 
     def build(self, settings: dict[str, Any]) -> None:
-        """Without the older spelling."""
+        """Without the older spelling. Weights are a part of the state, as in PyTorch."""
         averaged, reduced = settings.pop("size_average", None), settings.pop("reduce", None)
         if averaged is not None or reduced is not None:
             self.reduction = "none" if reduced is False else "sum" if averaged is False else "mean"
+        for name in [one for one in settings if one in ("weight", "pos_weight")]:
+            delattr(self, name)
+            value = settings[name]
+            self.register_buffer(name, value if value is None or isinstance(value, Tensor) else tensor(value))
         super().build(settings)
 
 

@@ -73,7 +73,9 @@ def existing(name: str, path: Any, folders: bool = False) -> Path:
 
     require_files(name)
     if not isinstance(path, str | Path):
-        raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
+        several = [f'{name}("{one}")' for one in path] if isinstance(path, tuple) else []
+        given = "several" if several else describe(path)
+        raise AgradError("type", f"{name} needs the name of one file, not {given}", fixes=several[:1])
     if not str(path).strip():
         raise AgradError("file", f"{name}: that is not the name of a file")
     try:

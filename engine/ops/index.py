@@ -41,7 +41,7 @@ ops.nn.activations: relu. leaky_relu. elu. selu. hardtanh. sigmoid. softplus. lo
     softmax. log_softmax. logsumexp. -weighted_logsumexp
 ops.nn.layers: +linear. +dropout. +layer_norm. +embedding.
 ops.nn.losses: +mse_loss. +l1_loss. +huber_loss. +binary_cross_entropy. +binary_cross_entropy_with_logits.
-    +cross_entropy. +nll_loss. -squared_error
+    +cross_entropy. +nll_loss. -squared_error -probability
 ops.scalar.bessel: +jv +yv +iv +kv +ive +kve +y0. +y1. -bessel_jv -bessel_yv -bessel_iv -bessel_kv -bessel_ive
     -bessel_kve
 ops.scalar.combinatorics: comb perm gcd. lcm.

@@ -17,7 +17,7 @@ from agrad.engine.text import fit
 from agrad.engine.values import Value
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
-from agrad.grammar.diagnostics import Span
+from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import LINES, Checked, Curve, Estimated, Gradient, Plot, Printed, Table, text_of, unheard
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast, errors
@@ -193,7 +193,9 @@ def _check_step(call: Call) -> None:
     options = dict(call.options)
     method = options.pop("method")
     if method not in STEPS:
-        fixes = [Hint(f"step {known} …") for known in STEPS]
+        near = suggest(str(method), STEPS, 2)
+        fixes = [call.node.span.text.replace(f" {method}", f" {known}", 1) for known in near]
+        fixes = fixes or [Hint(f"step {known} …") for known in STEPS]
         raise call.wrong("name", f"there is no optimiser {method}", *fixes)
     known = options_of(method)
     for name in options:

@@ -263,7 +263,8 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
     if target is None:
         problem = session.machine.unknown(name, span)
         if isinstance(problem.facts, UnknownName) and not problem.facts.close:
-            problem.fixes = [Hint(f"var {name} = …   makes a leaf")]
+            text = call.node.span.text
+            problem.fixes = [f"var{text[3:]}" if text.startswith("set ") else Hint(f"var {name} = …   makes a leaf")]
         raise problem
     if isinstance(target, Tensor) and target.node.op is None:
         return target

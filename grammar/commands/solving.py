@@ -11,6 +11,7 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import remember_entry
+from agrad.engine.core.graph import collect
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Note
@@ -225,10 +226,14 @@ def _descend(session: Session, call: Call) -> None:
     if loss.size != 1:
         raise call.wrong("shape", f"{word}: {loss.node.spell()} is an array, not one number")
     leaves = [graphed(call, place) for place in range(1, len(call.values))]
-    for leaf in leaves:
+    names = [call.operand(place).span.text for place in range(1, len(call.values))]
+    for leaf, name in zip(leaves, names, strict=True):
         if leaf.node.op is not None or not leaf.requires_grad:
-            message = f"{word}: {leaf.node.spell()} is no leaf that requires grad"
-            raise AgradError("leaf", message, fixes=[Hint("var w = 1   makes one")])
+            behind = [x.name for x in collect([leaf.node]) if x.op is None and x.requires_grad and x.name][::-1]
+            head, over, tail = call.node.span.text.partition(" over ")
+            fix = head + over + tail.replace(name, ", ".join(behind))
+            message = f"{word}: {name} is no leaf that requires grad"
+            raise AgradError("leaf", message, fixes=[fix if behind else Hint("var w = 1   makes one")])
     program = settled(word, extract([loss], leaves))
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
     body, _, _ = function_of(word, lambda *xs: sign * OPS["sum"].call(inlined(program, xs)[0]), shapes, start)
@@ -245,8 +250,8 @@ def _descend(session: Session, call: Call) -> None:
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
         leaf.set_(value)
     forward(loss)
-    for leaf in leaves:
-        session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
+    for leaf, name in zip(leaves, names, strict=True):
+        session.emit(Printed(f"{name} = {text_of(leaf.detach(), session.settings)}"))
     account = _account("slope", found.residual, 1e-10, found.iterations)
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 

@@ -355,57 +355,15 @@ def _of_function(entry: Entry) -> str:
     return "\n".join(lines)
 
 
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
 # The terms of the documents and messages.
 GLOSSARY = {
-    "_": "The last value that was shown at the prompt, without its graph unless it is uncertain; `ans` is the same, "
-    "and `_5` that of line 5.",
-    "False": "The number 0.",
-    "True": "The number 1.",
-    "_5": "The result of line 5 at the prompt, as the line says that was numbered so; `again 5` runs that line again.",
-    "_version": "x._version counts how often the data of x were written in place.",
-    "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
-    "ans": "The last value that was shown at the prompt, without its graph unless it is uncertain; `_` is the same.",
-    "arrow": "A format of tables: `agrad map … --to arrow`, or `-o out.arrow`; it is read, too.",
-    "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
-    "NA": "A text that stands for a missing number in many files: `agrad map … --na NA` reads it as nan.",
-    "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
-    "rule to it. The derivatives are exact, up to rounding.",
-    "back": "In `agrad learn`: returns to the task before.",
-    "backend": "What computes a compiled function, python or llvm: `agrad map … --backend llvm`.",
-    **dict.fromkeys(
-        ("backprop", "backpropagation"),
-        "The chain rule from a result back to the leaves: `backward y`; `backward y trace` shows each step.",
-    ),
-    "chain": "The chain rule: the derivative of sin(x**2) is cos(x**2), of the outer function, times 2*x, of the inner "
-    "one. `explain y` shows these factors with numbers, for each path from a leaf to y.",
-    "fixes": "What an error says to type instead. Those in words are called hints.",
-    "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone. `forward` "
-    "computes it again.",
-    "gradient": "The derivatives of one number by each entry of a leaf. `backward y` adds them to x.grad, `grad x` "
-    "shows them, `zero_grad` clears them.",
-    "guard": "A choice that depended on values, such as the condition of an `if`. A replay in which it comes out "
-    "differently is refused.",
-    "hint": "In `agrad learn`: helps with the task.",
-    "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
-    "jsonl": "JSON lines, an object on each line: `agrad map … --to jsonl`, or `-o out.jsonl`; they are read, too.",
-    "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
-    "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
-    "inf": "More than the largest float64, as 1/0 or 1e308*10: what it stands for is lost.",
-    "map_partitions": "f.map_partitions(frame), in Python: a compiled function for each row of a data frame.",
-    "nan": "Not a number: 0/0, inf - inf, or 0*inf. All that is computed from it is nan; a note names the first "
-    "operation that gave one, also in a backward pass.",
-    "node": "An operation in a graph, with what it saves for its derivative.",
-    "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F "
-    "and 0b101 are numbers too.",
-    "pass": "A statement that does nothing.",
-    "replay": "Computing a graph again on new data of its leaves: `set x = 3`, then `forward y`.",
-    "retain_graph": "y.backward(retain_graph=True) is `backward y retain`: the graph is kept for another backward.",
-    "scalar": "A single number, of shape ().",
-    "seed": "What random numbers begin with: manual_seed(1) sets it, so that a run can be repeated.",
-    "skip": "In `agrad learn`: types the answer.",
-    "stale": "Said of a value when what it was computed from has changed since; `forward y` computes it again.",
-    "threads": "How many parts of a file are computed at once: `agrad map … --threads 2`. The results are the same.",
-    "torch": "`import torch` begins to read Python, which has PyTorch's modules: help pytorch.",
+    word: meaning
+    for words, meaning in (line.split(": ", 1) for line in _read("glossary.txt").splitlines())
+    for word in words.split(", ")
 }
 
 # The extras: what `pip install "agrad[jit]"` adds.
@@ -576,6 +534,5 @@ def _kind(meaning: str, program: str = "", fix: str = "", shell: str = "", missi
 
 
 # errors.txt has the fields of each kind behind its name, on a line each; statements have `; ` between them.
-_TEXT = (files(__package__) / "errors.txt").read_text(encoding="utf-8")
-_ROWS = (kind.partition(": ") for kind in re.split(r"\n(?! )", _TEXT.strip()))
+_ROWS = (kind.partition(": ") for kind in re.split(r"\n(?! )", _read("errors.txt").strip()))
 KINDS = {name: _kind(*fields.split("\n  ")) for name, _, fields in _ROWS}

@@ -576,6 +576,8 @@ class Machine:
             return self.of_python(self.session.python.builtins[name], parts, **keywords)
         if name == "sum" and len(args) == 2 and type(args[1]) is List:
             return List([*args[1], *(entry for part in iterate(first) for entry in lists.entries_of(part))], joins=True)
+        if name == "sum" and args[1:] == ((),) and type(first) in (tuple, List) and {*map(type, first)} == {tuple}:
+            return tuple(entry for part in first for entry in part)
         if name == "sum" and len(args) == 2 and (type(first) is tuple or (type(first) is List and first.joins)):
             start = args[1]
             for part in first:
@@ -1063,8 +1065,8 @@ class Machine:
             if truth(left):
                 return
             notes = [f"it is {text_of(left, self.session.settings)}"]
-        elif symbol in ("==", "!=") and operations.is_ragged(left, more[0]):
-            if self.are_equal(left, more[0]) is (symbol == "=="):
+        elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
+            if truth(self.operated(symbol, left, more[0], span)):
                 return
             texts = [text_of(side, self.session.settings) for side in (left, more[0])]
             notes = [f"left:  {texts[0]}", f"right: {texts[1]}"]

@@ -23,7 +23,7 @@ from agrad.engine.values import describe, spread
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import NO_METHODS, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor, taken
-from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
+from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists
 
 
 class Attribute(Struct):
@@ -95,7 +95,7 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "float": ("", "The value itself: every number is a float64.", lambda x: x),
     "bool": ("", "A mask: where it is not 0.", lambda x: ops.creation.of_type(x, "bool")),
     "item": ("", "The number, without its graph.", lambda x: taken(x, "item", number)),
-    "tolist": ("", _PLAIN, lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
+    "tolist": ("", _PLAIN, lambda x: in_lists(x.tolist())),
     "detach": ("", _PLAIN, Tensor.detach),
     "size": (
         "axis=None",

@@ -26,7 +26,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, primed, short, syntax_error
-from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised
+from agrad.grammar.syntax.errors.notation import LEIBNIZ, by_leibniz, raised, rewritten
 from agrad.grammar.syntax.keywords import ALONE, COMMAND_WORDS, COMMANDS_ELSEWHERE, SHAPES
 from agrad.grammar.syntax.parser import can_be_read, parse
 from agrad.lazy import pattern
@@ -127,12 +127,19 @@ def _fixes(error: AgradError) -> list[str]:
             return [Hint(_stale(root))]
         case Diverged(root, guard, constant):
             return [Hint(_diverged(root, guard, constant))]
+    if error.message.endswith("to differentiate with respect to") and not text.endswith(
+        "()"
+    ):  # grad(f(x)): as it is typed
+        is_call = re.fullmatch(r"\w+\(.+\)", text)
+        return [f"{text[:-1]}, {error.fixes[0].rpartition(', ')[2]}"] if is_call else []
     if error.kind in ("arity", "shape") and at is not None:
         if error.kind == "arity" and text.endswith(".grad()"):
             return edits(at, text.removesuffix("()"))
         return _too_many(at)
     if error.kind != "type" or at is None:
         return []
+    if (called := re.fullmatch(r"(\w+)\[(.*)\]", text)) and called[1] in FUNCTIONS:  # sin[3]
+        return edits(at, f"{called[1]}({called[2]})")
     own = re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", text)
     if own is not None and type(error.facts) is errors.NoneGiven:
         return [Hint(f"backward y   of a y that depends on {own[0]}; until then {own[0]}.grad is none")]
@@ -493,7 +500,8 @@ def unknown(name: str, span: Span, known: Collection[str]) -> AgradError:
         return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
     if name in ("torch", "numpy", "np") or (name in MODULES | USUAL and span.source.text.startswith(".", span.end)):
         return _of_a_module(name, span)
-    close = _in_words(name, span) or _option(name, span) or _elsewhere(name, span, called, known)
+    close = [*filter(can_be_read, rewritten(span))] or _in_words(name, span) or _option(name, span)
+    close = close or _elsewhere(name, span, called, known)
     close = close or _quotient(name, span, known) or _joined(name, span, called, known)
     if not close and name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
@@ -571,9 +579,10 @@ def _quotient(name: str, span: Span, known: Collection[str]) -> list[str]:
     if found is None or found[0].partition("/")[0].strip() != name:
         return []
     y, x = found.groups()
-    names = set(known)
-    if y in names and x in names:
-        return [corrected(Span(span.source, span.start, span.start + found.end()), f"grad({y}, {x})")]
+    is_function = isinstance(known, Mapping) and callable(known.get(y))
+    if is_function or (y in known and x in known):
+        derivative = f"grad({y})({x if x in known else 1})" if is_function else f"grad({y}, {x})"
+        return [corrected(Span(span.source, span.start, span.start + found.end()), derivative)]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 
 

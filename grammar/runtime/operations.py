@@ -414,6 +414,14 @@ def is_ragged(left: Any, right: Any) -> bool:
     return False
 
 
+def is_numeric(symbol: str, left: Any, right: Any) -> bool:
+    """Whether a comparison is made entry by entry; all others, of objects or of the order of tuples, are one truth."""
+    is_ordered = symbol not in ("==", "!=")
+    if is_object(left) or is_object(right) or (is_ordered and tuple in (type(left), type(right))):
+        return False
+    return is_ordered or not is_ragged(left, right)
+
+
 def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) -> bool:
     """Whether a comparison holds for all entries; for an equality the shapes must agree."""
     if symbol == "~=":

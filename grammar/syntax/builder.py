@@ -333,7 +333,8 @@ class Builder:
         if likely := suggest(word, _HEADERS) if isinstance(target, s.Name) else []:
             raise syntax_error("no command", target.span, *likely, word=word)
         if not _is_type(annotation) or not value:
-            raise syntax_error("annotation", colon, instead=f"{word} = …")
+            given = "…" if _is_type(annotation) else annotation.span.text
+            raise syntax_error("annotation", colon, instead=f"{word} = {given}")
         return s.Assign((self.target(target),), value[0], span=span)
 
     def augment(self, parts: Parts) -> s.Augment:

@@ -51,6 +51,9 @@ def parse(source: Source, text: str | None = None) -> tuple[ast.Statement, ...]:
             problem.fixes = [fix for fix in problem.fixes if all(map(_can_be_typed, typed([fix])))]
             if problem.facts == SyntaxMistake("look-alike"):
                 problem.fixes = problem.fixes[:1]  # the line with another character, else what that is
+            place = problem.labels[0].origin
+            if not typed(problem.fixes) and isinstance(place, Span):
+                problem.fixes = [*filter(can_be_read, errors.notation.rewritten(place))] or problem.fixes
         raise
 
 

@@ -26,6 +26,17 @@ OPTION = {
 FILES = {"notes.txt": "", "data.csv": "x,y,z\n1,2,3\n4,5,6\n"}
 
 
+# Each with the fix; what that prints is the answer.
+LINES = {
+    'agrad eval "x^2" x=3 -d x': 'agrad eval "x^2" x=3 --wrt x',
+    'agrad eval "print(x)" x=3': 'echo "print(x)" | agrad run - -D x=3',
+    'agrad eval "solve z^2 == 4 for z from 1"': 'echo "solve z^2 == 4 for z from 1" | agrad run -',
+    'agrad eval "x^2;" x=3': 'agrad eval "x^2" x=3',
+    'agrad map "x*k" data.csv': 'agrad map "x*k" data.csv -D k=1',
+    "agrad map data.csv": "agrad map --help",
+}
+
+
 def with_slips(command, text, given, options):
     """The words of a command line, and those of the same with a slip."""
     names, data = list(given), ["data.csv"] * (command == "map")
@@ -62,6 +73,20 @@ def fix_of(out, err):
     """The words behind `agrad` of the first command line that is to be typed; none where that is a help."""
     fixes = json.loads(out)["error"]["fixes"] if out else re.findall("^  fix: (agrad .*)", err, re.MULTILINE)
     return shlex.split(fixes[0])[1:] if fixes and "--help" not in fixes[0] else []
+
+
+@each("line, fix", LINES.items())
+def test_the_fix_of_a_slip_can_be_typed(line, fix):
+    with alone():
+        with open("data.csv", "w") as file:
+            file.write(FILES["data.csv"])
+        _, err, code = called(shlex.split(line)[1:], "")
+        assert code
+        found = [one.partition("   ")[0] for one in re.findall("^  fix: (.*)", err, re.MULTILINE)]
+        assert found == [fix]
+        echoed, _, command = fix.rpartition(" | ")
+        text = "".join(f"{word}\n" for word in shlex.split(echoed)[1:])
+        assert called(shlex.split(command)[1:], text)[2] == 0
 
 
 def test_a_fix_of_a_slip_gives_the_answer_that_was_meant():

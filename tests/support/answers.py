@@ -22,3 +22,8 @@ def answers(path: Path | str) -> dict[str, str]:
         elif sign == "|":
             found[-1][1:] = ["\n".join([*found[-1][1:], text])]
     return {text: answer for text, *given in found for answer in given or [""]}
+
+
+def table(path: Path | str) -> list[tuple[str, ...]]:
+    """The rows of a file, whose columns are between bars."""
+    return [tuple(line.split(" | ")) for line in Path(path).read_text("utf-8").splitlines()]

@@ -80,6 +80,8 @@ def by_python(texts: list[str], points: list[list[float]]) -> list[list[float]]:
 
 def by_c(texts: list[str], points: list[list[float]], folder: Path) -> list[list[float]]:
     """The same, by a compiler of C; each text has a function `f` and a number."""
+    # Each has its own copy of the special functions.
+    texts = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(texts)]
     (folder / "all.c").write_text("\n".join(texts), "utf-8")
     subprocess.run([*GCC, "all.c", "-o", "all.so", "-lm"], cwd=folder, check=True, timeout=300)
     library = ctypes.CDLL(str(folder / "all.so"))

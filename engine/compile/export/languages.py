@@ -122,38 +122,6 @@ _JAVASCRIPT_WORDS = (
 ).split()
 
 
-# The series 2/sqrt(pi)*exp(-x**2)*sum(2**k*x**(2*k + 1)/(2*k + 1)!!), whose terms are all positive, and Laplace's
-# continued fraction of erfc (7.6.2 and 7.9.2 in the Digital Library of Mathematical Functions). The square in the
-# exponent is taken in two parts: rounded as one, it would cost a large x its last digits.
-_ERF = """\
-const erf = (x) => {
-    const size = Math.abs(x);
-    if (size > 6) return Math.sign(x);
-    if (size > 1.5) {
-        let fraction = size;
-        for (let k = 120; k > 0; k--) fraction = size + 0.5*k/fraction;
-        return Math.sign(x)*(1 - 0.5641895835477563/fraction*Math.exp(-x*x));
-    }
-    let term = x, sum = x;
-    for (let k = 1; Math.abs(term) > 1e-18*Math.abs(sum); k++) sum += term *= 2*x*x/(2*k + 1);
-    return 1.1283791670955126*sum*Math.exp(-x*x);
-};"""
-_ERFC = """\
-const erfc = (x) => {
-    if (x < 0.75) {
-        if (x < -6) return 2;
-        let term = x, sum = x;
-        for (let k = 1; Math.abs(term) > 1e-18*Math.abs(sum); k++) sum += term *= 2*x*x/(2*k + 1);
-        return 1 - 1.1283791670955126*sum*Math.exp(-x*x);
-    }
-    if (x > 28) return 0;
-    let fraction = x;
-    for (let k = 20 + Math.ceil(200/(x*x)); k > 0; k--) fraction = x + 0.5*k/fraction;
-    const near = Math.fround(x);
-    return 0.5641895835477563/fraction*Math.exp(-near*near)*Math.exp((near - x)*(near + x));
-};"""
-
-
 # As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
 _JAVASCRIPT_HELPERS = {
     "exp2": "const exp2 = (x) => Math.pow(2, x);",
@@ -161,24 +129,24 @@ _JAVASCRIPT_HELPERS = {
     "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
     "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
     "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
-    "erf": _ERF,
-    "erfc": _ERFC,
 }
+_JAVASCRIPT_FUNCTIONS = {
+    **{name: f"Math.{name}" for name in _JAVASCRIPT_MATH},
+    **{name: name for name in _JAVASCRIPT_HELPERS},
+    "fabs": "Math.abs",
+}
+_JAVASCRIPT_ERF = "\n".join(special.in_javascript(name, _JAVASCRIPT_FUNCTIONS) for name in ("erf_near", "erfc", "erf"))
 
 
 class JavaScript(Language):
     """Arguments are numbers, or arrays of arrays; the result is an object."""
 
     name = "JavaScript"
-    functions: ClassVar[dict[str, str]] = {
-        **{name: f"Math.{name}" for name in _JAVASCRIPT_MATH},
-        **{name: name for name in _JAVASCRIPT_HELPERS},
-        "fabs": "Math.abs",
-    }
+    functions: ClassVar[dict[str, str]] = _JAVASCRIPT_FUNCTIONS | {"erf": "agrad_erf", "erfc": "agrad_erfc"}
     words = frozenset(_JAVASCRIPT_WORDS)
     same = ("===", "!==")
     nan, infinity = "NaN", "Infinity"
-    helpers = _JAVASCRIPT_HELPERS
+    helpers = _JAVASCRIPT_HELPERS | dict.fromkeys(("agrad_erf", "agrad_erfc"), _JAVASCRIPT_ERF)
     spell = staticmethod(special.in_javascript)
 
     def number(self, value: float) -> str:

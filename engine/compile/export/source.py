@@ -213,7 +213,9 @@ class Language(Writer):
     def definitions(self) -> list[str]:
         """The functions that are to stand before the one that calls them."""
         spelt = {**self.functions, "NAN": self.nan, "INFINITY": self.infinity}
-        return [self.helpers[one] for one in self.used] + [self.spell(one, spelt) for one in self.special]
+        return [*dict.fromkeys(self.helpers[one] for one in self.used)] + [
+            self.spell(one, spelt) for one in self.special
+        ]
 
     def spell(self, name: str, spelt: dict[str, str]) -> str:
         """A function of `special`."""
@@ -263,9 +265,10 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
-    if not (name.isascii() and name.isidentifier()) or name in language.words | language.declared | NAMED:
-        raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     names, body, found = statements(what.program, what.arguments, language, name)
+    taken = language.words | language.declared | NAMED | {*language.used}
+    if not (name.isascii() and name.isidentifier()) or name in taken:
+        raise AgradError("name", f"a function in {language.name} cannot be called {name}")
     return language.function(name, names, body, Results(what, *what.divided(found)), _remark(text, names, what))
 
 

@@ -5,12 +5,92 @@
    continued fraction of the incomplete gamma function (5.11, 5.15, 25.11, 8.9 and 8.11 in the Digital Library of
    Mathematical Functions), differences of their terms for those of digamma and lgamma, Gauss's rule for the mixed
    derivative of beta (see `ops/scalar/special.py`), the continued fractions of the incomplete beta function and of erfc,
-   and Newton's method with the second derivative for the inverses of erf. */
+   and Newton's method with the second derivative for the inverses of erf.
+
+   JavaScript lacks erf and erfc, too: the series 2/sqrt(pi)*exp(-x**2)*sum(2**k*x**(2*k + 1)/(2*k + 1)!!), whose terms
+   are all positive, and Laplace's continued fraction of erfc (7.6.2 and 7.9.2 there). The square in the exponent is taken
+   in two parts: rounded as one, it would cost a large x its last digits. */
+
+static double agrad_erf_near(double x)
+{
+    double term = x;
+    double sum = x;
+    double k = 1.0;
+    while (fabs(term) > 1e-18*fabs(sum)) {
+        term = term*2.0*x*x/(2.0*k + 1.0);
+        sum = sum + term;
+        k = k + 1.0;
+    }
+    return 1.1283791670955126*sum*exp(-x*x);
+}
+
+static double agrad_erf(double x)
+{
+    if (x < 0.0) {
+        return -agrad_erf(-x);
+    }
+    if (x > 6.0) {
+        return 1.0;
+    }
+    if (x > 1.5) {
+        return 1.0 - agrad_erfc(x);
+    }
+    return agrad_erf_near(x);
+}
+
+static double agrad_erfc(double x)
+{
+    if (x < -6.0) {
+        return 2.0;
+    }
+    if (x < 0.75) {
+        return 1.0 - agrad_erf_near(x);
+    }
+    if (x > 28.0) {
+        return 0.0;
+    }
+    double fraction = x;
+    double k = 20.0 + ceil(200.0/(x*x));
+    while (k > 0.0) {
+        fraction = x + 0.5*k/fraction;
+        k = k - 1.0;
+    }
+    double near = floor(x*4096.0)/4096.0;
+    return 0.5641895835477563/fraction*exp(-near*near)*exp((near - x)*(near + x));
+}
+
+static double agrad_lgamma_difference(double y, double x)
+{
+    double sum = agrad_power_difference(y, x, 1.0)/12.0 - agrad_power_difference(y, x, 3.0)/360.0;
+    sum = sum + agrad_power_difference(y, x, 5.0)/1260.0 - agrad_power_difference(y, x, 7.0)/1680.0;
+    sum = sum + agrad_power_difference(y, x, 9.0)/1188.0 - agrad_power_difference(y, x, 11.0)*691.0/360360.0;
+    return sum + (y + x - 0.5)*log1p(x/y) + x*(log(y) - 1.0);
+}
+
+static double agrad_lgamma_of_next(double x)
+{
+    double sum = agrad_lgamma_difference(20.0, x);
+    double k = 1.0;
+    while (k < 20.0) {
+        sum = sum - log1p(x/k);
+        k = k + 1.0;
+    }
+    return sum;
+}
 
 static double agrad_lgamma(double x)
 {
     if (x <= 0.0 && x == floor(x)) {
         return INFINITY;
+    }
+    if (fabs(x) < 1e-300) {
+        return -log(fabs(x));
+    }
+    if (fabs(x - 1.0) < 0.25) {
+        return agrad_lgamma_of_next(x - 1.0);
+    }
+    if (fabs(x - 2.0) < 0.25) {
+        return log1p(x - 2.0) + agrad_lgamma_of_next(x - 2.0);
     }
     if (x < 0.5) {
         return log(3.141592653589793/fabs(sin(3.141592653589793*fmod(x, 1.0)))) - agrad_lgamma(1.0 - x);
@@ -143,10 +223,55 @@ static double agrad_ndtri(double x)
     return -1.4142135623730951*agrad_erfcinv(2.0*x);
 }
 
+static double agrad_gammaincc_small(double a, double x)
+{
+    double power = a*log(x) - agrad_lgamma_of_next(a);
+    double part = 1.0;
+    double sum = 0.0;
+    double k = 1.0;
+    while (k < 40.0) {
+        part = -part*x/k;
+        sum = sum + part/(a + k);
+        k = k + 1.0;
+    }
+    return -expm1(power) - a*exp(power)*sum;
+}
+
+static double agrad_gammainc_large(double a, double x)
+{
+    double m = (x - a)/a;
+    double half = m - log1p(m);
+    if (fabs(m) < 0.1) {
+        double part = m*m;
+        double k = 2.0;
+        half = 0.0;
+        while (k < 20.0) {
+            half = half + part/k;
+            part = -part*m;
+            k = k + 1.0;
+        }
+    }
+    double distance = copysign(sqrt(2.0*half), m);
+    double first = -1.0/3.0 + distance*(1.0/12.0 - distance*(2.0/135.0 - distance*(1.0/864.0 + distance/2835.0)));
+    if (fabs(distance) > 0.01) {
+        first = 1.0/m - 1.0/distance;
+    }
+    return 0.5*erfc(-distance*sqrt(0.5*a)) - exp(-a*half)*first/sqrt(6.283185307179586*a);
+}
+
 static double agrad_gammaincc(double a, double x)
 {
-    if (a <= 0.0 || x < 0.0) {
+    if (a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) || a != a || x != x) {
         return NAN;
+    }
+    if (a == 0.0) {
+        return 0.0;
+    }
+    if (a > 1e6) {
+        return 1.0 - agrad_gammainc(a, x);
+    }
+    if (x < a + 1.0 && a < 0.25) {
+        return agrad_gammaincc_small(a, x);
     }
     if (x < a + 1.0) {
         return 1.0 - agrad_gammainc(a, x);
@@ -176,8 +301,17 @@ static double agrad_gammaincc(double a, double x)
 
 static double agrad_gammainc(double a, double x)
 {
-    if (a <= 0.0 || x < 0.0) {
+    if (a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) || a != a || x != x) {
         return NAN;
+    }
+    if (a == 0.0 || (x == INFINITY && a < INFINITY)) {
+        return 1.0;
+    }
+    if (a == INFINITY && x < INFINITY) {
+        return 0.0;
+    }
+    if (a > 1e6) {
+        return agrad_gammainc_large(a, x);
     }
     if (x >= a + 1.0) {
         return 1.0 - agrad_gammaincc(a, x);
@@ -185,7 +319,7 @@ static double agrad_gammainc(double a, double x)
     if (x == 0.0) {
         return 0.0;
     }
-    double part = 1.0/a;
+    double part = 1.0;
     double sum = part;
     double k = a;
     while (part > sum*1e-17) {
@@ -193,7 +327,7 @@ static double agrad_gammainc(double a, double x)
         part = part*x/k;
         sum = sum + part;
     }
-    return sum*exp(a*log(x) - x - agrad_lgamma(a));
+    return sum*exp(a*log(x) - x - agrad_lgamma(a + 1.0));
 }
 
 static double agrad_power_difference(double x, double d, double m)
@@ -206,6 +340,9 @@ static double agrad_power_difference(double x, double d, double m)
 
 static double agrad_digamma_difference(double x, double d, double n)
 {
+    if (x == 0.0 && d > 0.0 && n == 0.0) {
+        return copysign(INFINITY, x);
+    }
     if ((x <= 0.0 && x == floor(x)) || (x + d <= 0.0 && x + d == floor(x + d))) {
         return NAN;
     }
@@ -271,10 +408,7 @@ static double agrad_lbeta(double x, double y)
     if (y <= 20.0) {
         return agrad_lgamma(x) + agrad_lgamma(y) - agrad_lgamma(x + y);
     }
-    double sum = agrad_power_difference(y, x, 1.0)/12.0 - agrad_power_difference(y, x, 3.0)/360.0;
-    sum = sum + agrad_power_difference(y, x, 5.0)/1260.0 - agrad_power_difference(y, x, 7.0)/1680.0;
-    sum = sum + agrad_power_difference(y, x, 9.0)/1188.0 - agrad_power_difference(y, x, 11.0)*691.0/360360.0;
-    return agrad_lgamma(x) - (sum + (y + x - 0.5)*log1p(x/y) + x*(log(y) - 1.0));
+    return agrad_lgamma(x) - agrad_lgamma_difference(y, x);
 }
 
 static double agrad_beta(double x, double y)
@@ -393,7 +527,11 @@ static double agrad_comb(double n, double k)
     if (k > n) {
         return sin(3.141592653589793*fmod(k - n, 2.0))/3.141592653589793*agrad_beta(n + 1.0, k - n);
     }
-    return exp(-agrad_lbeta(n - k + 1.0, k + 1.0))/(n + 1.0);
+    double size = -agrad_lbeta(n - k + 1.0, k + 1.0);
+    if (size > 700.0) {
+        return exp(size - log(n + 1.0));
+    }
+    return exp(size)/(n + 1.0);
 }
 
 static double agrad_perm(double n, double k)
@@ -417,7 +555,11 @@ static double agrad_perm(double n, double k)
         double sine = sin(3.141592653589793*fmod(k - n, 2.0))/3.141592653589793;
         return sine*exp(agrad_lgamma(n + 1.0) + agrad_lgamma(k - n));
     }
-    return exp(agrad_lgamma(k + 1.0) - agrad_lbeta(n - k + 1.0, k + 1.0))/(n + 1.0);
+    double size = agrad_lgamma(k + 1.0) - agrad_lbeta(n - k + 1.0, k + 1.0);
+    if (size > 700.0) {
+        return exp(size - log(n + 1.0));
+    }
+    return exp(size)/(n + 1.0);
 }
 
 static double agrad_log_ndtr(double x)

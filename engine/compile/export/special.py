@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from importlib.resources import files
 from typing import NamedTuple
@@ -46,11 +47,19 @@ def in_javascript(name: str, spelt: dict[str, str]) -> str:
 
 
 def in_python(name: str, spelt: dict[str, str]) -> str:
-    """The function: the brackets around blocks go."""
+    """The function: the brackets around blocks go, and what may be divided by 0 is so by a helper."""
     _, parameters, body = SPECIAL[name]
     body = re.sub(r"\((.*)\) \{$", r"\1:", body, flags=re.MULTILINE)
     body = re.sub(r";$|double |\n *\}", "", body, flags=re.MULTILINE).replace("&&", "and").replace("||", "or")
-    return f"def agrad_{name}({parameters}):\n{_spelt(body, spelt)}"
+    return ast.unparse(_Divided().visit(ast.parse(f"def agrad_{name}({parameters}):\n{_spelt(body, spelt)}")))
+
+
+class _Divided(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Div) and not isinstance(node.right, ast.Constant):
+            return ast.Call(ast.Name("divide"), [node.left, node.right], [])
+        return node
 
 
 def _spelt(body: str, spelt: dict[str, str]) -> str:
@@ -58,5 +67,5 @@ def _spelt(body: str, spelt: dict[str, str]) -> str:
 
 
 def called(name: str) -> list[str]:
-    """The functions of the C library that a function calls."""
-    return re.findall(r"\b([a-z][a-z0-9]*)\(", SPECIAL[name].body)
+    """The functions of the C library that a function calls, and the helper that divides in Python."""
+    return [*re.findall(r"\b([a-z][a-z0-9]*)\(", SPECIAL[name].body), "divide"]

@@ -116,9 +116,9 @@ class Term:
     def __gt__(self, other: Any) -> Term:
         return applied("greater", [self, term(other)], ">")
 
-    def call(self, name: str) -> Term:
-        """A function of it, by the name of that."""
-        return applied(name, [self])
+    def call(self, name: str, *others: Any) -> Term:
+        """A function of it and others, by the name of that."""
+        return applied(name, [self, *map(term, others)])
 
     def choose(self, here: Term, there: Term) -> Term:
         """One term where this one, a condition, is not 0, else the other."""

@@ -124,8 +124,9 @@ class Native:
             return
         for start in range(0, len(outs[0]), _ROWS):
             here = slice(start, start + _ROWS)
-            given = [column for table in columns for column in table[here].reshape(-1, size_of(table.shape[1:])).T]
-            made = [np.empty((size_of(out.shape[1:]), len(out[here]))) for out in outs]
+            count = len(outs[0][here])
+            given = [column for table in columns for column in table[here].reshape(count, size_of(table.shape[1:])).T]
+            made = [np.empty((size_of(out.shape[1:]), count)) for out in outs]
             self._map(given, [column for table in made for column in table], threads)
             for out, table in zip(outs, made, strict=True):
                 out[here] = table.T.reshape(out[here].shape)

@@ -87,6 +87,8 @@ def _tidy(part: Any) -> Any:
         raise AgradError(
             "type", _TRUTH, fixes=[Hint("where(c, x, y)   chooses"), Hint("x[int(c)]   the entry at 0 or 1")]
         )
+    if isinstance(part, list) and part and all(map(_is_truth, part)):
+        part = np.array([*map(bool, part)])
     part = getattr(part, "value", part)
     if isinstance(part, str | float) or not hasattr(part, "__iter__"):
         return whole(part, "an index")

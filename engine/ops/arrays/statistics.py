@@ -17,7 +17,7 @@ from agrad.engine.ops.arrays.reduction import largest, mean, smallest, total
 from agrad.engine.ops.arrays.shaping import permute, reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
-from agrad.engine.ops.scalar.comparison import equal, isnan, maximum, minimum, where
+from agrad.engine.ops.scalar.comparison import equal, isfinite, isnan, maximum, minimum, where
 from agrad.engine.ops.scalar.elementary import floor, sqrt, square
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
@@ -78,7 +78,8 @@ def _between(ordered: Any, below: Any, above: Any, share: Any) -> Any:
         low, high = (getitem(ordered, (..., slice(int(at), int(at) + 1))) for at in (below, above))
     else:
         low, high = take_along(ordered, below, -1), take_along(ordered, above, -1)
-    return add(low, where(equal(share, 0.0), 0.0, mul(share, sub(high, low))))
+    apart = where(isfinite(low), sub(high, low), high)  # inf - inf would be nan between equal entries
+    return add(low, where(equal(share, 0.0), 0.0, mul(share, apart)))
 
 
 def _quantile(name: str, whole: float, **words: Any) -> Function:

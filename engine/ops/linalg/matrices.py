@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import in_family, operand, shape_of_any
-from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator
+from agrad.engine.core.op import Domain, Failure, Function, Kink, Operator, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays import opposed
 from agrad.engine.ops.arrays.indexing import getitem
@@ -18,7 +18,7 @@ from agrad.engine.ops.arrays.shaping import check_matrix, collapse, permute, res
 from agrad.engine.ops.linalg import expansions
 from agrad.engine.ops.linalg.determinant import minor_form
 from agrad.engine.ops.linalg.factors import solved
-from agrad.engine.ops.scalar.arithmetic import add, flat, mul, sub
+from agrad.engine.ops.scalar.arithmetic import add, mul, sub
 from agrad.engine.values import Shape, broadcast, format_shape, np, require_room, shape_of, size_of, whole
 
 row, composed = in_family("linear algebra", pure=True)

@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import in_family, operand
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import Domain, Function, Kink
+from agrad.engine.core.op import Domain, Function, Kink, onward
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import check_places, getitem
@@ -121,6 +121,17 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     return reduced("huber_loss", losses, reduction)
 
 
+probability: Function = row(
+    "probability",
+    scalar=lambda x: x if 0.0 <= x <= 1.0 else math.nan,
+    array=lambda x: np.where((x < 0.0) | (x > 1.0), math.nan, x),
+    rules={"x": ("", onward)},
+    samples=((0.5,), ([0.3, 0.8],)),
+    formula=lambda x: x,
+    doc="x, and nan outside 0 to 1.",
+)
+
+
 @composed(
     data=("weight",),
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
@@ -137,8 +148,12 @@ def huber_loss(x: Any, y: Any, /, delta: Any = 1.0, reduction: Any = "mean") -> 
     example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
 def binary_cross_entropy(x: Any, y: Any, /, reduction: Any = "mean", weight: Any = None) -> Any:
-    """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight."""
+    """The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y, times a weight.
+
+    It is nan for x outside 0 to 1.
+    """
     x, y = _pair("binary_cross_entropy", x, y)
+    x = probability(x)
     losses = neg(add(xlogy(y, x), xlog1py(sub(1.0, y), neg(x))))
     return reduced("binary_cross_entropy", losses if weight is None else mul(weight, losses), reduction)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, onward
+from agrad.engine.core.op import OPS, Domain, Function, Identity, Kink, Operator, flat, onward
 
 row, composed = in_family("arithmetic")
 
@@ -92,11 +92,6 @@ neg: Function = row(
     derivative="-1",
     example="neg(2) == -2",
 )
-
-
-def flat(*_: Any, **__: Any) -> float:
-    """The rule of a step function: a number stands for an array of equal entries."""
-    return 0.0
 
 
 # The division of these two in machine code, where the operands are symbols: as Python divides floats.

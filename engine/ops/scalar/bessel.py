@@ -12,7 +12,7 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import in_family
 from agrad.engine.core.op import Function, Kink
-from agrad.engine.ops.scalar.special import from_scipy, on_both
+from agrad.engine.ops.scalar.special import from_scipy, of_first_kind, on_both
 from agrad.engine.values import np
 
 row, composed = in_family("special")
@@ -24,9 +24,24 @@ def _of_order(name: str) -> Function:
     def array(x: Any, v: float) -> Any:
         if name == "yv" and v in (0.0, 1.0):
             return from_scipy(name, f"y{int(v)}")(x)
-        return from_scipy(name, name)(v, x)
+        found = of_first_kind(name)(v, x) if name in ("jv", "iv", "ive") else from_scipy(name, name)(v, x)
+        return _large(name, x, v, found) if name[0] in "ky" and v > 0.0 and np.any(np.isinf(found)) else found
 
     return array
+
+
+def _large(name: str, x: Any, v: float, found: Any) -> Any:
+    """What SciPy gives as inf above 1e300: by lower orders (10.6.1, 10.29.1) or the first term (10.7.4, 10.30.2)."""
+    first, sign = (0.5, 1.0) if name[0] == "k" else (-1.0 / math.pi, -1.0)
+    with np.errstate(all="ignore"):
+        if v < 10.0:
+            root = np.multiply(0.5, x) ** (-0.5 * v)
+            exact = first * math.gamma(v) * root * root
+        else:
+            low, exact = (from_scipy(name, name)(v - below, x) for below in (9.0, 8.0))
+            for order in np.arange(v - 8.0, v - 0.5):
+                low, exact = exact, np.divide(2.0 * order, x) * exact + sign * low
+        return np.where(np.isinf(found) & np.isfinite(exact), exact, found)
 
 
 def _any_order(name: str, before: float, after: float, doc: str, **words: Any) -> Function:

@@ -7,8 +7,8 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, onward
-from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division, flat
+from agrad.engine.core.op import Domain, Failure, Function, Kink, Remedy, flat, onward
+from agrad.engine.ops.scalar.arithmetic import JUMPS, QUOTIENT_BY_ZERO, div, division
 from agrad.engine.values import np
 
 FAMILY = "elementary"

@@ -212,11 +212,26 @@ gamma_slope: Function = row(
 )
 
 
+def _share(name: str) -> Function:
+    """SciPy's function; for a tiny shape a, of which that is wrong, the upper one as a*E1(x) (6.11.1 and 8.4.15)."""
+    function = from_scipy(name, name)
+
+    @flagging
+    def call(a: Any, x: Any) -> Any:
+        is_tiny = (a > 0.0) & (a < 1e-20) & (x > 0.0)
+        if not np.any(is_tiny):
+            return function(a, x)
+        upper = a * from_scipy(name, "exp1")(x)
+        return np.where(is_tiny, upper if name == "gammaincc" else 1.0 - upper, function(a, x))
+
+    return call
+
+
 def _gamma_share(name: str, sign: Function, **words: Any) -> Function:
     """`sign`: of its derivatives, where those of the lower incomplete gamma function have +."""
     return row(
         name,
-        **on_both(from_scipy(name, name)),
+        **on_both(_share(name)),
         rules={
             "a": ("a x", lambda g, out, a, x: sign(g) * gamma_slope(a, x, k=1)),
             "x": ("a x", lambda g, out, a, x: sign(g) * _gamma_density(a, x)),
@@ -268,7 +283,7 @@ def _beta_factor(a: float, b: float, more: float, j: int, k: int) -> Callable[[f
     def constant(m: int, n: int) -> float:
         if m and n:
             return _polygamma(m + n - 1, a + b + more)
-        shape, rest = (a + more, b) if m else (b + 1.0, a + more - 1.0)
+        shape, rest = (a + more, b) if m else (b + 1.0, a + (more - 1.0))
         return float(digamma_difference(shape, rest, m + n - 1))
 
     first, second = j and constant(1, 0), k and constant(0, 1)

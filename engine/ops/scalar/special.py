@@ -10,12 +10,12 @@ from typing import Any
 from agrad.engine.core.arguments import small
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.op import Domain, Function, Kink
+from agrad.engine.core.op import Domain, Function, Kink, flat
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import unsqueeze
-from agrad.engine.ops.scalar.arithmetic import add, flat, sub
+from agrad.engine.ops.scalar.arithmetic import add, sub
 from agrad.engine.ops.scalar.comparison import equal, greater, less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.trigonometry import POLES_AT_ONES
@@ -96,9 +96,11 @@ def on_both(function: Function) -> dict[str, Any]:
     return {"array": function, "scalar": lambda *operands, **attrs: float(plain(*operands, **attrs))}
 
 
-def special(name: str, rule: tuple[str, Function], **words: Any) -> Function:
-    """A row for a special function of one number, which SciPy has by that name."""
-    return of_number(name, rule, **on_both(from_scipy(name, name)), **words)
+def special(name: str, rule: tuple[str, Function], odd: bool = False, **words: Any) -> Function:
+    """A row for a special function of one number, which SciPy has by that name; `odd`: which SciPy forgets at -0."""
+    function = from_scipy(name, name)
+    array = flagging(lambda x: np.copysign(function(x), x)) if odd else function
+    return of_number(name, rule, **on_both(array), **words)
 
 
 # Of the normal distribution
@@ -124,6 +126,7 @@ erfc: Function = _error_function("erfc", -_TWO_BY_ROOT_PI, "1 - erf(x), exact al
 erfinv: Function = special(
     "erfinv",
     ("out", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI)),
+    odd=True,
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES,),
     domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
@@ -173,6 +176,12 @@ def _gamma_array(x: Any) -> Any:
     return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
 
 
+@flagging
+def _lgamma_array(x: Any) -> Any:
+    value, size = from_math("gammaln", math.lgamma, lambda x: math.inf)(x), np.abs(x)
+    return np.where(size < 1e-300, -np.log(size), value)  # SciPy has inf for numbers that are smaller still
+
+
 gamma: Function = of_number(
     "gamma",
     ("x out", lambda g, out, x: g * (out * digamma(x))),
@@ -186,7 +195,7 @@ gamma: Function = of_number(
 lgamma: Function = of_number(
     "lgamma",
     ("x", lambda g, out, x: g * digamma(x)),
-    array=from_math("gammaln", math.lgamma, lambda x: math.inf),
+    array=_lgamma_array,
     **_BESIDE_POLES,
     doc="The logarithm of the absolute value of the gamma function.",
     derivative="digamma(x)",
@@ -281,9 +290,10 @@ def _beta_function(name: str, scipy: str, of_log: Function) -> Function:
     @flagging
     def function(x: Any, y: Any) -> Any:
         less, more = np.minimum(x, y), np.maximum(x, y)
-        is_large = (less > 0.0) & (more > 20.0) & (more < math.inf)
+        is_large = (less > 0.0) & (more < math.inf) & ((more > 20.0) | (less < 1e-300))  # SciPy's of that is inf
         with np.errstate(all="ignore"):
-            large = of_log(from_scipy(name, "gammaln")(less) - lgamma_difference(more, less))
+            difference = np.where(more > 20.0, lgamma_difference(more, less), -np.log1p(less / more))
+            large = of_log(_lgamma_array(less) - difference)
         return np.where(is_large, large, from_scipy(name, scipy)(x, y))
 
     return function
@@ -377,6 +387,27 @@ lbeta: Function = _of_two(
     example="lbeta(1, 1) == 0",
 )
 
+_TINY = 1e-150  # of a number whose square is nothing beside 1
+
+
+def of_first_kind(name: str) -> Function:
+    """jv, iv or ive of an order and x: near 0, where SciPy's are 0 or nan, the first term of their series (10.2.2)."""
+    function = from_scipy(name, name)
+
+    @flagging
+    def call(v: float, x: Any) -> Any:
+        if not np.any(np.abs(x) < _TINY):
+            return function(v, x)
+        is_whole = v % 1.0 == 0.0
+        order = abs(v) if is_whole else v
+        with np.errstate(all="ignore"):
+            first = np.power(x, order) * (0.5**order * from_scipy(name, "rgamma")(order + 1.0))
+        first = -first if name == "jv" and v < 0.0 and is_whole and v % 2.0 else first
+        return np.where(np.abs(x) < _TINY, first, function(v, x))
+
+    return call
+
+
 # Bessel functions of whole order n: of the first kind, and modified
 
 
@@ -386,7 +417,7 @@ def _bessel(letter: str, family_name: str, sign: float) -> Function:
     def array(x: Any, n: int) -> Any:
         if n in (0, 1):
             return from_scipy(f"{letter}{n}", f"{letter}{n}")(x)
-        return from_scipy(f"{letter}0", f"{letter}v")(n, x)
+        return of_first_kind(f"{letter}v")(n, x)
 
     def order(x: Any, n: int) -> Any:
         return sign * call(x, -n) if n < 0 else call(x, n)
@@ -432,6 +463,7 @@ i0: Function = special(
 i1: Function = special(
     "i1",
     ("x", lambda g, out, x: g * (0.5 * (i0(x) + bessel_i(x, 2)))),
+    odd=True,
     doc="The modified Bessel function of order 1.",
     derivative="i0(x) - i1(x)/x; 1/2 at 0",
     example="i1(0) == 0",

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.core.dispatch import in_family
-from agrad.engine.core.op import Function, Kink
-from agrad.engine.ops.scalar.arithmetic import flat, mul
+from agrad.engine.core.op import Function, Kink, flat
+from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import equal, where
 from agrad.engine.ops.scalar.elementary import absolute
 from agrad.engine.values import np

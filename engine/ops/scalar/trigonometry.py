@@ -15,6 +15,7 @@ from agrad.engine.ops.scalar.elementary import (
     hypot,
     inverse_of_positive,
     ratio,
+    rsqrt,
     sqrt,
 )
 from agrad.engine.values import np
@@ -178,7 +179,7 @@ asinh: Function = elementary(
 
 acosh: Function = elementary(
     "acosh",
-    ("x", lambda g, out, x: g / (sqrt(x - 1.0) * sqrt(x + 1.0))),
+    ("x", lambda g, out, x: g * (rsqrt(x - 1.0) * rsqrt(x + 1.0))),
     array="arccosh",
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),

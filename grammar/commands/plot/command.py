@@ -26,6 +26,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value, is_table
 from agrad.grammar.session.inputs import open_names
 from agrad.grammar.syntax.ast import Name
+from agrad.grammar.syntax.errors.messages import corrected
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.solving import LastFit
@@ -235,7 +236,7 @@ def ends(call: Call, start: str, end: str, log: bool = False) -> tuple[float, fl
         fix = Hint(f"{stop}..{begin}" if high < low else f"{begin}..{format_number(low + 1)}")
         raise wrong("domain", f"a range must increase, and {begin}..{stop} does not", place, fix)
     if log and low <= 0:
-        fixes = [Hint(f"{format_number(high / 1000)}..{stop}")] if high > 0 else []
+        fixes = [corrected(place, f"{format_number(high / 1000)}..{stop}")] if high > 0 else []
         raise wrong("domain", f"a logarithmic axis begins above 0, and {begin}..{stop} does not", place, *fixes)
     return low, high
 

@@ -9,13 +9,13 @@ from os.path import splitext
 from typing import Any
 
 from agrad.engine.core.context import require_files
-from agrad.engine.errors import Hint
 from agrad.engine.extras import look_of, matplotlib
 from agrad.engine.values import format_number
 from agrad.grammar.commands.registry import wrong
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
 from agrad.grammar.results import Plot, edges
+from agrad.grammar.syntax.errors.messages import corrected
 
 # What the endings of files stand for, and without the date of the file: the same plot is the same file.
 FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
@@ -35,7 +35,7 @@ def form_of(path: str, place: Span) -> str:
     ending = splitext(path)[1].lower()
     if ending not in FORMS:
         stem = splitext(path)[0] or "f"
-        fixes = [Hint(f'to "{stem}{form}"') for form in suggest(ending, FORMS) or [".svg"]]
+        fixes = [corrected(place, f'"{stem}{form}"') for form in suggest(ending, FORMS) or [".svg"]]
         *others, last = FORMS
         message = f"a plot is written to a file that ends in {', '.join(others)} or {last}, and"
         raise wrong("file", f"{message} {path or 'an empty name'} does not", place, *fixes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
@@ -13,8 +14,9 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
-from agrad.grammar.syntax.keywords import OPTIONS
+from agrad.grammar.syntax.keywords import OPTIONS, SHAPES
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
+from agrad.lazy import rare
 
 # `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
 LEIBNIZ = re.compile(
@@ -131,27 +133,6 @@ _APART = re.compile(rf"\s*({_OPERAND}(?:\s+{_OPERAND})+)\s*")
 _FILE = re.compile(r"\s*(\"[^\"]*\"|'[^']*')\s+(?:u|using)\s+(\d+):(\d+).*")
 _END = re.compile(r"""(?:"[^"\n\r]*"|'[^'\n\r]*'|[^;#\n\r"'])*""")
 
-# What other programs call the options of `fit`, and what is typed in their place.
-_NAMED = "via by vary for varying wrt parameters"
-_SIGMAS = "yerr err error errors errs uncertainty uncertainties u unc std errorbars"
-_STARTS = "guess start starting starts init initial p0 at where params parameters"
-_BOUNDS = "bounds bound limits between min max constraint constraints lower upper above below"
-_ELSEWHERE = {
-    **dict.fromkeys(_NAMED.split(), "over"),
-    **dict.fromkeys(_SIGMAS.split(), "sigma"),
-    **dict.fromkeys("weights weight w".split(), "sigma 1/sqrt({})"),
-    **dict.fromkeys(_STARTS.split(), "from"),
-    **dict.fromkeys(_BOUNDS.split(), Hint("exp(p) in place of a parameter, with p after over, keeps it above 0")),
-    **dict.fromkeys(
-        "fix fixed fixing hold const constant".split(), Hint("a name that is not after over keeps its value")
-    ),
-    **dict.fromkeys(
-        "robust loss huber cauchy soft_l1 outliers".split(),
-        Hint("fit y[ok] ~ a*x[ok] over a   leaves points out, with ok = abs(y - a*x) < 3*s"),
-    ),
-    **dict.fromkeys("method solver lm trf using".split(), Hint("leave it out: there is one method")),
-}
-
 
 def drawn(context: ErrorContext) -> AgradError | None:
     """`plot y vs x`, `plot x y`, `plot "a.csv" using 1:2`."""
@@ -179,7 +160,7 @@ def fitted(context: ErrorContext) -> AgradError | None:
         return None
     for before, token in pairwise([*context.statement[written.index("~") :], context.bad]):
         ends = before.type in OPERAND_ENDS or before == "with"
-        if ends and token.type == "NAME" and str(token) in _ELSEWHERE:
+        if ends and token.type == "NAME" and str(token) in _elsewhere():
             return foreign_option(context.span(token))
     previous = context.previous
     if previous == "with" and context.next_type == "_EQUAL":  # with b = 2
@@ -242,33 +223,34 @@ _END_OF_RANGE = r"(-?[\w.*/]+?)"
 _RANGE = rf"[\[(]?{_END_OF_RANGE} ?(?:to|\.\.|,|:) ?{_END_OF_RANGE}[\])]?"
 _BY = r"(?:,|(?: for| wrt| over| by| at))"
 _STARTED = "(?:from|near|at|start|guess)"
-_PHRASES = {
-    "backward": (
-        (r"(.+?) step", "backward {0} trace"),
-        (r"\(?(\w+)[ ,]+retain_graph(?: ?= ?True)?\)?", "backward {0} retain"),
-        (r"(.+?) ?(?: wrt|,) ?(\w+)", "grad({0}, {1})"),
-    ),
-    "solve": (
-        (rf"(.+?){_BY} (\w+) ?(?:from|in|=) ?{_RANGE}", "solve {0} for {1} in {2}..{3}"),
-        (rf"(.+?){_BY} (\w+) ?(?:{_STARTED} ?=?|=) ?([-\w.]+)", "solve {0} for {1} from {2}"),
-        (r"(.+?),? (\w+) ?= ?([-\w.]+)", "solve {0} for {1} from {2}"),
-        (rf"(.+?){_BY} (\w+)", "solve {0} for {1} from 1"),
-    ),
-    "minimize": ((r"(.+?) (?:wrt|for|by|at) (\w+(?:, ?\w+)*)", "minimize {0} over {1}"),),
-    "maximize": ((r"(.+?) (?:wrt|for|by|at) (\w+(?:, ?\w+)*)", "maximize {0} over {1}"),),
-    "fit": ((r"([^=~,]+?) ?[=,] ?([^=~]+ over .+)", "fit {0} ~ {1}"),),
-    "set": ((r"(\w+) (?:to )?([^=]+)", "set {0} = {1}"),),
-    "var": ((r"(\w+) ([^=:]+)", "var {0} = {1}"),),
-    "limit": ((r"(memory|time|nodes) ([^=]+)", "limit {0}={1}"),),
-    "time": ((r"([^:]+)", "time: {0}"),),
-    "vars": ((r"\(\)", "vars"),),
-    "graph": ((r"(.+ depth) ?= ?(\d+)", "graph {0} {1}"),),
-    "formula": ((r"(.+?) wrt (\w+) order 2", "formula grad({0}, {1})"),),
-    "plot": (
-        (rf"(?:\w+ ?= ?)?([^,]+?) for (\w+) ?(?:from|=|in) ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
-        (rf"(?:\w+ ?= ?)?([^,]+?),? (\w+) ?= ?{_RANGE}", "plot {0} for {1} in {2}..{3}"),
-    ),
+_PARTS = {
+    "RANGE": _RANGE,
+    "BY": _BY,
+    "STARTED": _STARTED,
+    "FUNCTION": r"\b(a?(?:sin|cos|tan)h?|exp|log|log10|log2|sqrt|abs)",
 }
+
+
+@cache
+def _forms() -> dict[str, list[tuple[re.Pattern[str], str]]]:
+    """What forms.txt has: for a command, or for a line, forms with what is typed instead."""
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for line in (rare.pkgutil.get_data(__package__, "forms.txt") or b"").decode("utf-8").splitlines():
+        if line and line[0] != "#":
+            head, form, instead = line.split("  ->  ")
+            form = re.sub(r"<([A-Z]+)>", lambda part: _PARTS[part[1]], form)
+            found.setdefault(head, []).append((re.compile(form), instead))
+    return found
+
+
+@cache
+def _elsewhere() -> dict[str, str]:
+    """What other programs call the options of `fit`, and what is typed in their place."""
+    of_words = [(form.pattern, fix) for form, fix in _forms()["option"]]
+    of_words += [(form.pattern, Hint(fix)) for form, fix in _forms()["hint"]]
+    return {word: fix for words, fix in of_words for word in words.split()}
+
+
 _PLOTTED = re.compile(rf"(?:\w+ ?= ?)?([^,=]+?)(?: from {_RANGE})?")
 _SECOND = re.compile(r"(.+?) order 2")
 _INTO = re.compile(r"(.+?) (?:to|as|into) [\"']?([\w./~-]+\.\w+)[\"']?")
@@ -279,8 +261,8 @@ def spelled_out(command: str, text: str) -> list[str]:
     text = text.partition(";")[0].strip()
     if command in ("plot", "graph", "export") and (found := _INTO.fullmatch(text)):
         return [f'{command} {found[1]} to "{found[2]}"']
-    for phrase, fix in _PHRASES.get(command, ()):
-        if found := re.fullmatch(phrase, text):
+    for form, fix in _forms().get(command, ()):
+        if found := form.fullmatch(text):
             fix = fix.format(*found.groups())
             return [fix.replace(" for ", " == 0 for ", 1) if command == "solve" and "=" not in fix else fix]
     if command == "solve" and (name := _one_name(text)):
@@ -293,9 +275,23 @@ def spelled_out(command: str, text: str) -> list[str]:
     return []
 
 
+_LONGEST = 200  # characters of a line that is rewritten
+
+
+def rewritten(place: Span) -> list[str]:
+    """The line of a place as it is typed here, where that is another: `2 sin x cos x`, `(a + b)!`, `|x| + |y|`."""
+    line = new = corrected(Span(place.source, place.start, place.start), "")
+    head = re.match(r"\w+(?=[ \t]|$)", line)
+    is_other = len(line) > _LONGEST or (head is not None and head[0] in SHAPES)
+    if not is_other and (head is None or head[0] == "run" or re.search("[\"']", line) is None):
+        for form, instead in _forms()["line"]:
+            new = form.sub(instead, new)
+    return [new] if new != line else []
+
+
 def foreign_option(place: Span) -> AgradError:
     """The error for an option of `fit` that has another name here, or is not there."""
-    word, fix = place.text, _ELSEWHERE[place.text]
+    word, fix = place.text, _elsewhere()[place.text]
     if not isinstance(fix, Hint):
         behind = _END.match(place.source.text, place.end)
         rest, size = behind[0] if behind else "", 0
@@ -312,7 +308,7 @@ def misread_option(names: Sequence[Span]) -> AgradError | None:
     """The error for `over a, b yerr s`, with no comma before what is no parameter; None where there is none."""
     for before, place in pairwise(names):
         between = place.source.text[before.end : place.start]
-        if "," not in between and place.text in _ELSEWHERE:
+        if "," not in between and place.text in _elsewhere():
             return foreign_option(place)
     return None
 

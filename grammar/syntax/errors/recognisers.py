@@ -109,6 +109,9 @@ def _reserved(context: ErrorContext) -> AgradError | None:
         word = bad
     else:
         return None
+    rest = context.rest_of_line(context.head.end_pos or 0)
+    if word is not context.head and (fixes := notation.spelled_out(str(context.head), rest)):  # `solve … from=1`
+        return context.wrong("shape", context.place, fixes=fixes, word=context.head, usage=SHAPES[str(context.head)])
     owner = "Python" if word in PYTHON else "agrad"
     return context.wrong("reserved", word, word=word, owner=owner)
 

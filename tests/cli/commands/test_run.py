@@ -67,6 +67,15 @@ def test_a_full_disk_is_an_error_of_one_line(environment):
     assert (done.stderr, done.returncode) == (message, 1)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full disk to write to")
+@each("text, code, shown", [("1/0", 0, b"inf\n"), ("1 +", 2, b""), ("log(-1)*0 + sqrt(-1)", 0, b"nan\n")])
+def test_a_note_that_cannot_be_written_leaves_the_result(text, code, shown, environment):
+    command = [sys.executable, "-m", "agrad.cli", "eval", text]
+    with open("/dev/full", "wb") as disk:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=disk, env=environment)
+    assert (done.stdout, done.returncode) == (shown, code)
+
+
 @each(
     "words",
     [["map", "x", "-"], ["run", "-"], ["eval", "-"], ["repl"]],

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from answers import answers
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import each
@@ -35,27 +36,7 @@ SCRIPTS = [*ROOT.glob("examples/*.ag"), *ROOT.glob("docs/*.ag"), *ROOT.glob("tes
 SCRIPTS = sorted(path for path in SCRIPTS if is_read(path.read_text("utf-8")))
 EXAMPLES = [*(entry.example for entry in FUNCTIONS.values()), *(command.usage for command in COMMANDS.values())]
 # Where the same word is a command, an option, or a name; and what consists of several lines.
-PROGRAMS = [
-    "graph = 1\ngraph + 2\ngraph graph as dot depth 3 to 'd.gv'",
-    "graph to, depth to 'x' vs to; to = depth",
-    "history 5; history; history = []; again 2..4; again + 1",
-    "grad a; grad if c else x; (grad)\ngrad.x = 2",
-    "backward d retain create_graph\nretain = seed; seed + 1; backward sum(retain + seed) seed [1, 2]",
-    "fit y ~ a*over over a, sigma with sigma s from a=1\nsigma = 2",
-    "check f(x,\n  wrt) wrt x y; check -x; check - x; check = 2",
-    "solve f(x) == 0 for x in 0..2; solve = 3",
-    "fails freed: backward d; fails assert: assert 0; fails = 1",
-    "time: y = f(x)\ntime = 3\nno_grad: w -= w.grad\nno_grad = 2",
-    "if c: grad a\nelse: zero_grad\nfor i in range(3): check f(i) wrt i; step sgd w lr=0.1",
-    "print x; print(x); y = print; f(print, a.print); print 'a', f(2)",
-    "help sin; help (x); help\nx = 2  # help",
-    "exit", "exit()", "exit = 2; exit + 1", "limit; limit time=1; limit = 3", "graphs; graphs + 1",
-    "f'a{{b {x=!r} {y:.3f} {f(a, [1, 2])} }} \\n' 'c' \"d\"",
-    '"""a\n# b "\n""" + \'\'\'x\\\'\'\'\'', "x = [1,\n  grad,\n  # backward\n  {2: 'a:'}]\ngrad x",
-    "x² + √x × π ≤ 3 − 2·y¹⁰", "2.00(10) ± 5% + 1e-3 +/- 0x1F // 1_000.5", "x[1:2, ...] ~= y +- 1e-9",
-    "@torch.no_grad()\ndef f(x): return lambda y: x if y is not None else True and not False",
-    "[k for k in 1..3 if k in x]; sum(1/k for k in 1..9)", "é = naïve; x.grad .T", "\ufeffx = 1", "a.backward()", "x;;y",
-]  # fmt: skip
+PROGRAMS = [*answers(Path(__file__).with_name("programs.txt"))]
 
 
 def colours(text):

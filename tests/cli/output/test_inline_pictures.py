@@ -58,21 +58,13 @@ def test_curves_have_hues_that_can_be_told_apart():
     assert min(np.diff([*hues, hues[0] + 1])) > 0.05
 
 
+NOWHERE = "TERM=dumb TERM= TERM=screen-256color TERM=tmux-256color TMUX=/tmp/tmux-0/default,1,0"
+
+
 @pytest.mark.parametrize(
-    "variables",
-    [
-        {"TERM": "dumb"},
-        {"TERM": ""},
-        {"TERM": "screen-256color"},
-        {"TERM": "tmux-256color"},
-        {"TMUX": "/tmp/tmux-0/default,1,0"},
-        {"STY": "1.pts"},
-        {"ZELLIJ": "0"},
-        {"INSIDE_EMACS": "29.1,vterm"},
-        {"NO_COLOR": "1"},
-    ],
+    "variable", [*NOWHERE.split(), "STY=1.pts", "ZELLIJ=0", "INSIDE_EMACS=29.1,vterm", "NO_COLOR=1"]
 )
-def test_where_pictures_would_not_arrive_there_are_none(monkeypatch, variables):
+def test_where_pictures_would_not_arrive_there_are_none(monkeypatch, variable):
     for name in {*graphics._BETWEEN, "NO_COLOR", "FORCE_COLOR"}:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(graphics.sys.stdout, "isatty", lambda: True, raising=False)
@@ -80,8 +72,7 @@ def test_where_pictures_would_not_arrive_there_are_none(monkeypatch, variables):
     monkeypatch.setenv("TERM", "xterm-kitty")
     assert graphics.cell_of_pictures("auto")
     monkeypatch.setenv("TERM_PROGRAM", "ghostty")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(*variable.split("="))
     assert graphics.cell_of_pictures("auto") is None
 
 

@@ -27,21 +27,9 @@ REPL = [sys.executable, "-m", "agrad.cli", "repl", "--resume", "--precision", "f
 PROBE = "print x, x.grad, k, r, y"
 
 START = ["manual_seed(1)", "var x = [1, 2]", "k = 0", "r = 0", "y = sum(x)"]
-ROUND = [
-    "{n}",
-    "r = rand(2)*_",
-    "no_grad: x += 0.25",
-    "nowhere + {n}",
-    "y = sum(x**2)*k",
-    "backward y",
-    "k = {n}",
-    "undo",
-    "for i in range(3): k = k + i",
-    "set x = 0.5*x.data",
-    "zero_grad",
-    "print {n}, sum(r)",
-]
-STATEMENTS = [*START, *(line.format(n=n) for n in range(1, 60) for line in ROUND)]
+ROUND = "{n} | r = rand(2)*_ | no_grad: x += 0.25 | nowhere + {n} | y = sum(x**2)*k | backward y | k = {n} | undo | "
+ROUND += "for i in range(3): k = k + i | set x = 0.5*x.data | zero_grad | print {n}, sum(r)"
+STATEMENTS = [*START, *(line.format(n=n) for n in range(1, 60) for line in ROUND.split(" | "))]
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,10 @@
 """The line below the prompt, and what a result says of itself there."""
 
 import time
+from pathlib import Path
 
 import pytest
+from answers import table
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
@@ -36,20 +38,7 @@ def test_before_there_is_anything_it_says_how_to_begin():
 
 @each(
     "text, words",
-    [
-        ("k = 3", ""),
-        ("var a = 2", "1 leaf"),
-        ("var a = 2; var b = 3", "2 leaves"),
-        ("var a = [1, 2, 3, 4]; b = a**2; c = b*2; d = mean(c)", "1 leaf   3 nodes, 8 bytes saved, held"),
-        ("var a = [1, 2, 3, 4]; d = sum(exp(a))", "1 leaf   2 nodes, 40 bytes saved, held"),
-        ("var a = 2; b = a**2; d = 2*b; backward d", "1 leaf   2 nodes, freed"),
-        ("var a = 2; b = a**2; backward b; c = 3*a; d = b + c", "1 leaf   3 nodes, 16 bytes saved, 1 of them freed"),
-        ("var a = 2; b = a**2; c = 2*b; set a = 3", "1 leaf   2 nodes, 16 bytes saved, stale"),
-        ("var a = 2; b = a**2; var c = 2; d = b*c; set c = 3", "2 leaves   2 nodes, 16 bytes saved, 1 of them stale"),
-        ("var a = 2; b = a**2; set a = 3; forward b", "1 leaf   1 node, 8 bytes saved, held"),
-        ("var a = 2; b = a**2; backward b; set a = 3", "1 leaf   1 node, freed"),
-        ("var a = 2; del a", ""),
-    ],
+    table(Path(__file__).with_name("graphs_there.txt")),
 )
 def test_what_graphs_there_are(told, text, words):
     assert told(text) == words

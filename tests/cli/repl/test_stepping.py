@@ -1,5 +1,8 @@
 """Alt-Up and Alt-Down on the name of a leaf: its value moves, and with it what is shown."""
 
+from pathlib import Path
+
+from answers import table
 from rows import each
 from sessions import session_of
 
@@ -10,19 +13,7 @@ UP, DOWN, END, LEFT, CTRL_D, CLEAR = "\x1b[1;3A", "\x1b[1;3B", "\x05", "\x1b[D",
 
 @each(
     "value, up, down",
-    [
-        ("2", "3", "1"),
-        ("0", "1", "-1"),
-        ("-2.5", "-2.4", "-2.6"),
-        ("1.97", "1.98", "1.96"),
-        ("0.1 + 0.2", "0.4", "0.2"),
-        ("10", "11", "9"),
-        ("1234.5", "1244.5", "1224.5"),
-        ("1/3", "0.3343333333", "0.3323333333"),
-        ("1e-7", "2e-07", "0"),
-        ("3e20", "4e+20", "2e+20"),
-        ("2.345e20", "2.355e+20", "2.335e+20"),
-    ],
+    table(Path(__file__).with_name("steps.txt")),
 )
 def test_a_step_is_one_in_the_last_digit_or_about_a_hundredth(value, up, down):
     for direction, there in ((1, up), (-1, down)):
@@ -51,25 +42,11 @@ def test_a_value_that_was_computed_and_is_shown_follows():
 
 @each(
     "text, cursor, name",
-    [
-        ("x*2", 0, "x"),
-        ("x*2", 1, "x"),
-        ("x*2", 2, ""),
-        ("sin(xy", 6, "xy"),
-        ("sin(xy", 5, "xy"),
-        ("a.x", 3, ""),
-        ("sin", 3, ""),
-        ("y", 1, ""),
-        ("v", 1, ""),
-        ("k", 1, ""),
-        ("huge", 4, ""),
-        ('"x', 2, ""),
-        ("", 0, ""),
-    ],
+    table(Path(__file__).with_name("cursors.txt")),
 )
 def test_the_name_at_the_cursor(text, cursor, name):
     session = session_of("var x = 2; var xy = 3; y = x*2; var v = [1, 2]; k = 4; var huge = inf; a = [1, 2]")
-    assert Stepping(session).leaf(text, cursor) == name
+    assert Stepping(session).leaf(text, int(cursor)) == name
 
 
 def test_keys_move_a_leaf_and_the_line_stays(typed):

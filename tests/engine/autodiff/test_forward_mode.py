@@ -99,7 +99,7 @@ def test_the_same_bits_with_and_without_a_graph(function, shapes):
 
 def test_nothing_is_recorded_where_no_graph_is_asked_for():
     x, c = leaf([1.0, 2.0]), leaf(3.0)
-    for slope in (ag.jvp(ag.sin(x) * c, x, [1.0, 0.0]), ag.jvp(lambda x: ag.sin(x) * 2, [1.0, 2.0], [1.0, 0.0])):
+    for slope in (ag.jvp(ag.sin(x) * c, x, [1.0, 0.0]), ag.jvp(lambda x: ag.sin(x) * 2, x.detach(), [1.0, 0.0])):
         assert not slope.requires_grad
         assert slope.node.inputs == ()
     slope = ag.jvp(lambda x: x * x * c, 5.0, 1.0)  # which has another leaf behind it
@@ -111,3 +111,42 @@ def test_a_direction_of_the_caller_is_not_handed_back():
     slope = ag.jvp(lambda x: x + 1, [1.0, 2.0], v)
     v[0] = 9.0
     assert slope.tolist() == [1, 2]
+
+
+FLAT_OR_CHOSEN = [
+    *[
+        "ag.sqrt(ag.floor(x))",
+        "ag.sqrt(ag.sign(x) + 1)",
+        "1/ag.round(x)",
+        "ag.log(x//2)",
+        "ag.sqrt(ag.heaviside(x, 0.0))",
+    ],
+    *[
+        "ag.sqrt(ag.relu(x))",
+        "ag.sqrt(ag.maximum(x, 0))",
+        "ag.cbrt(ag.clip(x, 0, 1))",
+        "ag.sqrt(ag.where(x > 0, x, 0))",
+    ],
+    *["ag.sqrt(ag.relu(x))[::-1]*2", "ag.log(ag.relu(x).reshape(2, 1)).T", "ag.sqrt(ag.relu(x)[::-1])"],
+    *["ag.floor(ag.log(x + 0.5))", "ag.copysign(2, ag.log(x + 0.5))", "ag.round(ag.sqrt(x + 0.5))"],
+]
+
+
+@each("text", FLAT_OR_CHOSEN)
+@each("create_graph", [False, True])
+def test_what_does_not_move_has_the_derivative_0_forward_and_backward(text, create_graph):
+    """Also where an operation before or behind it has the derivative inf."""
+    x = leaf([-0.5, -0.5])
+    y = eval(text, {"ag": ag, "x": x})
+    for found in (ag.jvp(y, x, [1.0, 3.0], create_graph), ag.vjp(y, x, np.ones(y.shape), create_graph)):
+        assert found.numpy().ravel().tolist() == [0.0, 0.0]
+    assert np.ravel(ag.jvp(lambda x: eval(text, {"ag": ag, "x": x}), [-0.5, -0.5], [1.0, 3.0])).tolist() == [0.0, 0.0]
+
+
+@each("create_graph", [False, True])
+def test_columns_of_a_jacobian_are_about_one_entry(create_graph):
+    x = leaf([0.0, 2.0])
+    y = ag.concat((ag.log(x), ag.sqrt(x), ag.log(x)))
+    assert ag.jacobian(y, x, create_graph).tolist() == [
+        *[[np.inf, 0], [0, 0.5], [np.inf, 0], [0, 0.5 / np.sqrt(2)], [np.inf, 0], [0, 0.5]]
+    ]

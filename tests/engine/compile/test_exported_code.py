@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -21,6 +21,7 @@ from transcript import sections
 
 import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
+from agrad.engine.compile.export.formulas import Written
 from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -148,6 +149,14 @@ def test_an_argument_may_have_any_name(tools, language, tmp_path):
     assert found[0][0] == pytest.approx(math.erf(0.5) * 9 + 0.5)
 
 
+@each("language, name", [("py", "divide"), ("py", "exp"), ("js", "pow"), ("js", "copysign")])
+def test_a_function_has_no_name_that_it_calls(language, name):
+    text = "erf(x)*x**2.5/y + exp(x) + copysign(x, y)"
+    with pytest.raises(AgradError, match=f"cannot be called {name}$"):
+        exported(Session(), text, ("x", "y"), 1, language, name)
+    assert f" {name}(x, y)" in exported(Session(), "x*y", ("x", "y"), 1, language, name)
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_function_has_no_name_of_the_c_library(tmp_path):
     headers = subprocess.run(["cc", "-std=c99", "-E", "-"], input="#include <math.h>\n#include <stdlib.h>", **PIPED)
@@ -176,22 +185,8 @@ def test_each_function_in_another_language(tools, language, tmp_path):
     check(language, texts, *written(language, texts), places, tmp_path)
 
 
-SPECIAL_CALLS = {
-    text: (low, high)
-    for texts, low, high in [
-        ("lgamma(x)*y | gamma(x)*y | digamma(x)*y | polygamma(2, x)*y | erf(x)*lgamma(y)", 0.01, 30.0),
-        ("lgamma(x)*y | gamma(x) + y | digamma(x) + y | polygamma(1, x)*y", -20.0, 0.0),
-        ("erfinv(x)*y | lgamma(2 + erfinv(x))", -0.999, 0.999),
-        ("erfcinv(x)*y | ndtri(x)*y", 1e-9, 1.0),
-        ("gammainc(1.5, x)*y | gammaincc(2.5, x)*y", 0.0, 40.0),
-        ("beta(x, y) | lbeta(x, y) | beta(0.001, x)*y | beta(30, x)*y | lbeta(200, x)*y | rgamma(x)*y", 0.01, 30.0),
-        ("comb(x, y) | perm(x, y) | comb(120.5, x)*y | perm(15.5, x)*y | x*comb(12, y) | entr(x)*y", 0.01, 30.0),
-        ("rgamma(x)*y | beta(x, 2*y) | lbeta(x, 2*y) | beta(x, -0.3)*y | lbeta(x, -1.3)*y", -15.0, 1.0),
-        ("log_ndtr(x)*y", -45.0, 8.0),
-        ("logit(x)*y | betainc(1.5, 2.5, x)*y | betainc(20, 0.5, x)*y", 0.001, 0.999),
-    ]
-    for text in texts.split(" | ")
-}
+CALLS = (line.split(": ") for line in Path(__file__).with_name("special_calls.txt").read_text("utf-8").splitlines())
+SPECIAL_CALLS = {text: [*map(float, ends.split())] for ends, texts in CALLS for text in texts.split(" | ")}
 
 
 @pytest.mark.parametrize("language", TRIED)
@@ -199,8 +194,6 @@ def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
     dice = random.Random(3)
     texts = [text for text in SPECIAL_CALLS for _ in range(5 if language == "py" else 2)]
     sources, _ = written(language, texts)
-    if language == "c":  # each has its own copy of the functions
-        sources = [re.sub(r"agrad_(?=\w+\()", f"agrad{number}_", one) for number, one in enumerate(sources)]
     points = [[dice.uniform(*SPECIAL_CALLS[text]), dice.uniform(0.5, 5.0), 1.0] for text in texts]
     wrong = []
     for text, point, found in zip(texts, points, RUN[language](sources, points, tmp_path), strict=True):
@@ -211,13 +204,21 @@ def test_special_functions_that_the_language_lacks(tools, language, tmp_path):
 
 
 ENDS = "rgamma(x)|log_ndtr(x)|logit(x)|entr(x)|lbeta(abs(x), 2)|beta(abs(x), 2)|comb(x, 2)|perm(x, 2)|comb(2.5, x)|"
-ENDS = (ENDS + "perm(3, x)|betainc(2, 3, x)|gammasgn(x)").split("|")
+ENDS = (ENDS + "perm(3, x)|betainc(2, 3, x)|gammasgn(x)|gammainc(x, 1)|gammaincc(x, 0.5)|gammaincc(x, 3)|").split("|")
+ENDS = [
+    *ENDS[:-1],
+    "lbeta(abs(x), 1)",
+    "beta(abs(x), 30)",
+    "comb(abs(x), 0.5)",
+    "perm(abs(x), 0.5)",
+    "gammainc(1e20, x)",
+]
 
 
 @each(
     "text", ["lgamma(x)", "gamma(x)", "digamma(x)", "polygamma(1, x)", "erfinv(x)", "ndtri(x)", "gammainc(2, x)", *ENDS]
 )
-@each("x", [0.0, -0.0, -1.0, 1.0, 2.0, 1e-300, 1e300, math.inf, -math.inf, math.nan])
+@each("x", [0.0, -0.0, -1.0, 1.0, 2.0, 1e-310, 1e-300, 1e300, math.inf, -math.inf, math.nan])
 def test_poles_and_ends_of_special_functions(text, x):
     names = {}
     exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
@@ -236,6 +237,30 @@ def test_beta_is_written_for_negative_numbers_too(text, x):
     names = {}
     exec(exported(Session(), text, ("x",), 0, "py", "f"), names)
     assert names["f"](x) == pytest.approx(eager(text, (x, 0.0, 0.0)), rel=1e-11, abs=1e-30)
+
+
+@each("share", [-9.0, -3.0, -0.1, 0.0, 1e-3, 2.0, 5.0])
+@each("a", [1.5e6, 1e9, 1e15])
+def test_the_incomplete_gamma_function_of_large_shapes_is_written(a, share):
+    names, x = {}, a + share * math.sqrt(a)
+    exec(exported(Session(), "gammainc(a, x)", ("a", "x"), 0, "py", "f"), names)
+    assert names["f"](a, x) == pytest.approx(float(ag.gammainc(a, x)), rel=1e-9)
+
+
+EDGES_OF_TWO = [0.0, -0.0, 1e-310, 1.0, -1.0, 2.5, -2.5, 1e300, math.inf, math.nan]
+
+
+@each("text", "beta(x, y)|lbeta(x, y)|comb(x, y)|perm(x, y)|polygamma(1, x)*digamma(y)|rgamma(x)*lgamma(y)".split("|"))
+def test_exported_python_raises_nothing(text):
+    names = {}
+    exec(exported(Session(), text, ("x", "y"), 2, "py", "f"), names)
+    for x, y in product(EDGES_OF_TWO, EDGES_OF_TWO):
+        value, grad, hess = names["f"](x, y)
+        assert all(isinstance(one, float) for one in (value, *grad, *hess[0], *hess[1])), (x, y)
+    if "beta" in text:
+        for y in (0.5, 1.0, 3.0):
+            value, (slope, _), _ = names["f"](0.0, y)
+            assert (value, slope) == (math.inf, -math.inf), y
 
 
 @each("text", ["lcm(x, y)", "[1, 2, 3][x] + y"])
@@ -265,6 +290,17 @@ def test_each_special_function_is_written_or_it_is_said_that_none_is_short_and_a
     bessel = {(name, order) for name in "j0 j1 i0 i1 y0 y1 jv yv iv kv ive kve".split() for order in (0, 1, 2)}
     shares = {(name, order) for name in ("gammainc", "gammaincc", "betainc") for order in (1, 2)}
     assert refused == bessel | shares
+
+
+@each("language", ["ag", "tex"])
+def test_each_function_has_a_formula_or_it_is_said_why_not(language):
+    told = 0
+    for name, entry in FUNCTIONS.items():
+        call = f"{name}({', '.join(NAMES[: len(entry.signature.operands)])})"
+        for order in (0, 1):
+            with contextlib.suppress(AgradError):  # any other exception is a fault
+                told += len(exported(Session(), call, (), order, language, "f")) > 0
+    assert told > 150
 
 
 TEXTS = {name: text for name, (text,) in sections(Path(__file__).with_name("exported_code.txt")).items()}
@@ -466,6 +502,16 @@ def test_equations():
     session = Session()
     session.run("w = 3")
     assert exported(session, "x**2*sin(alpha*w)", ["x", "alpha"], 2, "tex", "f") == TEXTS["tex"]
+
+
+def test_the_length_of_formulas_is_that_of_all_their_parts():
+    assert Written([("t1", "x + y"), ("t2", "t1*x")], ["t1*t2", "x"]).length == 2 + 5 + 2 + 4 + 5 + 1
+
+
+@each("order, has", [(0, (False, False)), (1, (True, False)), (2, (True, True))])
+def test_javascript_has_the_derivatives_that_are_asked_for(order, has):
+    text = exported(Session(), "x**2*y", ["x", "y"], order, "js", "f")
+    assert ("grad: [" in text, "hess: [" in text) == has
 
 
 def test_entries_of_arrays():

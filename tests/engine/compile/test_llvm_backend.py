@@ -235,3 +235,13 @@ def test_a_function_that_the_c_library_lacks_is_said(monkeypatch):
     monkeypatch.setattr(target, "llvmlite", Lacking)
     assert supports(trace(lambda x: ag.exp2(x), (0.3,))) == "the C library has no exp2"
     assert supports(trace(lambda x: ag.exp(x), (0.3,))) is None
+
+
+@each("shape", [(0,), (2, 0)])
+@each("rows", [0, 3])
+def test_rows_without_entries(shape, rows):
+    compiled = ag.compile(lambda x, y: ag.sum(x * y) + 1, np.zeros(shape), np.zeros(shape), backend="llvm")
+    table = np.zeros((rows, *shape))
+    values, slopes = compiled.map(table, table)
+    assert values.tolist() == [1.0] * rows
+    assert [slope.shape for slope in slopes] == [table.shape] * 2

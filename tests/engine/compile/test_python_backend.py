@@ -281,3 +281,16 @@ def test_a_choice_that_comes_out_otherwise_is_said_before_anything_is_computed_b
 def test_what_an_operation_refuses_is_refused_in_its_words():
     compiled = ag.compile(lambda x: ag.sum(ag.inv(x)), np.eye(2), backend="python")
     refuses(lambda: compiled.value(np.zeros((2, 2))), "singular")
+
+
+MANY = [f"{letter}{number}" for letter in "tcbk" for number in (0, 17, 22, 30, 40)]
+FEW = [[f"{letter}{number}", f"{letter}{number + 1}"] for letter in "tcbk" for number in range(8)]
+
+
+@each("names", [MANY, *FEW])
+def test_arguments_may_be_called_as_what_the_code_has_names_for(names):
+    given = [1.0 + 0.1 * place for place in range(len(names))]
+    f = eval(f"lambda {', '.join(names)}: ag.sin({names[0]})*2.5 + {' + '.join(f'ag.exp({x})*{x}' for x in names)}")
+    value, slopes = ag.compile(f, *given, backend="python").value_and_grad(*given)
+    assert value == f(*given)
+    assert slopes == tuple(map(float, ag.grad(f, tuple(range(len(names))))(*given)))

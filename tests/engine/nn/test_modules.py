@@ -280,7 +280,10 @@ def test_the_options_of_cross_entropy(case, reduction):
 
 def test_smoothing_and_weights_of_probabilities():
     target, weight = np.array([[0.2, 0.5, 0.3]] * 4), np.array([0.2, 1.0, 3.0])
-    found = ag.nn.CrossEntropyLoss(weight=weight, label_smoothing=0.2)(ag.tensor(X), ag.tensor(target))
+    loss = ag.nn.CrossEntropyLoss(weight=weight, label_smoothing=0.2)
+    assert loss.state_dict()["weight"].tolist() == list(weight)
+    assert not list(ag.nn.CrossEntropyLoss().state_dict())
+    found = loss(ag.tensor(X), ag.tensor(target))
     assert abs(found.item() - cross_entropy(X, target, smoothing=0.2, weight=weight)) < 1e-13
 
 

@@ -119,6 +119,18 @@ def test_the_slope_of_a_bessel_function_of_any_order(name):
         assert slope(lambda x, v=v: call(name, v, x), 1.7) == pytest.approx((above - below) / 2e-6, rel=1e-7)
 
 
+# SciPy gives inf above 1e300; the values are mpmath's.
+LARGE = [("kv", 0.7, 1e-306, 1.6710298465810694e214), ("kve", 5.0, 1e-61, 3.84e307)]
+LARGE += [("kv", 100.5, 0.0625, 8.6297725992583363e307), ("yv", 300.0, 20.65, -3.158276810783735e307)]
+
+
+@each("name, v, x, exact", LARGE)
+def test_a_bessel_function_is_finite_up_to_the_largest_float(name, v, x, exact):
+    found = call(name, v, np.array([0.0, x])).tolist()
+    assert found == [np.sign(exact) * np.inf, pytest.approx(exact, rel=1e-12)]
+    assert call(name, v, x) == pytest.approx(exact, rel=1e-12)
+
+
 @each("name", ["mse_loss"])
 def test_the_slopes_of_a_loss_by_both(name):
     x, y = np.array([1.0, 3.0]), np.array([2.0, 7.0])

@@ -21,7 +21,7 @@ from agrad.grammar.session.session import Session
 
 ZEROS = (0.0, -0.0, 0.5, -0.5)
 STEPS = (
-    "trunc(x)|ceil(x)|floor(x)|round(x)|sign(x)|abs(x)|relu(x)|copysign(1.0, trunc(x))|atan2(ceil(x), -1.0)|heaviside(x, y)|"
+    "erfinv(x)|trunc(x)|ceil(x)|floor(x)|round(x)|sign(x)|abs(x)|relu(x)|copysign(1.0, trunc(x))|atan2(ceil(x), -1.0)|heaviside(x, y)|"
     "reciprocal(floor(x))|maximum(x, y)|minimum(x, y)|clip(x, y, 0.5)|fmod(x, y)|floor_divide(x, y)|remainder(x, y)"
 ).split("|")
 

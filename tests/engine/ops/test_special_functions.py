@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from rows import each
 
@@ -204,3 +205,57 @@ def test_a_special_function_and_its_derivatives_are_exact_at_some_points(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_special_function_and_its_derivatives_are_exact(name):
     assert not [*errors(name, POINTS)]
+
+
+TINY = [sign * x for x in (5e-324, 1e-310, 1e-308, 1e-200, 1e-100) for sign in (1, -1)]
+OF_TINY = {
+    **{f"{name}{n}": of_order(of, n) for name, of in (("j", mp.besselj), ("i", mp.besseli)) for n in (0, 1)},
+    **{f"jv {v}": of_order(mp.besselj, v) for v in (0, 1, 2, -1, -2, 0.5, -0.5, -1.5)},
+    **{f"iv {v}": of_order(mp.besseli, v) for v in (0, 1, 2, -1, -2, 0.5, -0.5, -1.5)},
+    **{f"ive {v}": of_order(mp.besseli, v, shrunk) for v in (0, 1, 2, -1, 0.5, -0.5)},
+    "erfinv": mp.erfinv,
+    "erf": mp.erf,
+    "lgamma": loggamma,
+    "lbeta 1": lambda x: -mp.log(x),
+    "lbeta 1e-305": lambda x: mp.log(1 / x + 1 / mp.mpf(1e-305)),
+    "beta 3": lambda x: mp.beta(3, x),
+    "gammainc 1e-310": lambda x: 1 - mp.mpf(1e-310) * mp.e1(x),
+    "gammaincc 1e-310": lambda x: mp.mpf(1e-310) * mp.e1(x),
+    "gammaincc 1e-25": lambda x: mp.mpf(1e-25) * mp.e1(x),
+}
+
+
+@each("name", OF_TINY)
+def test_special_functions_of_the_smallest_numbers(name):
+    function, *before = name.split()
+    for x in [
+        *TINY,
+        *([] if "gamma" in name or "beta" in name else [0.0, -0.0]),
+        *([1.0, 3.0] if "gammainc" in name else []),
+    ]:
+        if x < 0.0 and (function in ("beta", "lbeta", "gammainc", "gammaincc") or (before and float(before[0]) % 1.0)):
+            continue
+        with mp.workdps(60):
+            there = OF_TINY[name](mp.mpf(x)) if x or float(*before or [0]) % 1 == 0 else None
+        here = getattr(ag, function)(*map(float, before), x)
+        if not before:
+            array = getattr(ag, function)(np.array([x, x]))
+            assert array == pytest.approx([here, here], rel=1e-15, abs=0.0), (name, x)
+            assert np.array_equal(np.signbit(array), np.signbit([here, here])), (name, x)
+        if there is not None:
+            assert abs(here - there) <= 1e-12 * abs(there) + 1e-321 or here == float(there), (name, x, here, there)
+
+
+@each("name", ["j0", "j1", "i0", "i1"])
+def test_derivatives_of_bessel_functions_near_0(name):
+    at_zero, slopes = derivatives_at(name, 0.0), {x: derivatives_at(name, x) for x in TINY}
+    for x, found in slopes.items():
+        assert all(here == pytest.approx(there, abs=2 * abs(x)) for here, there in zip(found, at_zero, strict=True)), x
+
+
+def derivatives_at(name, x):
+    found, function = [], getattr(ag, name)
+    for _ in range(4):
+        found.append(float(function(x)))
+        function = ag.grad(function)
+    return found

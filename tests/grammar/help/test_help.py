@@ -31,21 +31,6 @@ def test_help_on_a_function(entry):
     assert not entry.example or lines[-1] == f"  example: {entry.example}"
 
 
-def test_help_on_log_whole():
-    assert text_on("log").splitlines() == [
-        "log(x, base=None)",
-        "  The natural logarithm, or that to a base; -inf at 0, nan below.",
-        "  derivative: 1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
-        "  domain: x > 0",
-        "  kink: log, log2, log10 at 0, log1p at -1: value -inf, derivative inf",
-        "  kink: log(-1), sqrt(-1), atanh(2) and the like: value nan, derivative nan",
-        "  example: log(e) == 1 and log(1000, 10) == 3",
-        "",
-        "plot … log",
-        "  With a logarithmic axis.",
-    ]
-
-
 def test_the_g_of_a_derivative_is_explained():
     assert "  derivative: -inv(x).T @ g @ inv(x).T (g: the gradient of the result)" in text_on("inv").splitlines()
     assert "(g:" not in text_on("sin")

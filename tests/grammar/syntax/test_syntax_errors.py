@@ -16,7 +16,7 @@ from thinned import thinned
 import agrad.grammar.commands  # noqa: F401  # which says how each command is written
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
-from agrad.grammar.syntax.errors.messages import MESSAGES
+from agrad.grammar.syntax.errors.messages import messages
 from agrad.grammar.syntax.keywords import saved, words
 from agrad.grammar.syntax.parser import parse
 
@@ -50,7 +50,7 @@ def test_all_that_is_said_of_a_text(text: str, told: str) -> None:
 
 
 def test_every_mistake_has_examples() -> None:
-    assert MESSAGES.keys() - {mistake for mistake, _ in EXAMPLES} == WITHOUT_EXAMPLES
+    assert messages().keys() - {mistake for mistake, _ in EXAMPLES} == WITHOUT_EXAMPLES
 
 
 def test_no_message_shows_a_terminal() -> None:

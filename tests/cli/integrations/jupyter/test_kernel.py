@@ -1,7 +1,12 @@
 """What a notebook asks of the kernel while a cell is typed, and how results look there."""
 
+import re
+from html import unescape
+from pathlib import Path
+
 import numpy as np
 import pytest
+from answers import table
 from ipykernel.kernelapp import IPKernelApp
 from rows import each
 
@@ -27,25 +32,11 @@ def test_completion_is_that_of_the_prompt(kernel):
     assert (kind["text"], kind["type"]) == ("w", "leaf (2)")
 
 
-@each(
-    "code, place, first",
-    [
-        ("sin(w)", 2, "sin(x)"),
-        ("sin(w)", 4, "w        leaf that requires grad"),
-        ("sum(w, axis=", 12, "sum(x, axis=None, keepdims=False)"),
-        ("sin(2 + cos(1) + ", 17, "sin(x)"),
-        ("model(", 6, "model  function model(a, b=…), defined at line 1"),
-        ("backward y retain", 2, "backward d [retain]"),
-        ("w.grad", 6, "x.grad"),
-        ("2 + 2", 2, None),
-        ("nothing", 3, None),
-        ("", 0, None),
-    ],
-)
+@each("code, place, first", table(Path(__file__).with_name("inspected.txt")))
 def test_help_is_on_the_word_at_the_cursor_or_the_function_around_it(kernel, code, place, first):
-    found = kernel.do_inspect(code, place)
-    assert found["found"] == (first is not None)
-    if first is not None:
+    found = kernel.do_inspect(code, int(place))
+    assert found["found"] == (first != "nothing")
+    if found["found"]:
         assert found["data"]["text/plain"].startswith(first)
 
 
@@ -81,6 +72,29 @@ def test_a_matrix_is_a_table_and_a_large_one_is_cut():
     assert made["text/html"].count("<tr>") == 21
     assert made["text/html"].count("<td>") == 21 * 13
     assert made["text/html"].endswith("<p>shape (100, 50)</p>")
+
+
+RESULTS = """x = [1 ± 0.1, 2 ± 0.2]; x*x*1
+[[1 ± 0.1, 2 ± 0.2], [3 ± 0.5, 400 ± 10]]*2
+[1, 2.5, 1e-9]
+[1, 2] > 1
+a = 2 ± 0.1; b = 3 ± 0.2; y = a*b; budget y
+a = 2 ± 0.1; y = a**2; budget y samples 1000
+a = 2 ± 0.1; y = a**2; budget y order 2 coverage 0.9
+var m = 1; var c = 0; x = [1, 2, 3, 4]; y = [2, 4.1, 6.2, 7.9]; fit y ~ m*x + c over m, c
+var m = 1; fit [2, 4.1, 6.2] ~ m*[1, 2, 3] over m sigma 0.1
+var w = [1, 2]; check sum(w**3)
+var w = ones(2000); check sum(w**3)"""
+
+
+@each("text", RESULTS.split("\n"))
+def test_html_says_what_the_text_says(text):
+    html = [made for made in bundles(text) if "text/html" in made]
+    assert html
+    for made in html:
+        said = unescape(re.sub("<[^>]*>", " ", made["text/html"]))
+        said, expected = (re.sub(r"[\[\],]", " ", told).split() for told in (said, made["text/plain"]))
+        assert said[: len(expected)] == expected
 
 
 @each("text", ["3", '"<b>"', "(1, [1, 2])", "sin", "[]", "zeros(2, 2, 2)"])

@@ -8,8 +8,10 @@ import pytest
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.compile import cost
 from agrad.engine.compile.llvm import target
 from agrad.engine.errors import AgradError
+from agrad.engine.program.trace import trace
 
 ENGINE = Path(ag.__file__).parent
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
@@ -123,3 +125,12 @@ def test_no_clock_decides_how_a_program_is_computed():
     modules = [path for folder in ("compile", "program") for path in (ENGINE / folder).rglob("*.py")]
     for path in (*modules, ENGINE.parent / "grammar" / "loops" / "compiled_run.py"):
         assert not re.search(r"perf_counter|monotonic|import time|from time", path.read_text("utf-8")), path
+
+
+def test_iterations_repay_by_what_each_is_faster():
+    """The time that it takes to begin and to compile, by the time that Python takes longer for one of them."""
+    program = trace(lambda x: ag.sin(x) * x + ag.exp(x), [0.5], ["x"])
+    length = cost.instructions(program)
+    faster = cost.interpreted(program) - cost._INSTRUCTION * length
+    assert 0.0 < faster < cost.interpreted(program)
+    assert cost.iterations_to_repay(program) * faster == pytest.approx(cost._STARTED + cost._COMPILED * length)
