@@ -13,7 +13,7 @@ have the modules, optimisers, data loaders and Functions of PyTorch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,13 @@ from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.reverse import register_hook
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FIRST, FUNCTIONS, SECOND
+from agrad.engine.core.op import FIRST, FUNCTIONS, SECOND, Function
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import protocols
 from agrad.engine.ops.index import OPERANDS
 from agrad.engine.ops.tables import Table
+from agrad.engine.values import outward
 from agrad.lazy import lazy
 
 if TYPE_CHECKING:
@@ -121,8 +122,22 @@ def __getattr__(name: str) -> Any:
         return found
     if name not in FUNCTIONS:
         return lazy(__name__)(name)
-    globals()[name] = found = FUNCTIONS[name].call  # the next time it is found at once
+    row = FUNCTIONS[name]
+    globals()[name] = found = _outwards(row.call) if row.family in _OF_TRUTHS else row.call  # at once, the next time
     return found
+
+
+_OF_TRUTHS = ("comparison", "selection")  # families of functions that give masks
+
+
+def _outwards(call: Function) -> Function:
+    """A function that gives arrays of booleans, of plain arrays, where the engine has masks."""
+
+    @wraps(call)
+    def function(*args: Any, **keywords: Any) -> Any:
+        return outward(call(*args, **keywords))
+
+    return function
 
 
 def __dir__() -> list[str]:

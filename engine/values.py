@@ -269,6 +269,18 @@ def as_mask(truths: Any) -> Any:
     return mask
 
 
+def is_mask(value: object) -> bool:
+    """Whether a plain value is an array of truths, and of nothing that was computed from such arrays."""
+    return type(value).__name__ == "Mask" and not value.mixed  # type: ignore[attr-defined]
+
+
+def outward(value: Any) -> Any:
+    """A plain value as other programs have it: of a mask an array of booleans."""
+    if isinstance(value, tuple):
+        return tuple(map(outward, value))
+    return np.asarray(value).astype(bool) if is_mask(value) else value
+
+
 def whole_as_float(number: int) -> float:
     """A whole number as a float; one that is too large is infinite."""
     try:

@@ -265,7 +265,7 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     if has_arrays:
         for place, x in enumerate(operands):
             if type(x) is not Tensor:
-                inputs[place] = values[place] = kept(x) if recorded else coerce(x, copy=False)
+                inputs[place] = values[place] = kept(x) if recorded else coerce(x, copy=False, truths=True)
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)
     out: Any = (on_arrays if op.scalar is None else compute)(op, tuple(values), attrs)
@@ -628,7 +628,7 @@ _LATEST: dict[int, Any] = {}  # those copies that are kept, the oldest first
 
 def kept(x: object) -> Value:
     """A constant in the form that a node keeps: a float, or an array that nobody else writes to, stored row by row."""
-    value = coerce(x, copy=False)
+    value = coerce(x, copy=False, truths=True)
     if isinstance(value, float):
         return value
     if not value.flags.c_contiguous:

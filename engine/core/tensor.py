@@ -27,7 +27,9 @@ from agrad.engine.values import (
     fits,
     format_shape,
     format_value,
+    is_mask,
     np,
+    outward,
     shape_of,
     size_of,
     spread,
@@ -105,9 +107,13 @@ class Tensor:
 
     @property
     def data(self) -> Value:
-        """The value, read only: a float, or a view of the array that refuses writes."""
-        self._taken()
-        return self.read_only()
+        """The value, read only: a float, or a view of the array that refuses writes; of a mask its booleans."""
+        value = self._taken()
+        if not is_mask(value):
+            return self.read_only()
+        truths: Any = outward(value)
+        truths.flags.writeable = False
+        return truths  # type: ignore[no-any-return]
 
     @data.setter
     def data(self, value: object) -> None:
@@ -255,12 +261,12 @@ class Tensor:
         return _entry_of(self.value)
 
     def tolist(self) -> Any:
-        """The entries as (nested lists of) floats."""
-        value = self._taken()
+        """The entries as (nested lists of) floats; of a mask, booleans."""
+        value = outward(self._taken())
         return value if isinstance(value, float) else value.tolist()
 
     def numpy(self) -> Array:
-        """The entries as a read-only array."""
+        """The entries as a read-only array, which for a mask is one of booleans."""
         return np.asarray(self.data)
 
     def __float__(self) -> float:

@@ -133,7 +133,7 @@ RENAMED = {
 
 # Functions that describe an array, or store it, without making another: NumPy's own, on the plain entries. Those that
 # compare entries and return a truth value make a guard; the others do not.
-DECIDING = "allclose array_equal array_equiv".split()
+DECIDING = "allclose array_equal array_equiv nonzero".split()
 DESCRIBING = """
     shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type may_share_memory
     shares_memory array2string array_repr array_str save savetxt savez savez_compressed
@@ -195,6 +195,8 @@ def _nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) 
 
 
 def _astype(x: Any, dtype: Any = float) -> Any:
+    if np.dtype(dtype) == bool:
+        return _truth(x)
     if np.dtype(dtype) != np.float64:
         fixes = [Hint(f"x.detach().numpy().astype({np.dtype(dtype)}), for a plain array")]
         raise AgradError("type", f"astype: all values are float64, not {np.dtype(dtype)}", fixes=fixes)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import inspect
 import sys
 from functools import cache
+from importlib import import_module
 from opcode import opmap
 from typing import Any
 
@@ -29,7 +30,7 @@ from agrad.engine.core.graph import Gradient
 from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Function
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import format_shape, np
+from agrad.engine.values import format_shape, is_mask, np
 
 # NumPy's arguments that change how a result is computed or stored, not what it is.
 _HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
@@ -59,6 +60,23 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
         raise AgradError("type", message, fixes=[alone, together, method])
     view = self.numpy()
     return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
+
+
+def _kind_in_pandas(self: Tensor) -> str:
+    """What pandas knows an index of its own by: of anything else, it takes truths for the numbers of rows."""
+    if self.ndim != 1 or not is_mask(self.value):
+        raise AttributeError("_typ")
+    return "index"
+
+
+def _in_arrow(self: Tensor) -> Function:
+    """What polars, DuckDB and others read arrays by, if pyarrow is there."""
+    try:
+        pyarrow = import_module("pyarrow")
+    except ImportError:
+        raise AttributeError("__arrow_c_array__") from None
+    export: Function = pyarrow.array(_array(self)).__arrow_c_array__
+    return export
 
 
 def _number(convert: Function) -> Function:
@@ -281,7 +299,11 @@ def install() -> None:
         "__reduce__": _reduced,
         "__copy__": lambda x: _copied(x),
         "__deepcopy__": lambda x, memo: _copied(x, memo),
-        "dtype": property(lambda x: np.dtype(np.float64)),
+        "dtype": property(lambda x: np.dtype(bool if is_mask(x.value) else np.float64)),
+        # What pandas asks of an operand: a mask is to it as one of its own columns of booleans.
+        "_typ": property(_kind_in_pandas),
+        "_values": property(_array),
+        "__arrow_c_array__": property(_in_arrow),
         "real": property(lambda x: x),
         "imag": property(lambda x: tensor(np.zeros(x.shape) if x.shape else 0.0)),
         "conjugate": lambda x: x,

@@ -23,7 +23,7 @@ from agrad.grammar import pytorch
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import as_tensor, taken
 from agrad.grammar.runtime.operations import format_of_texts
-from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists, settled_entries
+from agrad.grammar.values.lists import LIST_METHODS, List, ListMethod, in_lists
 from agrad.grammar.values.texts import TEXT_METHODS
 
 
@@ -160,7 +160,7 @@ _METHODS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _DEVICE, _to),
     "type": ("dtype=None", _KIND, lambda x, dtype: ops.creation.of_type(x, dtype)),
     "item": ("", "The number, without its graph.", lambda x: taken(x, "item", number)),
-    "tolist": ("", _PLAIN, lambda x: in_lists(settled_entries(x) if x.shape else x.tolist())),
+    "tolist": ("", _PLAIN, lambda x: in_lists(x.tolist())),
     **dict.fromkeys(("numpy", "detach"), ("", _PLAIN, Tensor.detach)),
     "size": (
         "axis=None",

@@ -15,6 +15,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_number, format_shape, np, whole
+from agrad.engine.values import is_mask as of_truths
 
 _MOST_SHOWN = 1000  # parts of a list, in a text
 
@@ -190,21 +191,14 @@ def entries_of(value: Any) -> list[Any]:
         return [float(number) for number in value]
     if isinstance(value, Tensor) and value.shape:
         if len(value.shape) == 1 and not value.node.recorded:
-            return settled_entries(value)
+            return value.tolist()
         return list(value)
     raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
 
 
-def settled_entries(array: Tensor) -> list[Any]:
-    """The entries of an array as (nested lists of) numbers; of a mask, as truths."""
-    found: list[Any] = array.tolist()
-    return np.asarray(found, dtype=bool).tolist() if is_mask(array) else found
-
-
 def is_mask(value: Any) -> bool:
     """Whether a value selects as an index: it is an array of truths."""
-    array = getattr(value, "value", None)
-    return type(array).__name__ == "Mask" and not array.mixed  # type: ignore[union-attr]
+    return of_truths(getattr(value, "value", None))
 
 
 def in_lists(value: Any) -> Any:
