@@ -320,5 +320,10 @@ class Span(Struct):
 
     @property
     def where(self) -> str:
-        """The place in words, such as `line 5`."""
-        return f"line {self.source.position(self.start)[0]}"
+        """The place in words, such as `line 5`; in a notebook, `cell 5, line 2`."""
+        source, number = self.source, self.source.position(self.start)[0]
+        if source.name != "cell":
+            return f"line {number}"
+        return f"cell {number}" + (
+            f", line {source.text.count(chr(10), 0, self.start) + 1}" if "\n" in source.text else ""
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from io import StringIO
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agrad.lazy import pattern, rare
 
@@ -133,6 +133,18 @@ def align(
         (margin + "  ".join(_padded(row[place], width, place in right) for place, width in columns)).rstrip()
         for row in table
     ]
+
+
+class Grid(NamedTuple):
+    """Rows of texts below those of their heads. `right`: the columns that are aligned at their right ends."""
+
+    rows: Sequence[Sequence[str]]
+    right: Collection[int] = ()
+
+
+def in_lines(parts: Iterable[str | Grid]) -> str:
+    """What a result is made of, as text: lines, and tables."""
+    return "\n".join("\n".join(align(part.rows, part.right)) if isinstance(part, Grid) else part for part in parts)
 
 
 def _padded(cell: str, width: int, right: bool) -> str:

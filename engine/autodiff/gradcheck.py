@@ -21,7 +21,7 @@ from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint, NotOneNumber
 from agrad.engine.struct import Struct
-from agrad.engine.text import align
+from agrad.engine.text import Grid, in_lines
 from agrad.engine.values import Value, coerce, describe, format_number, format_shape, is_finite, np, shape_of, spread
 
 
@@ -182,7 +182,7 @@ class Report(Struct):
         """The findings that disagree."""
         return tuple(finding for finding in self.findings if finding.verdict == "mismatch")
 
-    def text(self, precision: int | None = 10) -> str:
+    def parts(self, precision: int | None = 10) -> list[str | Grid]:
         """A table, one line per entry. Of very many, those that are ok are summarised by the worst of them."""
         shown = self.findings
         fine = [finding for finding in shown if finding.verdict == "ok"]
@@ -191,16 +191,18 @@ class Report(Struct):
             dropped = sorted(fine, key=lambda finding: -finding.relative)[MANY // 8 :]
             left_out = set(map(id, dropped))
             shown = tuple(finding for finding in shown if id(finding) not in left_out)
-        lines = _table(shown, precision)
-        if dropped:
-            lines.append(f"and {len(dropped)} more, ok, rel at most {format_number(dropped[0].relative, 2)}")
-        return "\n".join(lines)
+        more = [f"and {len(dropped)} more, ok, rel at most {format_number(dropped[0].relative, 2)}"] if dropped else []
+        return [_table(shown, precision), *more]
 
-    __str__ = text
+    def text(self, precision: int | None = 10) -> str:
+        """The same in lines."""
+        return in_lines(self.parts(precision))
+
+    __str__ = __repr__ = text
 
 
-def _table(findings: Sequence[Finding], precision: int | None) -> list[str]:
-    """The lines of the table, numbers on the right of their columns."""
+def _table(findings: Sequence[Finding], precision: int | None) -> Grid:
+    """The table, numbers on the right of their columns."""
     claims = any(finding.claim is not None for finding in findings)
     rows = [["entry", "claim" if claims else "", "exact", "difference", "abs", "rel", "verdict"]]
     for finding in findings:
@@ -209,7 +211,7 @@ def _table(findings: Sequence[Finding], precision: int | None) -> list[str]:
         errors = [format_number(error, 2) for error in (finding.absolute, finding.relative)]
         verdict = f"{finding.verdict}: {finding.remark}" if finding.remark else finding.verdict
         rows.append([finding.entry, claim if claims else "", *numbers, *errors, verdict])
-    return align(rows, right=range(1, 6))
+    return Grid(rows, range(1, 6))
 
 
 def compare(

@@ -6,6 +6,9 @@ jacobian(y, x) all derivatives of the entries of y, in the shape of y followed b
 hessian(y, x)  the second derivatives of a number; hessian(y, [a, b]) those by several values
 jvp(f, x, v)   the derivative of f(x) in the direction v        vjp(f, x, u)   u times the Jacobian
 hvp(f, x, v)   the Hessian times v, without the Hessian
+
+Of plain numbers and arrays, the derivative of a function is plain, as its value is: what an optimiser asks for. It is a
+Tensor where an argument is one, where the graph behind it has other leaves, and with `create_graph`.
 """
 
 from __future__ import annotations
@@ -26,9 +29,9 @@ from agrad.engine.core.graph import Node, alive, collect, new_node, oldest, reac
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.op import OPS, Function
-from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor
+from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor, tensors_in
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
-from agrad.engine.values import describe, format_shape, np, shape_of, spread, whole
+from agrad.engine.values import coerce, describe, format_shape, np, shape_of, spread, whole
 
 # As values
 
@@ -40,7 +43,7 @@ def grad(y: Any, x: Any = None, create_graph: bool = False, gradient: object = N
     is not one number and has no seed `gradient`.
     """
     if not isinstance(y, Tensor):
-        return _transform("grad", y, x, gradients)
+        return _transform("grad", y, x, create_graph, gradients)
     return _by_each("grad", y, x, lambda xs: gradients(y, xs, create_graph, gradient))
 
 
@@ -50,7 +53,7 @@ def jacobian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     Of a function, the function that gives its Jacobian by its first, or its x-th, argument. A tuple for several x.
     """
     if not isinstance(y, Tensor):
-        return _transform("jacobian", y, x, _jacobians)
+        return _transform("jacobian", y, x, create_graph, _jacobians)
     return _by_each("jacobian", y, x, lambda xs: _jacobians(y, xs, create_graph))
 
 
@@ -61,7 +64,7 @@ def hessian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     gives its Hessian by its first, or its x-th, argument.
     """
     if not isinstance(y, Tensor):
-        return _transform("hessian", y, x, _hessians, _matrix)
+        return _transform("hessian", y, x, create_graph, _hessians, _matrix)
     xs, single = _inputs("hessian", y, x)
     return _matrix(_hessians(y, xs, create_graph), single)
 
@@ -70,7 +73,7 @@ def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
     """u times the Jacobian of y by x: the gradient of sum(u*y). Of a function, at the point x."""
     if isinstance(y, Tensor):
         return _by_each("vjp", y, x, lambda xs: gradients(y, xs, create_graph, _seed(u)))
-    return _at("vjp", y, x, lambda y, xs: _or_zero(y, xs, _seed(u)))
+    return _at("vjp", y, x, create_graph, lambda y, xs: _or_zero(y, xs, _seed(u)))
 
 
 def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
@@ -84,7 +87,8 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
         if not create_graph:
             note_read(y.node)
         return result
-    return _at("jvp", y, x, lambda y, xs: (_pushed(y, _directions(v, xs, not isinstance(x, tuple)), xs, True),))
+    is_single = not isinstance(x, tuple)
+    return _at("jvp", y, x, create_graph, lambda y, xs: (_pushed(y, _directions(v, xs, is_single), xs, True),))
 
 
 def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
@@ -93,7 +97,8 @@ def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
         xs, single = _inputs("hvp", y, x)
         results = _hessian_products(y, _directions(v, xs, single), create_graph)
         return results[0] if single else results
-    return _at("hvp", y, x, lambda y, xs: _hessian_products(y, _directions(v, xs, not isinstance(x, tuple)), True))
+    is_single = not isinstance(x, tuple)
+    return _at("hvp", y, x, create_graph, lambda y, xs: _hessian_products(y, _directions(v, xs, is_single), True))
 
 
 # The computation
@@ -287,6 +292,7 @@ def _transform(
     name: str,
     function: Any,
     places: Any,
+    as_tensors: bool,
     derive: Callable[[Tensor, list[Tensor], bool], Sequence[Any]],
     shape_result: Callable[[Any, bool], Any] | None = None,
 ) -> Function:
@@ -315,24 +321,27 @@ def _transform(
         results = _derived(y, xs, derive)
         return shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
 
-    return _of_function(name, function, chosen, of_result)
+    return _of_function(name, function, chosen, as_tensors, of_result)
 
 
-def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+def _at(
+    name: str, function: Any, x: Any, as_tensors: bool, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]
+) -> Any:
     """A product with the derivative of a function, at a point."""
     if not callable(function):
         raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
     given = x if isinstance(x, tuple) else (x,)
-    results = _of_function(name, function, range(len(given)), lambda y, xs: tuple(derive(y, xs)))(*given)
+    results = _of_function(name, function, range(len(given)), as_tensors, lambda y, xs: tuple(derive(y, xs)))(*given)
     return results if isinstance(x, tuple) and name != "jvp" else results[0]
 
 
 def _of_function(
-    name: str, function: Any, chosen: Sequence[int], derive: Callable[[Tensor, list[Tensor]], Any]
+    name: str, function: Any, chosen: Sequence[int], as_tensors: bool, derive: Callable[[Tensor, list[Tensor]], Any]
 ) -> Function:
     """The function that gives a derivative of another by the arguments at some places; none by these can follow.
 
-    It needs the graph, also inside no_grad; the result has none there.
+    It needs the graph, also inside no_grad; the result has none there. Unless `as_tensors`, it is plain of plain
+    arguments.
     """
 
     def derived(*args: Any, **keywords: Any) -> Any:
@@ -347,7 +356,10 @@ def _of_function(
             for x in xs:
                 if x.node.op is None:
                     x.node.requires_grad = False
-        return result if current().recording else _detached(result)
+        result = result if current().recording else _detached(result)
+        if as_tensors or next(tensors_in([*args, *keywords.values()]), None) is not None:
+            return result
+        return _plain(result)
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
@@ -369,6 +381,13 @@ def _detached(result: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(map(_detached, result))
     return result.detach() if isinstance(result, Tensor) else result
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_plain, result))
+    has_graph = not isinstance(result, Tensor) or result.node.recorded or result.requires_grad
+    return result if has_graph else coerce(result.value)
 
 
 def _entered(value: Any) -> Tensor:

@@ -16,7 +16,7 @@ from agrad.engine.extras import extra
 from agrad.engine.inspect.json_values import objects
 from agrad.engine.program.closed import settled, split
 from agrad.engine.program.trace import extract, inlined
-from agrad.engine.text import align, csv_lines
+from agrad.engine.text import Grid, csv_lines, in_lines
 from agrad.engine.values import Array, format_number, format_uncertain, np
 
 _MOST = 100_000_000  # samples
@@ -78,23 +78,27 @@ class Budget(NamedTuple):
             del columns[1]
         return [*zip(*[column for column in columns if any(column[1:])], strict=True)]
 
-    def text(self) -> str:
+    def parts(self) -> list[str | Grid]:
         """The table, a line for each source, and what follows from it."""
         rows = self.rows()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
         lines = [
-            *align(rows, right=range(1 + ("where" in rows[0]), len(_HEAD))),
-            "",
-            f"{self.name} = {format_uncertain(self.value, self.u)}   u = {u}{dof}",
+            f"\n{self.name} = {format_uncertain(self.value, self.u)}   u = {u}{dof}",
             f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
         ]
         if self.second is not None:
             more = self.second.u
             bias, one, both = (format_number(x, 3) for x in (self.second.bias, more, hypot(self.u, more)))
             lines.append(f"second order: bias {bias}, u = {one} more, {both} in all")
-        return "\n".join([*lines, *(self._sampled(self.samples) if self.samples is not None else ())])
+        if self.samples is not None:
+            lines += self._sampled(self.samples)
+        return [Grid(rows, range(1 + ("where" in rows[0]), len(_HEAD))), "\n".join(lines)]
+
+    def text(self) -> str:
+        """The same in lines."""
+        return in_lines(self.parts())
 
     def _sampled(self, found: Sampled) -> list[str]:
         ends = f"{format_number(found.low, 5)} to {format_number(found.high, 5)}"

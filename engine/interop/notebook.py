@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -10,7 +10,8 @@ from agrad.engine.core.graph import leaf
 from agrad.engine.core.tensor import Tensor, handle
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.tables import Table, described, shown
-from agrad.engine.values import coerce, format_number, format_shape, np
+from agrad.engine.text import Grid
+from agrad.engine.values import coerce, format_shape, format_value, np
 
 _ROWS, _COLUMNS = 20, 12  # of an array that is shown whole; of a larger one, the first and the last
 _FRAME = 560  # the height of a page, in pixels
@@ -26,17 +27,26 @@ def optional(draw: Callable[[], str]) -> str | None:
         raise
 
 
-def html_of(value: Any, precision: int | None) -> str:
-    """A table, or an array of one or two axes, in HTML, with a line that says its shape; empty for any other value."""
+def html_of(value: Any, precision: int | None, u: Any = None) -> str:
+    """A table, or an array of one or two axes, in HTML, with a line that says its shape; empty for any other value.
+
+    `u`: the uncertainties of the entries, if they have any.
+    """
     if isinstance(value, Table):
         heads, cells = shown(value, precision)
         return f"{table(cells, heads)}<p>{escape(described(value))}</p>"
     if not isinstance(value, Tensor) or not 1 <= value.ndim <= 2 or not value.size:
         return ""
-    rows: Any = value.read_only()
-    rows = rows.reshape(1, -1) if value.ndim == 1 else rows
+    rows, doubts = (None if x is None else np.atleast_2d(x) for x in (value.read_only(), u))
+    assert rows is not None
+
+    def entry(i: int | None, j: int | None) -> str:
+        if i is None or j is None:
+            return "…"
+        return format_value(float(rows[i, j]), precision, None if doubts is None else doubts[i, j])
+
     down, across = _places(rows.shape[0], _ROWS), _places(rows.shape[1], _COLUMNS)
-    texts = [["…" if None in (i, j) else format_number(float(rows[i, j]), precision) for j in across] for i in down]
+    texts = [[entry(i, j) for j in across] for i in down]
     said = f"shape {format_shape(value.shape)}"
     if value.requires_grad:
         said += ", a leaf that requires grad" if value.is_leaf else f", {value.grad_fn!r}"
@@ -57,6 +67,19 @@ def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> str:
     lines = ["".join(f"<td>{escape(entry)}</td>" for entry in row) for row in rows]
     head = f"<thead><tr>{top}</tr></thead>" if heads else ""
     return f"<table>{head}<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+
+
+def of_parts(parts: Iterable[str | Grid]) -> str:
+    """What a result is made of, lines and tables, in HTML."""
+    made = []
+    for part in parts:
+        if isinstance(part, Grid):
+            filled = [place for place, cells in enumerate(zip(*part.rows, strict=True)) if any(cells)]
+            heads, *rows = [[row[place] for place in filled] for row in part.rows]
+            made.append(table(rows, heads))
+        elif part:
+            made.append(f"<p>{escape(part.strip()).replace(chr(10), '<br>')}</p>")
+    return "".join(made)
 
 
 def framed(page: str) -> str:

@@ -195,7 +195,7 @@ def _nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) 
 
 
 def _astype(x: Any, dtype: Any = float) -> Any:
-    if np.dtype(dtype) == bool:
+    if np.dtype(dtype) == np.bool_:
         return _truth(x)
     if np.dtype(dtype) != np.float64:
         fixes = [Hint(f"x.detach().numpy().astype({np.dtype(dtype)}), for a plain array")]

@@ -14,7 +14,7 @@ from agrad.engine.core.op import OPS, Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe, format_number, format_shape, np, whole
+from agrad.engine.values import describe, format_number, format_shape, whole
 from agrad.engine.values import is_mask as of_truths
 
 _MOST_SHOWN = 1000  # parts of a list, in a text
@@ -191,7 +191,8 @@ def entries_of(value: Any) -> list[Any]:
         return [float(number) for number in value]
     if isinstance(value, Tensor) and value.shape:
         if len(value.shape) == 1 and not value.node.recorded:
-            return value.tolist()
+            found: list[Any] = value.tolist()
+            return found
         return list(value)
     raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
 

@@ -76,7 +76,7 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
         session.line = self.execution_count  # so that messages, and `_5`, count as the notebook does
         with handled(stop_once, "SIGINT"):
             try:
-                session.run(code, lambda result: None if silent else self._show(result))
+                session.run(code, lambda result: None if silent else self._show(result), "cell")
             except Quit:
                 return self._ok([{"source": "ask_exit", "keepkernel": False}])
             except AgradError as problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -22,9 +22,8 @@ from agrad.cli.output import as_text, report
 from agrad.cli.settings import find
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.interop.notebook import framed, given, html_of, optional, table, taken
-from agrad.engine.values import format_number
-from agrad.grammar.results import Checked, Estimated, Graph, Noted, Plot, Quit, Result, Settings, Shown
+from agrad.engine.interop.notebook import framed, given, html_of, of_parts, optional, taken
+from agrad.grammar.results import Checked, Estimated, Graph, Noted, Plot, Quit, Result, Settings, Shown, uncertainty_of
 from agrad.grammar.session.inputs import require_free
 from agrad.grammar.session.session import Session
 
@@ -137,7 +136,6 @@ def _back(session: Session, names: list[str], inputs: list[Any], copied: list[st
 Bundle = dict[str, str]
 
 _SIZE = (6.5, 4.0)  # of a plot, in inches
-_CHECK = ("entry", "exact", "difference", "verdict")
 
 
 def bundle(result: Result, settings: Settings) -> Bundle:
@@ -149,11 +147,14 @@ def bundle(result: Result, settings: Settings) -> Bundle:
         return shown | _picture(lambda: drawn(result, ".svg", _SIZE).decode())
     if isinstance(result, Graph):
         return _graph(result, shown)
-    rows = _rows(result, settings)
+    html = ""
     if isinstance(result, Shown):
-        html = html_of(result.value, settings.precision)
-    else:
-        html = table(rows[1:], rows[0]) if rows else ""
+        value = result.value
+        html = html_of(value, settings.precision, uncertainty_of(value) if isinstance(value, Tensor) else None)
+    elif isinstance(result, Checked):
+        html = of_parts(result.report.parts(settings.precision))
+    elif isinstance(result, Estimated) and result.form == "text":
+        html = of_parts(result.found.parts())
     return shown | ({"text/html": html} if html else {})
 
 
@@ -173,24 +174,6 @@ def _picture(draw: Callable[[], str]) -> Bundle:
     """A picture, where the extra that draws it is installed."""
     made = optional(draw)
     return {} if made is None else {"image/svg+xml": made}
-
-
-def _rows(result: Result, settings: Settings) -> list[Sequence[str]]:
-    """The table that a result is, with the heads of its columns; empty for others."""
-    if isinstance(result, Checked):
-        return [_CHECK, *_texts(([getattr(row, name) for name in _CHECK] for row in result.report.findings), settings)]
-    if isinstance(result, Estimated) and result.form == "text":
-        return _texts(result.found.rows(), settings)
-    return []
-
-
-def _texts(rows: Iterable[Sequence[Any]], settings: Settings) -> list[Sequence[str]]:
-    """The entries of rows as text; none for what is missing."""
-
-    def shown(entry: Any) -> str:
-        return format_number(entry, settings.precision) if isinstance(entry, int | float) else str(entry)
-
-    return [["" if entry is None else shown(entry) for entry in row] for row in rows]
 
 
 def show(

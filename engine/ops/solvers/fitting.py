@@ -26,7 +26,7 @@ from agrad.engine.program.closed import settled
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import as_graph, extract, inlined, trace
-from agrad.engine.text import align, counted
+from agrad.engine.text import Grid, counted, in_lines
 from agrad.engine.values import Array, format_number, format_shape, format_uncertain, np, shape_of
 
 # For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
@@ -297,17 +297,25 @@ class Fit(NamedTuple):
         """The correlations of the parameters."""
         return correlations(self.covariance)
 
-    def text(self) -> str:
+    def parts(self) -> list[str | Grid]:
         """The parameters with their uncertainties, their correlations, and how well they fit."""
-        lines = [f"{name} = {format_uncertain(value, u)}" for name, value, u in self.rows()[1:]]
+        named = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
+        parts: list[str | Grid] = [
+            "\n".join([f"{name} = {format_uncertain(value, u)}" for name, value, u in named]),
+            "",
+        ]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
-            lines += ["", *align([["correlation", *self.names], *table], right=range(1, len(self.names) + 1))]
+            parts += [Grid([["correlation", *self.names], *table], range(1, len(self.names) + 1)), ""]
         quality = f"s = {format_number((self.rss / self.dof) ** 0.5, 4)}"
         if self.is_weighted:
             quality = f"chi2/dof = {format_number(self.chi2 / self.dof, 4)}"
         r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
-        return "\n".join([*lines, "", f"{quality}{r2}, {counted(self.dof, 'degree')} of freedom"])
+        return [*parts, f"{quality}{r2}, {counted(self.dof, 'degree')} of freedom"]
+
+    def text(self) -> str:
+        """The same in lines."""
+        return in_lines(self.parts())
 
     def failure(self, fix: str) -> AgradError:
         """The error of a search that has not converged."""
@@ -317,18 +325,15 @@ class Fit(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The result for JSON."""
+        named = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
-            "parameters": {name: {"value": value, "u": u} for name, value, u in self.rows()[1:]},
+            "parameters": {name: {"value": value, "u": u} for name, value, u in named},
             **{name: getattr(self, name) for name in ("rss", "chi2", "dof", "r2")},
             "correlation": self.correlation.tolist(),
             "converged": not self.problem,
             "iterations": self.iterations,
             **({"problem": self.problem} if self.problem else {}),
         }
-
-    def rows(self) -> list[Sequence[Any]]:
-        """The parameters as a table, below its head."""
-        return [("", "value", "u"), *zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)]
 
 
 class _Passes:

@@ -99,7 +99,7 @@ def test_the_same_bits_with_and_without_a_graph(function, shapes):
 
 def test_nothing_is_recorded_where_no_graph_is_asked_for():
     x, c = leaf([1.0, 2.0]), leaf(3.0)
-    for slope in (ag.jvp(ag.sin(x) * c, x, [1.0, 0.0]), ag.jvp(lambda x: ag.sin(x) * 2, [1.0, 2.0], [1.0, 0.0])):
+    for slope in (ag.jvp(ag.sin(x) * c, x, [1.0, 0.0]), ag.jvp(lambda x: ag.sin(x) * 2, x.detach(), [1.0, 0.0])):
         assert not slope.requires_grad
         assert slope.node.inputs == ()
     slope = ag.jvp(lambda x: x * x * c, 5.0, 1.0)  # which has another leaf behind it

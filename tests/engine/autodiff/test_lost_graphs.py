@@ -114,7 +114,7 @@ CONSTANT = {
 
 @each("name", CONSTANT)
 def test_the_derivative_of_a_constant_is_0(name):
-    assert ag.grad(CONSTANT[name])(0.5).item() == 0
+    assert ag.grad(CONSTANT[name])(0.5) == 0
 
 
 @each(
@@ -130,10 +130,10 @@ def test_the_derivative_of_a_constant_is_0(name):
     ],
 )
 def test_a_derivative_inside_a_derivative_leaves_no_graph(function):
-    first, second = ag.grad(function)(1.5), ag.grad(ag.grad(function))(1.5)
+    first, second = [ag.grad(one)(ag.tensor(1.5)) for one in (function, ag.grad(function))]
     assert (first.requires_grad, second.requires_grad) == (False, False)
     h = 1e-5
-    values = [function(ag.tensor(1.5 + k * h)).item() for k in (-1, 1)]
+    values = [float(function(ag.tensor(1.5 + k * h))) for k in (-1, 1)]
     assert first.item() == pytest.approx((values[1] - values[0]) / (2 * h), rel=1e-8)
     w = ag.tensor(3.0, requires_grad=True)
     outer = ag.grad(lambda a: w * function(a))(1.5)
@@ -186,5 +186,5 @@ def written_matrix(v):
 def test_the_compiled_hessian_of_a_function_that_writes_entries(function):
     x = np.array([1.5, 2.0])
     expected = ag.hessian(function)(x)
-    np.testing.assert_allclose(ag.compile(function, x).hessian(x), expected.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(ag.compile(function, x).hessian(x), expected, rtol=1e-12)
     assert x.tolist() == [1.5, 2.0]

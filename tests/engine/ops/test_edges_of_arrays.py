@@ -266,9 +266,9 @@ def test_the_derivative_of_logit_is_nan_where_it_is():
     ag.sum(ag.logit(x)).backward()
     assert np.isnan(x.grad.numpy()[: len(outside)]).all()
     assert x.grad.tolist()[len(outside) :] == [1 / 0.1875, inf, inf]
-    assert all(np.isnan(ag.grad(ag.logit)(at).item()) for at in outside)
+    assert all(np.isnan(ag.grad(ag.logit)(at)) for at in outside)
 
 
 def test_the_slope_by_a_shape_beyond_the_range_of_lgamma_is_nan():
     for x in (30.0, 1e308):
-        assert np.isnan(ag.grad(ag.gammainc)(1e308, x).item())
+        assert np.isnan(ag.grad(ag.gammainc)(1e308, x))

@@ -1,5 +1,8 @@
 """What a notebook asks of the kernel while a cell is typed, and how results look there."""
 
+import re
+from html import unescape
+
 import numpy as np
 import pytest
 from ipykernel.kernelapp import IPKernelApp
@@ -81,6 +84,29 @@ def test_a_matrix_is_a_table_and_a_large_one_is_cut():
     assert made["text/html"].count("<tr>") == 21
     assert made["text/html"].count("<td>") == 21 * 13
     assert made["text/html"].endswith("<p>shape (100, 50)</p>")
+
+
+RESULTS = """x = [1 ± 0.1, 2 ± 0.2]; x*x*1
+[[1 ± 0.1, 2 ± 0.2], [3 ± 0.5, 400 ± 10]]*2
+[1, 2.5, 1e-9]
+[1, 2] > 1
+a = 2 ± 0.1; b = 3 ± 0.2; y = a*b; budget y
+a = 2 ± 0.1; y = a**2; budget y samples 1000
+a = 2 ± 0.1; y = a**2; budget y order 2 coverage 0.9
+var m = 1; var c = 0; x = [1, 2, 3, 4]; y = [2, 4.1, 6.2, 7.9]; fit y ~ m*x + c over m, c
+var m = 1; fit [2, 4.1, 6.2] ~ m*[1, 2, 3] over m sigma 0.1
+var w = [1, 2]; check sum(w**3)
+var w = ones(2000); check sum(w**3)"""
+
+
+@each("text", RESULTS.split("\n"))
+def test_html_says_what_the_text_says(text):
+    html = [made for made in bundles(text) if "text/html" in made]
+    assert html
+    for made in html:
+        said = unescape(re.sub("<[^>]*>", " ", made["text/html"]))
+        said, expected = (re.sub(r"[\[\],]", " ", told).split() for told in (said, made["text/plain"]))
+        assert said[: len(expected)] == expected
 
 
 @each("text", ["3", '"<b>"', "(1, [1, 2])", "sin", "[]", "zeros(2, 2, 2)"])
