@@ -1,12 +1,13 @@
 """agrad, an autograd calculator for the terminal.
 
-`agrad --help`, or `python -m agrad --help`, describes the command line; the Python library is `agrad.engine`.
+`agrad --help`, or `python -m agrad --help`, describes the command line; the Python library is `agrad.engine`, and
+`import agrad as ag` has all of that: `ag.tensor`, `ag.sin`.
 
 This folder is installed as the package `agrad` itself; its README.md, which `make docs` generates from the one of the
 repository, is what a package index shows.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import agrad
 from agrad.cli import __version__
@@ -14,7 +15,25 @@ from agrad.lazy import lazy
 
 __all__ = ["__version__", "load_ipython_extension"]
 
-__getattr__ = lazy(__name__)
+if TYPE_CHECKING:
+    from agrad import cli as cli
+    from agrad import engine as engine
+    from agrad import grammar as grammar
+    from agrad.engine import *  # noqa: F403
+    from agrad.engine import autograd as autograd
+    from agrad.engine import nn as nn
+    from agrad.engine import optim as optim
+    from agrad.engine import utils as utils
+    from agrad.engine.functions import *  # noqa: F403
+else:
+    _module = lazy(__name__)
+
+    def __getattr__(name: str) -> Any:
+        is_own = name.startswith("_") or name in ("cli", "engine", "examples", "grammar")
+        return _module(name) if is_own else getattr(agrad.engine, name)
+
+    def __dir__() -> list[str]:
+        return sorted({*__all__, *dir(agrad.engine)})
 
 
 def load_ipython_extension(shell: Any) -> None:
