@@ -25,15 +25,22 @@ if TYPE_CHECKING:
     from agrad.engine import optim as optim
     from agrad.engine import utils as utils
     from agrad.engine.functions import *  # noqa: F403
+    from agrad.grammar.formula import Formula as Formula
+    from agrad.grammar.formula import evaluate as evaluate
+
+    formula = Formula
 else:
     _module = lazy(__name__)
+    _OF_TEXTS = {"Formula": "Formula", "evaluate": "evaluate", "formula": "Formula"}  # texts of the language
 
     def __getattr__(name: str) -> Any:
         is_own = name.startswith("_") or name in ("cli", "engine", "examples", "grammar")
+        if name in _OF_TEXTS:
+            return getattr(agrad.grammar.formula, _OF_TEXTS[name])
         return _module(name) if is_own else getattr(agrad.engine, name)
 
     def __dir__() -> list[str]:
-        return sorted({*__all__, *dir(agrad.engine)})
+        return sorted({*__all__, *_OF_TEXTS, *dir(agrad.engine)})
 
 
 def load_ipython_extension(shell: Any) -> None:
