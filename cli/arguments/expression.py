@@ -20,6 +20,7 @@ from agrad.engine.struct import Struct
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
+from agrad.lazy import rare
 
 
 class FormulaCommand(Command):
@@ -260,6 +261,11 @@ def noted(word: str) -> Iterator[None]:
 def named_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """For the shell: names in the expression that have no value yet, with `=` where a value follows."""
     before, comma, word = incomplete.rpartition(",")
+    words = [*(context.params.get("words") or ()), incomplete]
+    if "=@" in incomplete or words[-2:-1] == ["=@"]:  # bash takes the sign for a word
+        sign, _, path = incomplete.rpartition("@") if "=@" in incomplete else ("", "", incomplete)
+        found = [f"{name}/" if os.path.isdir(name) else name for name in sorted(rare.glob.glob(f"{path}*"))]
+        return [f"{sign}@{name}" for name in found]
     there = " ".join(context.params.get("words") or ()) if parameter.name == "words" else ""
     taken = {*before.split(","), *re.findall(r"([^\W\d]\w*)\s*=(?!=)", there)}  # bash makes three words of x=2
     mark = "=" if parameter.name in ("words", "jvp") else ""
