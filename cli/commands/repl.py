@@ -100,7 +100,7 @@ def command(asked: Asked) -> int:
         return 0
     if log is not None:
         session.record.keeper = log  # which writes the accepted statements from now on
-    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message)
+    lines = keyboard(session, asked.vi, Opening(told=message)) if at_terminal else piped(message, session)
     code = loop(session, lines, interactive=at_terminal)
     if log is not None:
         log.end()
@@ -139,12 +139,13 @@ def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[st
     return agrad.cli.repl.prompt.prompted(session, keys == "vi", opening)
 
 
-def piped(message: str = "") -> Iterator[str]:
+def piped(message: str = "", session: Session | None = None) -> Iterator[str]:
     """What comes from a pipe, statement by statement, after a message on stderr."""
     if message:
         click.echo(message, err=True)
     with main.reading_input():
-        yield from statements(sys.stdin.buffer)
+        for text in statements(sys.stdin.buffer):
+            yield text if session is None else agrad.cli.repl.plain.answered(text, session.names)
 
 
 def _initialise(session: Session) -> None:

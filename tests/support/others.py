@@ -26,7 +26,8 @@ def python():
     FOLDER.parent.mkdir(exist_ok=True)
     with (FOLDER.parent / "others.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of several workers, one makes it
-        if not (FOLDER / ".made").exists():
+        made = FOLDER / ".made"
+        if not made.exists() or made.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
             subprocess.run([sys.executable, "-m", "venv", FOLDER], check=True)
             install = [
                 FOLDER / "bin/python",
@@ -41,8 +42,13 @@ def python():
             done = subprocess.run(install, cwd=ROOT, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"no {FOLDER.name}: {done.stderr.splitlines()[-1]}")
-            (FOLDER / ".made").touch()
+            made.touch()
     return FOLDER / "bin/python"
+
+
+def environment(home):
+    """The environment of a user whose home is a folder."""
+    return os.environ | {"HOME": str(home), "PATH": f"{python().parent}:{os.environ['PATH']}", "JUPYTER_PATH": ""}
 
 
 def run(*words, **options):
