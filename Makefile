@@ -92,7 +92,7 @@ format: $(TESTS)/.dev
 # mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
 	@mkdir -p build/types/agrad
-	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __main__.py lazy.py) build/types/agrad
+	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __init__.pyi __main__.py lazy.py) build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
 table: $(VENV)/.agrad

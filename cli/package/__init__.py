@@ -7,7 +7,7 @@ This folder is installed as the package `agrad` itself; its README.md, which `ma
 repository, is what a package index shows.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import agrad
 from agrad.cli import __version__
@@ -15,32 +15,19 @@ from agrad.lazy import lazy
 
 __all__ = ["__version__", "load_ipython_extension"]
 
-if TYPE_CHECKING:
-    from agrad import cli as cli
-    from agrad import engine as engine
-    from agrad import grammar as grammar
-    from agrad.engine import *  # noqa: F403
-    from agrad.engine import autograd as autograd
-    from agrad.engine import nn as nn
-    from agrad.engine import optim as optim
-    from agrad.engine import utils as utils
-    from agrad.engine.functions import *  # noqa: F403
-    from agrad.grammar.formula import Formula as Formula
-    from agrad.grammar.formula import evaluate as evaluate
+_module = lazy(__name__)
+_OF_TEXTS = {"Formula": "Formula", "evaluate": "evaluate", "formula": "Formula"}  # texts of the language
 
-    formula = Formula
-else:
-    _module = lazy(__name__)
-    _OF_TEXTS = {"Formula": "Formula", "evaluate": "evaluate", "formula": "Formula"}  # texts of the language
 
-    def __getattr__(name: str) -> Any:
-        is_own = name.startswith("_") or name in ("cli", "engine", "examples", "grammar")
-        if name in _OF_TEXTS:
-            return getattr(agrad.grammar.formula, _OF_TEXTS[name])
-        return _module(name) if is_own else getattr(agrad.engine, name)
+def __getattr__(name: str) -> Any:
+    is_own = name.startswith("_") or name in ("cli", "engine", "examples", "grammar")
+    if name in _OF_TEXTS:
+        return getattr(agrad.grammar.formula, _OF_TEXTS[name])
+    return _module(name) if is_own else getattr(agrad.engine, name)
 
-    def __dir__() -> list[str]:
-        return sorted({*__all__, *_OF_TEXTS, *dir(agrad.engine)})
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_OF_TEXTS, *dir(agrad.engine)})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -153,25 +153,14 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
             return {"status": "incomplete", "indent": margin + "    " * code.rstrip().endswith(":")}
         return {"status": "complete" if can_be_read(code) else "invalid"}
 
-    def do_history(
-        self,
-        hist_access_type: str,
-        output: bool,
-        raw: bool,
-        session: int | None = None,
-        start: int | None = None,
-        stop: int | None = None,
-        n: int | None = None,
-        pattern: str | None = None,
-        unique: bool = False,
-    ) -> dict[str, Any]:
-        """The cells of this session: the latest, those of some numbers, or those that a pattern matches."""
-        found = self.cells
+    def do_history(self, hist_access_type: str, output: bool, raw: bool, **asked: Any) -> dict[str, Any]:
+        """The cells of this session: the `n` latest, those from `start` to `stop`, or those that a pattern matches."""
+        found, start, stop, n = self.cells, asked.get("start") or 0, asked.get("stop"), asked.get("n")
         if hist_access_type == "range":
-            found = [cell for cell in found if (start or 0) <= cell[1] and (stop is None or cell[1] < stop)]
+            found = [cell for cell in found if start <= cell[1] and (stop is None or cell[1] < stop)]
         elif hist_access_type == "search":
-            found = [cell for cell in found if fnmatchcase(cell[2], pattern or "*")]
-        if unique:
+            found = [cell for cell in found if fnmatchcase(cell[2], asked.get("pattern") or "*")]
+        if asked.get("unique"):
             found = list({text: (0, number, text) for _, number, text in found}.values())
         if hist_access_type != "range":
             found = found[-n if n else 0 :]
