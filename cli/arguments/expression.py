@@ -302,4 +302,4 @@ def _from_file(session: Session, word: str) -> Tensor:
     if not session.context.files.on:
         raise AgradError("file", f"@{word}: file access is switched off")
 
-    return agrad.cli.data.at_file.from_file(word)
+    return agrad.cli.data.at_file.from_file(word, session.watch.memory)
