@@ -74,7 +74,7 @@ def test_the_history_of_cells(kernel):
     kernel.do_execute("hidden = 1", True, store_history=False)
     told = kernel.do_history("tail", False, True, n=2)["history"]
     assert told == [(0, 3, "x?"), (0, 4, "x = 1")]
-    assert kernel.do_history("range", True, True, 0, start=1, stop=2)["history"] == [(0, 1, ("x = 1", None))]
+    assert kernel.do_history("range", True, True, session=0, start=1, stop=2)["history"] == [(0, 1, ("x = 1", None))]
     found = kernel.do_history("search", False, True, pattern="x*", unique=True)["history"]
     assert found == [(0, 4, "x = 1"), (0, 3, "x?")]
 
