@@ -92,7 +92,7 @@ format: $(TESTS)/.dev
 # mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
 	@mkdir -p build/types/agrad
-	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __main__.py lazy.py) build/types/agrad
+	@ln -sfn $(addprefix ../../../cli/package/,__init__.py __init__.pyi __main__.py lazy.py) build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 	@ln -sfn ../../../engine/torch ../../../engine/numpy build/types/agrad
 
@@ -106,10 +106,16 @@ bench: build/bench-venv/.peers
 	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
-# The wheel is built from the source distribution, as by those who package agrad.
+# The wheel is built from the source distribution, as by those who package agrad. Both are the same bytes each time: their
+# files have the date of the last commit, or the one that is given.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2> /dev/null || echo 1767225600)
 dist: $(DIST)/.tools
-	@rm -rf dist
-	@$(DIST)/bin/python -m build --outdir dist . > build/dist.txt 2>&1 || { cat build/dist.txt; exit 1; }
+	@rm -rf dist build/sdist
+	@mkdir -p build/sdist
+	@{ $(DIST)/bin/python -m build --sdist --outdir dist . && \
+	    $(DIST)/bin/python tests/support/reproducible.py dist/*.tar.gz && \
+	    tar -xzf dist/*.tar.gz -C build/sdist --strip-components=1 && \
+	    $(DIST)/bin/python -m build --wheel --outdir "$$PWD/dist" build/sdist; } > build/dist.txt 2>&1 || { cat build/dist.txt; exit 1; }
 	$(DIST)/bin/twine check --strict dist/*
 	$(DIST)/bin/check-wheel-contents dist/*.whl
 	$(DIST)/bin/python tests/support/installed.py dist/*.whl $(INSTALLS)

@@ -9,6 +9,7 @@ from typing import Any
 
 import manual
 import reference
+import stubs
 
 import agrad.engine as ag
 from agrad.cli.integrations import textmate
@@ -104,6 +105,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/errors.md": reference.errors_page,
     "docs/functions.md": reference.functions_page,
     "docs/language.md": reference.language_page,
+    "engine/core/methods.pyi": stubs.methods,
+    "engine/functions.pyi": stubs.functions,
     "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 

@@ -6,3 +6,10 @@ Worker.prototype.postMessage = function (message, ...rest) {
   }
   return post.call(this, message, ...rest);
 };
+
+// Tables and code that are wider than the page are scrolled by keyboard, too.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const part of document.querySelectorAll(".md-typeset__table, .md-typeset__scrollwrap, .md-typeset pre > code")) {
+    part.tabIndex = 0;
+  }
+});

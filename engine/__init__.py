@@ -32,12 +32,21 @@ from agrad.engine.ops.tables import Table
 from agrad.engine.values import outward
 from agrad.lazy import lazy
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what is found when it is asked for; the functions of the table are in a stub made from that
+    from agrad.engine import autodiff as autodiff
+    from agrad.engine import data as data
     from agrad.engine import inspect as inspect
+    from agrad.engine import nn as nn
+    from agrad.engine import ops as ops
+    from agrad.engine import program as program
+    from agrad.engine.autodiff import autograd as autograd
     from agrad.engine.autodiff.gradcheck import check
     from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
     from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
+    from agrad.engine.functions import *  # noqa: F403
     from agrad.engine.inspect.dump import Dump
+    from agrad.engine.nn import optim as optim
+    from agrad.engine.nn import utils as utils
 
 __all__ = [
     "AgradError",
@@ -95,11 +104,12 @@ def _repr_mimebundle_(self: Tensor | Table, include: object = None, exclude: obj
     return {"text/plain": repr(self)} | ({"text/html": html} if html else {})
 
 
+__version__ = agrad.__version__
 for _method in (_repr_html_, _repr_mimebundle_, backward, forward, register_hook):
     setattr(Tensor, _method.__name__, _method)  # core does not import autodiff and program
 for _method in (_repr_html_, _repr_mimebundle_):
     setattr(Table, _method.__name__, _method)
-Tensor.graph = _graph  # type: ignore[attr-defined]
+Tensor.graph = _graph  # type: ignore[method-assign, assignment]
 # Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
 for _name in {*FIRST, *SECOND, "result", *OPERANDS.split()}:
     setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
@@ -116,7 +126,7 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def _find(name: str) -> Any:
     if place := _LATER.get(name):
         globals()[name] = found = getattr(import_module(place), name)
         return found
@@ -124,7 +134,12 @@ def __getattr__(name: str) -> Any:
         return lazy(__name__)(name)
     row = FUNCTIONS[name]
     globals()[name] = found = _outwards(row.call) if row.family in _OF_TRUTHS else row.call  # at once, the next time
+    found.__signature__ = row.signature.of_python()  # type: ignore[attr-defined]
     return found
+
+
+if not TYPE_CHECKING:  # for which there is no other name than those above, and no misspelt one
+    __getattr__ = _find
 
 
 _OF_TRUTHS = ("comparison", "selection")  # families of functions that give masks

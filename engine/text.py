@@ -135,6 +135,13 @@ def align(
     ]
 
 
+class Lines(str):
+    """A text of several lines, which a notebook and a prompt of Python show as such."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 class Grid(NamedTuple):
     """Rows of texts below those of their heads. `right`: the columns that are aligned at their right ends."""
 

@@ -62,7 +62,8 @@ def beside(path: str, place: Origin | None) -> str:
 def decoded(data: bytes, name: str) -> str:
     """The text in the bytes of a file. Raises AgradError of kind `file` for what is not UTF-8."""
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))  # as PowerShell writes
+        return data.decode("utf-16" if wide else "utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise AgradError("file", f"cannot read {name}: line {line} is not UTF-8 text") from None

@@ -75,6 +75,7 @@ RUN_BY = {
     "SECURITY.md": "test_security.py",
     "docs/architecture.md": "test_architecture.py",
     "docs/clusters.md": "test_docs.py",
+    "docs/libraries.md": "engine/interop/test_other_libraries.py",
     "docs/json.md": "cli/output/test_json.py",
     "docs/notebooks.md": "test_docs.py",
     "docs/python.md": "test_docs.py",

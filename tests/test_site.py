@@ -97,6 +97,10 @@ def test_there_is_a_page_for_each_document(built):
     assert built.keys() == sources().keys() | {"404.html"}
 
 
+def test_nothing_but_pages_is_in_it(folder):
+    assert [*folder.rglob("__pycache__")] == []
+
+
 def test_every_link_leads_to_a_place(built, folder):
     broken = []
     for name, page in built.items():
@@ -197,3 +201,18 @@ def test_the_search_finds(browser, address, typed, found):
     assert all(word in shown for word in words)
     assert browser.errors() == []
     assert [url for url in browser.requests() if not url.startswith((address, "blob:"))] == []
+
+
+@pytest.mark.parametrize("theme", ["default", "slate"])
+@pytest.mark.parametrize("page", ["python.html", "functions.html", "libraries.html"])
+def test_what_is_read_has_contrast_and_what_is_wide_is_scrolled_by_keyboard(browser, address, page, theme):
+    axe = pytest.importorskip("axe_core_python")
+    browser.open_address(f"{address}/{page}")
+    at_once = "document.head.insertAdjacentHTML('beforeend', '<style>* {transition: none !important}</style>')"
+    browser.js(f"{at_once}; document.body.setAttribute('data-md-color-scheme', '{theme}')")
+    browser.js(Path(axe.__file__).with_name("axe.min.js").read_text("utf-8"))
+    rules = "{runOnly: ['color-contrast', 'scrollable-region-focusable']}"
+    browser.js(f"axe.run('article', {rules}).then(found => window.found = found.violations)")
+    browser.until("return Boolean(window.found)")
+    told = "window.found.flatMap(one => one.nodes.map(node => one.id + ' ' + node.html + ' ' + node.failureSummary))"
+    assert browser.js(f"return {told}") == []

@@ -23,6 +23,7 @@ from agrad.grammar.session.inputs import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.ast import Evaluate
 from agrad.grammar.syntax.parser import parse
+from agrad.lazy import rare
 
 
 class FormulaCommand(Command):
@@ -273,6 +274,11 @@ def noted(word: str) -> Iterator[None]:
 def named_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """For the shell: names in the expression that have no value yet, with `=` where a value follows."""
     before, comma, word = incomplete.rpartition(",")
+    words = [*(context.params.get("words") or ()), incomplete]
+    if "=@" in incomplete or words[-2:-1] == ["=@"]:  # bash takes the sign for a word
+        sign, _, path = incomplete.rpartition("@") if "=@" in incomplete else ("", "", incomplete)
+        found = [f"{name}/" if os.path.isdir(name) else name for name in sorted(rare.glob.glob(f"{path}*"))]
+        return [f"{sign}@{name}" for name in found]
     there = " ".join(context.params.get("words") or ()) if parameter.name == "words" else ""
     taken = {*before.split(","), *re.findall(r"([^\W\d]\w*)\s*=(?!=)", there)}  # bash makes three words of x=2
     mark = "=" if parameter.name in ("words", "jvp") else ""
@@ -309,4 +315,4 @@ def _from_file(session: Session, word: str) -> Tensor:
     if not session.context.files.on:
         raise AgradError("file", f"@{word}: file access is switched off")
 
-    return agrad.cli.data.at_file.from_file(word)
+    return agrad.cli.data.at_file.from_file(word, session.watch.memory)

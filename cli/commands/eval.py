@@ -93,8 +93,8 @@ def command(asked: Asked) -> None:
     """Compute EXPR, and its derivatives with respect to the names in --wrt.
 
     EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression, or a file:
-    @x.npy, @data.csv, or @data.csv:speed for one column. -e and -f may also contain statements, which define names for
-    what follows, and leaves for --wrt, as in -e "var x = 2". Each -e that has a value prints it.
+    @x.npy, @data.csv, @data.csv:speed for one column, or @- for standard input. -e and -f may also contain statements,
+    which define names for what follows, and leaves for --wrt, as in -e "var x = 2". Each -e that has a value prints it.
 
     \b
     agrad eval "a**2*2" a=3 --wrt a

@@ -146,7 +146,8 @@ def piped(session: Session, message: str = "") -> Iterator[str]:
     if message:
         click.echo(message, err=True)
     with main.reading_input():
-        yield from statements(sys.stdin.buffer, lambda: session.reads_python)
+        for text in statements(sys.stdin.buffer, lambda: session.reads_python):
+            yield agrad.cli.repl.plain.answered(text, session.names)
 
 
 def _initialise(session: Session) -> None:

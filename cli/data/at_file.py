@@ -1,27 +1,34 @@
-"""Values from files on the command line: `x=@data.csv`, a column `x=@data.csv:speed`, `x=@x.npy`."""
+"""Values from files on the command line: `x=@data.csv`, a column `x=@data.csv:speed`, `x=@x.npy`, a pipe `x=@-`."""
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import closing
+from functools import cache
+from stat import S_ISFIFO
 
+from agrad.cli.main import reading_input, shown_name
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError, Hint, OtherForm
 from agrad.engine.ops.data_files import load_matrix
-from agrad.engine.values import Array, format_shape, np
+from agrad.engine.values import Array, format_bytes, format_shape, np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
 from agrad.grammar.runtime.operations import adapted
+from agrad.lazy import rare
 
 
-def from_file(word: str) -> Tensor:
+def from_file(word: str, memory: float = 1e9) -> Tensor:
     """The numbers in a file: all of them, or, after a colon, the column of that name or number (from 0).
 
-    Raises AgradError of kind `file`.
+    `memory`: the bytes that a pipe may have. Raises AgradError of kind `file`.
     """
     path, column = _parted(word)
+    if path == "-" or (os.path.exists(path) and S_ISFIFO(os.stat(path).st_mode)):
+        return _from_pipe(path, column, int(memory))
     try:
         return _column(path, column) if column and not path.endswith(".npy") else _all(path, column)
     except AgradError as problem:
@@ -31,6 +38,29 @@ def from_file(word: str) -> Tensor:
             typed = [f'load_csv("{path}", header={value}){chosen}' for value in problem.facts.values]
             problem.fixes = [Hint(f"'{one if column else f'tensor({one})'}'") for one in typed]
         raise
+
+
+def _from_pipe(path: str, column: str, most: int) -> Tensor:
+    """The numbers that `-`, /dev/stdin or the shell's <(…) gives: those of a file that is a copy of it."""
+    with rare.tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "data.csv")
+        with open(copy, "wb") as file:
+            file.write(_piped(path, most))
+        try:
+            return _column(copy, column) if column else _all(copy, "")
+        except AgradError as problem:
+            problem.message = problem.message.replace(copy, shown_name(path))
+            raise
+
+
+@cache
+def _piped(path: str, most: int) -> bytes:
+    """What a pipe gives, once for all the columns that are taken of it. Raises AgradError of kind `limit`."""
+    with reading_input(), open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise AgradError("limit", f"{shown_name(path)} has more than {format_bytes(most)}")
+    return data
 
 
 def _all(path: str, column: str) -> Tensor:

@@ -1,6 +1,7 @@
 """agrad, an autograd calculator for the terminal.
 
-`agrad --help`, or `python -m agrad --help`, describes the command line; the Python library is `agrad.engine`.
+`agrad --help`, or `python -m agrad --help`, describes the command line; the Python library is `agrad.engine`, and
+`import agrad as ag` has all of that: `ag.tensor`, `ag.sin`.
 
 This folder is installed as the package `agrad` itself; its README.md, which `make docs` generates from the one of the
 repository, is what a package index shows.
@@ -14,7 +15,19 @@ from agrad.lazy import lazy
 
 __all__ = ["__version__", "load_ipython_extension"]
 
-__getattr__ = lazy(__name__)
+_module = lazy(__name__)
+_OF_TEXTS = {"Formula": "Formula", "evaluate": "evaluate", "formula": "Formula"}  # texts of the language
+
+
+def __getattr__(name: str) -> Any:
+    is_own = name.startswith("_") or name in ("cli", "engine", "examples", "grammar")
+    if name in _OF_TEXTS:
+        return getattr(agrad.grammar.formula, _OF_TEXTS[name])
+    return _module(name) if is_own else getattr(agrad.engine, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_OF_TEXTS, *dir(agrad.engine)})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -26,7 +26,7 @@ def lazy(package: str) -> Callable[[str], ModuleType]:
             except ModuleNotFoundError as problem:
                 if problem.name != f"{package}.{name}":
                     raise
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     return load
 

@@ -33,6 +33,7 @@ from agrad.engine.program.ir import Diverged, Program
 from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import check_kept, plain, sole, trace, traced
+from agrad.engine.text import Lines
 from agrad.engine.values import Array, Shape, Value, describe, format_shape, np, shape_of, size_of
 
 _UNROLLED = 15_000  # steps, up to which there is machine code for the gradient
@@ -257,7 +258,7 @@ class Compiled:
                 found += f"\n{len(code.members)} specialisations are one function of {code.length} {code.unit}"
         if self._hessian is not None and self._hessian.told:
             found += f"\nthe Hessian is computed {self._hessian.told}"
-        return found
+        return Lines(found)
 
     def __repr__(self) -> str:
         return repr(self.arguments)

@@ -23,7 +23,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct, computed
 from agrad.engine.text import divided
 from agrad.engine.values import Shape, describe
-from agrad.lazy import Rows
+from agrad.lazy import Rows, rare
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
@@ -93,6 +93,19 @@ class Signature(Struct, eq=False, frozen=False):
         """As it is typed: sum(x, axis=None, keepdims=False)."""
         parts = [part.strip() for text in self.text.split(";") for part in divided(text) if part.strip()]
         return f"{self.name}({', '.join(parts)})"
+
+    def of_python(self) -> Any:
+        """The same for `inspect`, and so for `help` and editors."""
+        parameter = rare.inspect.Parameter
+        kind = parameter.POSITIONAL_OR_KEYWORD
+        made = [parameter(name, kind) for name in self.operands]
+        if self.gathers is not None:
+            made.append(parameter(self.gathers, parameter.VAR_POSITIONAL))
+            kind = parameter.KEYWORD_ONLY
+        for name, default in self.attributes.items():
+            if name != self.gathers:
+                made.append(parameter(name, kind, default=parameter.empty if default is REQUIRED else default))
+        return rare.inspect.Signature(made)
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The operands, and every attribute by name; AgradError of kind `arity` if they do not fit."""

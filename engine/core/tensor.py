@@ -36,6 +36,11 @@ from agrad.engine.values import (
     whole,
 )
 
+if TYPE_CHECKING:  # what the table of operations, autodiff and NumPy's protocols install: a stub made from the table
+    from agrad.engine.core.methods import Methods
+else:
+    Methods = object
+
 CLEARED = Gradient(None, (), 0, "an earlier zero_grad")
 
 
@@ -51,7 +56,7 @@ class NoLength(AgradError, TypeError):
     """A scalar has no entries: a TypeError, since code that asks whether something can be iterated over expects one."""
 
 
-class Tensor:
+class Tensor(Methods):
     """A value that may have a graph behind it.
 
     A scalar's value lives in its node; an array is held here as well, so that the node may release it if no
@@ -66,29 +71,6 @@ class Tensor:
     kind: Any  # set by `agrad.torch` alone: PyTorch's type of the entries
     is_truth: bool  # set by the language alone: whether it is an entry of a mask
     view_of: Any  # set by the language, and by `agrad.torch`: what PyTorch would share the data with
-
-    if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
-
-        def __getattr__(self, name: str) -> Any: ...
-        def __add__(self, other: object) -> Tensor: ...
-
-        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __add__
-        __matmul__ = __rmatmul__ = __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __add__
-
-        def __neg__(self) -> Tensor: ...
-        def backward(
-            self,
-            gradient: object = None,
-            retain_graph: bool | None = None,
-            create_graph: bool = False,
-            *,
-            fresh: bool = False,
-            watch: Any = None,
-        ) -> None:
-            """See `backward.backward`."""
-
-        def forward(self) -> None:
-            """See `replay.forward`."""
 
     # What it is
 

@@ -33,8 +33,8 @@ class Dump(GraphRows):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """For a notebook: the text and, where the extra `plot` is installed, the picture."""
-        picture = interop.notebook.optional(self.svg)
-        return {"text/plain": self.text()} | ({"image/svg+xml": picture} if picture is not None else {})
+        draw = interop.notebook.pictures
+        return {"text/plain": self.text()} | draw(lambda form: self.svg() if form == "svg" else self.picture(form))
 
 
 def dump(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
@@ -17,14 +18,23 @@ _ROWS, _COLUMNS = 20, 12  # of an array that is shown whole; of a larger one, th
 _FRAME = 560  # the height of a page, in pixels
 
 
-def optional(draw: Callable[[], str]) -> str | None:
-    """What a function draws; None where a library is missing that it needs, or where the graph is too large for it."""
-    try:
-        return draw()
-    except AgradError as problem:
-        if problem.kind in ("extra", "limit"):
-            return None
-        raise
+def pictures(draw: Callable[[str], str | bytes]) -> dict[str, str]:
+    """A picture as SVG, and as PNG for PDF and for notebooks that are not trusted, by MIME type.
+
+    `draw`: the picture in a form. Nothing where a library is missing that it needs, or where it is too large for it.
+    """
+    made: dict[str, str] = {}
+    for form, kind in (("svg", "image/svg+xml"), ("png", "image/png")):
+        try:
+            found = draw(form)
+        except AgradError as problem:
+            if problem.kind not in ("extra", "limit"):
+                raise
+            continue
+        if isinstance(found, bytes):
+            found = found.decode() if form == "svg" else b64encode(found).decode()
+        made[kind] = found
+    return made
 
 
 def html_of(value: Any, precision: int | None, u: Any = None) -> str:

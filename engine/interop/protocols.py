@@ -75,8 +75,7 @@ def _in_arrow(self: Tensor) -> Function:
         pyarrow = import_module("pyarrow")
     except ImportError:
         raise AttributeError("__arrow_c_array__") from None
-    export: Function = pyarrow.array(_array(self)).__arrow_c_array__
-    return export
+    return lambda requested_schema=None: pyarrow.array(_array(self)).__arrow_c_array__(requested_schema)
 
 
 def _number(convert: Function) -> Function:

@@ -183,7 +183,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
-    def astype(self, kind: Any) -> Any:
+    def astype(self, kind: Any) -> Any:  # type: ignore[override]
         """A copy of another type."""
         return wrapped(as_array(self).astype(dtype_in_numpy(kind)))
 
@@ -215,7 +215,7 @@ class ndarray(Tensor):  # noqa: N801 - NumPy's name
         """One number everywhere."""
         self[...] = value
 
-    def sort(self, axis: int = -1) -> None:
+    def sort(self, axis: int = -1) -> None:  # type: ignore[override]
         """Put the entries into order."""
         self[...] = wrapped(real.sort(as_array(self), axis))
 

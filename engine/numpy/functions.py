@@ -287,12 +287,12 @@ def _part(index: Any) -> Any:
 def _set_item(self: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
     if not _is_plain(self) or not _is_plain(value):
-        Tensor.__setitem__(self, index, value)  # type: ignore[index]
+        Tensor.__setitem__(self, index, value)
         return
     if not self.node.shape:
         if index is not Ellipsis and not (isinstance(index, tuple) and not index):
             raise TypeError(f"'{type(_plain(self)).__name__}' object does not support item assignment")
-        Tensor.__setitem__(self, Ellipsis, value)  # type: ignore[index]
+        Tensor.__setitem__(self, Ellipsis, value)
         return
     array = as_array(self)
     array[tuple([_part(one) for one in (index if isinstance(index, tuple) else (index,))])] = _given(value, "[…] =")

@@ -54,8 +54,9 @@ def install(names: Iterable[str]) -> None:
 
 
 def _call(table: Rows[Any], name: str) -> Function:
-    call: Function = table[name].call
-    return call
+    call: Any = table[name].call
+    call.__signature__ = table[name].signature.of_python()
+    return call  # type: ignore[no-any-return]
 
 
 def _operator(name: str) -> Function:

@@ -279,7 +279,7 @@ for _name in ("cumsum", "cumprod"):
     public(_name, place=True)(TORCH[_name])
 for _name in ("byte", "short", "char", "bfloat16"):
     give(_name, getattr(Tensor, "double" if _name == "bfloat16" else "long"))
-give("mH", Tensor.mT)  # type: ignore[attr-defined]
+give("mH", Tensor.mT)
 give("is_cpu", True)
 give("itemsize", property(lambda self: self.dtype.itemsize))
 give("nbytes", property(lambda self: self.dtype.itemsize * self.numel()))
@@ -323,6 +323,14 @@ TORCH.update(
         _nothing,
     )
 )
+
+
+def _typename(obj: Any) -> str:
+    """The name of a type, of a tensor with that of its entries."""
+    is_tensor = isinstance(obj, core.Tensor)
+    return str(obj.type()) if is_tensor else type(obj).__name__
+
+
 TORCH |= {
     "autocast": autocast,
     "set_default_device": set_default_device,
@@ -331,6 +339,6 @@ TORCH |= {
     "is_inference_mode_enabled": lambda: bool(inference_mode.entered and inference_mode.entered[-1]),
     "is_anomaly_enabled": lambda: current().anomalies,
     "are_deterministic_algorithms_enabled": lambda: True,
-    "typename": lambda obj: obj.type() if isinstance(obj, core.Tensor) else type(obj).__name__,
+    "typename": _typename,
     "get_float32_matmul_precision": lambda: "highest",
 }  # fmt: skip

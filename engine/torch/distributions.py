@@ -483,7 +483,7 @@ class Categorical(_Discrete):
     """The number of a class, each with a probability along the last axis."""
 
     def _of_given(self, given: Any, validate_args: Any) -> None:
-        x = tensor_of(given)
+        x: Any = tensor_of(given)
         if x.ndim < 1:
             raise ValueError("`probs` parameter must be at least one-dimensional.")
         x = x / x.sum(-1, True) if self.names == ("probs",) else x - T.logsumexp(x, -1, True)
@@ -565,7 +565,8 @@ class MultivariateNormal(Distribution):
         return engine("solve_triangular", self.scale_tril, x.unsqueeze(-1), lower=True).pow(2).sum((-2, -1))
 
     def _half_log_det(self) -> Any:
-        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        scale: Any = self.scale_tril
+        return scale.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""

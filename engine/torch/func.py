@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -74,7 +75,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         with scope(recording=True):
             found = func(*given, **keywords)
             value, aux = found if has_aux else (found, None)
-            if not isinstance(value, core.Tensor) or value.numel() != 1 or value.ndim:
+            if not isinstance(value, core.Tensor) or value.ndim:
                 raise RuntimeError("grad_and_value expects a function that returns a scalar tensor")
             wanted = [x for place in places for x in leaves(given[place])]
             parts = _gradients([value], wanted, None)
@@ -182,8 +183,9 @@ def _rows(y: Any, trees: list[Any]) -> tuple[Any, ...]:
         raise TypeError(f"derivatives are taken of Tensors, not {type(y).__name__}")
     wanted = [x for tree in trees for x in leaves(tree)]
     rows: list[list[Any]] = []
-    for place in range(y.numel()):
-        seed = np.zeros(y.numel())
+    count = math.prod(y.shape)
+    for place in range(count):
+        seed = np.zeros(count)
         seed[place] = 1.0
         rows.append(_gradients([y], wanted, [Tensor.of(seed.reshape(y.shape) if y.ndim else 1.0)]))
     made = [
@@ -319,7 +321,7 @@ class functional:  # noqa: N801 - a module
 
         def first(*args: Any) -> Any:
             value = func(*args)
-            if not isinstance(value, core.Tensor) or value.numel() != 1:
+            if not isinstance(value, core.Tensor) or math.prod(value.shape) != 1:
                 raise RuntimeError("The function given to hessian should return a single element Tensor")
             return tuple(_gradients([engine("reshape", value, ())], list(args), None))
 

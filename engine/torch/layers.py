@@ -386,7 +386,8 @@ class EmbeddingBag(Formed):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """The value."""
-        rows = self.weight[input] if per_sample_weights is None else self.weight[input] * per_sample_weights[..., None]
+        rows: Any = self.weight[input]
+        rows = rows if per_sample_weights is None else rows * per_sample_weights[..., None]
         if input.ndim == 2:
             return getattr(rows, "amax" if self.mode == "max" else "mean" if self.mode == "mean" else "sum")(1)
         bags = T.searchsorted(offsets, T.arange(len(input)), right=True) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dis import opmap
@@ -345,7 +346,8 @@ def assert_close(actual: Any, expected: Any, *, msg: Any = None, **options: Any)
         for key in actual if isinstance(actual, dict) else range(len(actual)):
             assert_close(actual[key], expected[key], msg=msg, **options)
         return
-    a, b = (x if isinstance(x, core.Tensor) else creation.tensor(x) for x in (actual, expected))
+    both: list[Any] = [x if isinstance(x, core.Tensor) else creation.tensor(x) for x in (actual, expected)]
+    a, b = both
     for name in ("shape", "dtype") if options.get("check_dtype", True) else ("shape",):
         if getattr(a, name) != getattr(b, name):
             there, meant = getattr(a, name), getattr(b, name)
@@ -482,9 +484,9 @@ def _gradcheck(
         if not (isinstance(y, core.Tensor) and y.requires_grad):
             continue
         for which, (x, rows) in enumerate(zip(wanted, func._rows(y, wanted), strict=True)):
-            analytic = np.asarray(rows.value).reshape(y.numel(), x.numel())
+            analytic = np.asarray(rows.value).reshape(math.prod(y.shape), math.prod(x.shape))
             numeric = np.zeros_like(analytic)
-            for place in range(x.numel()):
+            for place in range(math.prod(x.shape)):
                 ends = []
                 for step in (eps, -eps):
                     moved = np.array(x.value, dtype=float).reshape(-1)

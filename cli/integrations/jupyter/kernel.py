@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from agrad.cli import __version__
 from agrad.cli.integrations.jupyter.magic import Bundle, lines_of, show
 from agrad.cli.integrations.lookup import asked_about, help_about
 from agrad.cli.main import internal, limit_memory, limit_statements
+from agrad.cli.repl.plain import answered
 from agrad.cli.settings import find
 from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
@@ -24,6 +26,7 @@ from agrad.grammar.results import Quit, Result
 from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.keywords import COMMAND_WORDS
 
 
 def new_session() -> Session:
@@ -51,13 +54,14 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
         "mimetype": "text/x-agrad",
         "file_extension": ".ag",
         "pygments_lexer": "agrad",
-        "codemirror_mode": "python",
+        "codemirror_mode": {"name": "python", "version": 3, "extra_keywords": [*COMMAND_WORDS]},
     }
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         if self.parent is not None:  # a process of its own, which else takes what the machine has for what cells keep
             limit_memory(None)
+        self.cells: list[tuple[int, int, str]] = []  # with the number of a session, which is this one
         self.language_session = new_session()
         limit_statements(self.language_session)
 
@@ -74,10 +78,14 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
     ) -> dict[str, Any]:
         """Run a cell. Each result is shown when it is there; after an error the rest of the cell does not run."""
         session = self.language_session
+        if store_history:
+            self.cells.append((0, self.execution_count, code))
         session.line = self.execution_count  # so that messages, and `_5`, count as the notebook does
         with handled(stop_once, "SIGINT"):
             try:
-                session.run(code, lambda result: None if silent else self._show(result), "cell")
+                session.run(
+                    answered(code, session.names), lambda result: None if silent else self._show(result), "cell"
+                )
             except Quit:
                 return self._ok([{"source": "ask_exit", "keepkernel": False}])
             except AgradError as problem:
@@ -147,6 +155,22 @@ class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
         is_whole = can_be_read(code, self.language_session.reads_python)
         return {"status": "complete" if is_whole else "invalid"}
 
+    def do_history(self, hist_access_type: str, output: bool, raw: bool, **asked: Any) -> dict[str, Any]:
+        """The cells of this session: the `n` latest, those from `start` to `stop`, or those that a pattern matches."""
+        found, start, stop, n = self.cells, asked.get("start") or 0, asked.get("stop"), asked.get("n")
+        if hist_access_type == "range":
+            found = [cell for cell in found if start <= cell[1] and (stop is None or cell[1] < stop)]
+        elif hist_access_type == "search":
+            found = [cell for cell in found if fnmatchcase(cell[2], asked.get("pattern") or "*")]
+        if asked.get("unique"):
+            found = list({text: (0, number, text) for _, number, text in found}.values())
+        if hist_access_type != "range":
+            found = found[-n if n else 0 :]
+        return {
+            "status": "ok",
+            "history": [(0, number, (text, None)) for _, number, text in found] if output else found,
+        }
+
     def do_shutdown(self, restart: bool) -> dict[str, Any]:
         """Drop the names and their graphs."""
         self.language_session = new_session()
@@ -162,6 +186,11 @@ def main() -> None:
 # Making the kernel known to Jupyter.
 
 NAME = "agrad"
+_LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">
+<rect width="64" height="64" rx="12" fill="#1a5f7a"/>
+<text x="32" y="47" font-family="serif" font-style="italic" font-size="46" text-anchor="middle" fill="#fff">∂</text>
+</svg>
+"""
 
 
 def install(prefix: str | None) -> str:
@@ -174,6 +203,7 @@ def install(prefix: str | None) -> str:
     }
     with TemporaryDirectory() as folder:
         Path(folder, "kernel.json").write_text(json.dumps(spec, indent=1), encoding="utf-8")
+        Path(folder, "logo-svg.svg").write_text(_LOGO, encoding="utf-8")
         return str(KernelSpecManager().install_kernel_spec(folder, NAME, user=prefix is None, prefix=prefix))
 
 

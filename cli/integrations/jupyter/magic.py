@@ -22,7 +22,7 @@ from agrad.cli.output import as_text, report
 from agrad.cli.settings import find
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.interop.notebook import framed, given, html_of, of_parts, optional, taken
+from agrad.engine.interop.notebook import framed, given, html_of, of_parts, pictures, taken
 from agrad.grammar.results import (
     Checked,
     Estimated,
@@ -156,7 +156,7 @@ def bundle(result: Result, settings: Settings) -> Bundle:
     if isinstance(result, Plot):
         from agrad.grammar.commands.plot.files import drawn  # here, since few cells plot
 
-        return shown | _picture(lambda: drawn(result, ".svg", _SIZE).decode())
+        return shown | pictures(lambda form: drawn(result, f".{form}", _SIZE))
     if isinstance(result, Graph):
         return _graph(result, shown)
     html = ""
@@ -173,19 +173,14 @@ def bundle(result: Result, settings: Settings) -> Bundle:
 def _graph(result: Graph, shown: Bundle) -> Bundle:
     """A graph as it was asked for; where no form was given, the picture beside the text."""
     if result.form == "svg":
-        return {"text/plain": "a graph", "image/svg+xml": result.lines}
+        draw = result.picture
+        return {"text/plain": "a graph", **(pictures(draw) if draw is not None else {"image/svg+xml": result.lines})}
     if result.form == "page":
         return {"text/plain": "a graph", "text/html": framed(result.lines)}
     if result.form == "mermaid":
         return shown | {"text/vnd.mermaid": result.lines}
     draw = result.picture
-    return shown if draw is None or result.form != "text" else shown | _picture(lambda: str(draw("svg")))
-
-
-def _picture(draw: Callable[[], str]) -> Bundle:
-    """A picture, where the extra that draws it is installed."""
-    made = optional(draw)
-    return {} if made is None else {"image/svg+xml": made}
+    return shown if draw is None or result.form != "text" else shown | pictures(draw)
 
 
 def show(

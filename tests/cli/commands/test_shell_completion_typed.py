@@ -18,6 +18,7 @@ LINES = {
     "agrad eval 'sin(x)*y' --wrt x,": "agrad eval 'sin(x)*y' --wrt x,y ",
     "agrad eval 'sin(x)*y' x=2 ": "agrad eval 'sin(x)*y' x=2 y=",
     "agrad eval 'sin(x)*speed' sp": "agrad eval 'sin(x)*speed' speed=",
+    "agrad eval 'sum(x)' x=@poi": "agrad eval 'sum(x)' x=@points.csv ",
     "agrad map 'x*2' poi": "agrad map 'x*2' points.csv ",
 }
 # Ctrl-X shows the line; it is read only after Tab has done its work.

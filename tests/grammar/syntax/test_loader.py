@@ -13,7 +13,7 @@ from typing import Any
 import lark
 import mistakes
 import pytest
-from lark.parsers.lalr_parser_state import ParserState
+from lark.parsers.lalr_parser import ParserState
 from thinned import thinned
 
 from agrad.engine.core.op import FUNCTIONS

@@ -55,6 +55,18 @@ def test_a_console_knows_whether_a_cell_is_complete(kernel, code, status, indent
     assert kernel.do_is_complete(code) == {"status": status} | ({} if indent is None else {"indent": indent})
 
 
+def test_the_history_of_cells(kernel):
+    kernel._publish_execute_input = kernel.send_response = lambda *words, **named: None
+    for kernel.execution_count, code in enumerate(["x = 1", "y = x", "x?", "x = 1"], 1):
+        kernel.do_execute(code, False)
+    kernel.do_execute("hidden = 1", True, store_history=False)
+    told = kernel.do_history("tail", False, True, n=2)["history"]
+    assert told == [(0, 3, "x?"), (0, 4, "x = 1")]
+    assert kernel.do_history("range", True, True, session=0, start=1, stop=2)["history"] == [(0, 1, ("x = 1", None))]
+    found = kernel.do_history("search", False, True, pattern="x*", unique=True)["history"]
+    assert found == [(0, 4, "x = 1"), (0, 3, "x?")]
+
+
 def bundles(text):
     session, found = Session(), []
     session.run(text, lambda result: found.append(bundle(result, session.settings)))

@@ -1,0 +1,50 @@
+"""agrad beside the real other libraries, which an environment of their own has: see `others`."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import others
+import pytest
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def script(tmp_path):
+    shutil.copy(HERE / "typed_script.txt", tmp_path / "script.py")
+    settings = {"extraPaths": [str(others.ROOT / "build/types")], "typeCheckingMode": "strict", "pythonVersion": "3.11"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    return tmp_path
+
+
+def typed(folder, name):
+    """What mypy and pyright, both strict, say of a file: the numbers of lines."""
+    found = others.run("-m", "mypy", "--strict", name, cwd=folder)
+    by_mypy = {int(line.split(":")[1]) for line in found.stdout.splitlines() if ": error:" in line}
+    words = ["--pythonpath", others.python(), "--outputjson", name]
+    told = json.loads(others.run("basedpyright", *words, cwd=folder).stdout)["generalDiagnostics"]
+    return by_mypy, {one["range"]["start"]["line"] + 1 for one in told if one["severity"] == "error"}
+
+
+def test_a_script_of_a_user_is_typed_and_runs(script):
+    assert typed(script, "script.py") == (set(), set())
+    done = others.run("script.py", cwd=script, check=True)
+    assert "array([0.99" in done.stdout or "array([1." in done.stdout
+
+
+def test_misspellings_are_errors_of_types(script):
+    wrong = "w.sinn() ag.sinn(1.0) ag.mean(w,axs=0) w.sum(axs=0) ag.sin(w,2) ag.Tensor([1.0]) w.shap engine.sinn(1.0)".split()
+    head = ["import agrad as ag", "import agrad.engine as engine", "w = ag.tensor([1.0, 2.0])"]
+    (script / "wrong.py").write_text("\n".join([*head, *(f"print({line})" for line in wrong), ""]))
+    lines = set(range(4, 4 + len(wrong)))
+    assert typed(script, "wrong.py") == (lines, lines)
+
+
+def test_the_recipes_for_other_libraries_hold_there(tmp_path):
+    text = (others.ROOT / "docs/libraries.md").read_text("utf-8")
+    (tmp_path / "recipes.txt").write_text("".join(re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)))
+    done = others.run("-m", "doctest", tmp_path / "recipes.txt")
+    assert (done.stdout, done.stderr) == ("", "")
