@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
+from agrad.engine.autodiff.uncertainty import derived, follow, parameters, sources, uncertainty
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import remember_entry
 from agrad.engine.core.op import OPS
@@ -134,9 +135,11 @@ def _fit(session: Session, call: Call) -> None:
     remember_entry(vars(session), "fit")
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
-    for name, value in latest.used.items():
-        if name not in names and isinstance(value, Tensor | List | tuple) and uncertainty(as_array(value)) is not None:
-            session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
+    known = [(name, as_array(x)) for name, x in latest.used.items() if isinstance(x, Tensor | List | tuple)]
+    named = {name: behind for name, x in known if name not in names and (behind := sources(x))}
+    others = sources(as_array(function(*values)), [*values, *chain(*named.values())])
+    for name in [*named, *[x.node.spell() for x in others]]:
+        session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
 
 
 def _sigma(call: Call) -> Any:
@@ -229,9 +232,14 @@ def _descend(session: Session, call: Call) -> None:
         if leaf.node.op is not None or not leaf.requires_grad:
             message = f"{word}: {leaf.node.spell()} is no leaf that requires grad"
             raise AgradError("leaf", message, fixes=[Hint("var w = 1   makes one")])
-    program = settled(word, extract([loss], leaves))
+    measured = sources(loss, leaves)
+    program = settled(word, extract([loss], [*leaves, *measured]))
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
-    body, _, _ = function_of(word, lambda *xs: sign * OPS["sum"].call(inlined(program, xs)[0]), shapes, start)
+
+    def function(*xs: Any) -> Any:
+        return sign * OPS["sum"].call(inlined(program, [*xs, *measured])[0])
+
+    body, same, _ = function_of(word, function, shapes, start)
     method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
@@ -241,12 +249,19 @@ def _descend(session: Session, call: Call) -> None:
         raise call.wrong("domain", f"{word}: the interval ends before it begins")
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
-        found = Minimum(body, start, word, (low, high), method).descend(body.example[2], until, watch)
+        problem = Minimum(body, start, word, (low, high), method)
+        found = problem.descend(body.example[2], until, watch)
+    gain = problem.gain(body.example[2], found.x) if 0 < len(body.example[2]) <= _TIED else None
+    if measured and gain is None:
+        why = "so many values are uncertain" if len(body.example[2]) > _TIED else "it is not at a single point"
+        session.emit(Noted(Note(f"{word}: there is no uncertainty of where the {what[:-2]} is: {why}")))
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
         leaf.set_(value)
+    follow(leaves, same if gain is not None else None, gain)
     forward(loss)
     for leaf in leaves:
-        session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
+        shown = leaf.detach() if leaf.node.uncertainty is None else leaf
+        session.emit(Printed(f"{leaf.node.spell()} = {text_of(shown, session.settings)}"))
     account = _account("slope", found.residual, 1e-10, found.iterations)
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 

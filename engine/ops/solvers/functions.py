@@ -8,9 +8,10 @@ from __future__ import annotations
 from math import factorial, isfinite
 from typing import Any
 
+from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.op import FUNCTIONS, OPS, Function
+from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops import solvers
@@ -147,10 +148,5 @@ def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
         raise AgradError("domain", f"taylor: the degree is from 0 to 12, not {order}")
     if not callable(f):
         raise AgradError("type", f"taylor needs a function, not {describe(f)}")
-    found = [f(x0)]
-    for _ in range(order):
-        f = FUNCTIONS["grad"].call(f)
-        found.append(f(x0))
-    if shape_of(getattr(found[0], "value", operand(found[0]))):
-        raise AgradError("shape", "taylor: the function gives an array, not one number")
+    found = derivatives("taylor", f, x0, order)
     return OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)])

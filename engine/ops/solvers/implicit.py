@@ -11,13 +11,14 @@ from functools import cached_property, partial
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
+from agrad.engine.compile.derive import row
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.scan import reverse, scanned
 from agrad.engine.ops.arrays.shaping import reshape, swap
 from agrad.engine.ops.linalg.matrices import solve
-from agrad.engine.ops.solvers.function import Evaluated, gradient_of, jacobian_of, products_of
+from agrad.engine.ops.solvers.function import Evaluated, derived, gradient_of, jacobian_of, products_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
 
@@ -187,6 +188,19 @@ class Minimum(Problem):
             message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
+
+    def gain(self, same: Array, x: Array) -> Array | None:
+        """How the entries of a minimum change with what the function uses; none at their bounds. None where no Hessian
+        tells.
+        """
+        by_same = derived(self.residual, lambda y, _, same, *__: row(y, [same])[0])
+        is_free, found = (x > self.bounds[0]) & (x < self.bounds[1]), np.zeros((len(x), len(same)))
+        hessian = self.matrix(same)(x)[np.ix_(is_free, is_free)]
+        curvatures = np.linalg.eigvalsh((hessian + hessian.T) / 2) if is_free.any() else np.ones(1)
+        if not curvatures[0] > 1e-12 * curvatures[-1]:
+            return None
+        found[is_free] = -np.linalg.solve(hessian, Evaluated(by_same, same, found.shape)(x)[is_free])
+        return found
 
     def descend(self, same: Array, until: float = 1e-9, watch: Callable[[float], object] = lambda _: None) -> Found:
         """A minimum, until no entry of the gradient is over `until` times the largest at the start.

@@ -12,7 +12,15 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
-from agrad.engine.autodiff.uncertainty import as_leaf, as_recorded, correlate, doubtful, parameters, second_order
+from agrad.engine.autodiff.uncertainty import (
+    as_leaf,
+    as_recorded,
+    correlate,
+    doubtful,
+    parameters,
+    percent,
+    second_order,
+)
 from agrad.engine.core.versions import walkable
 from agrad.engine.inspect.budget import budget, sampled
 
@@ -406,3 +414,21 @@ def test_uncertainties_of_arrays_are_those_of_their_jacobians(case):
     by_v, by_m = (ag.jacobian(y + 0.0 * m * ag.sum(v), x).numpy().reshape(3, -1) for x in (v, m))
     parts = np.concatenate([by_v * v.node.uncertainty.u, by_m * 0.1], axis=1)
     np.testing.assert_allclose(ag.uncertainty(y), np.sqrt(np.sum(parts**2, axis=1)), rtol=1e-12, atol=1e-15)
+
+
+@each("solved", [
+    lambda a: ag.root(lambda t: t**2 - a(), 1.0),
+    lambda a: ag.argmin(lambda t: ag.cosh(t - a()), 1.0),
+    lambda a: ag.integral(lambda t: ag.exp(-t * a()), 0.0, 1.0),
+    lambda a: ag.ode(lambda t, y: -y * a(), 1.0, [0.0, 1.0])[1],
+    lambda a: ag.sum(ag.taylor(lambda t: ag.exp(t * a()), 0.5, 4)),
+    lambda a: ag.scan(lambda s, r: (s * a(), s), 1.0, count=4)[0],
+])  # fmt: skip
+def test_what_a_function_measures_itself_is_a_source_of_what_is_solved(solved):
+    one = ag.uncertain(2.0, 0.1)
+    assert ag.uncertainty(solved(lambda: ag.uncertain(2.0, 0.1))) == pytest.approx(ag.uncertainty(solved(lambda: one)))
+
+
+def test_a_percentage_of_an_argument_is_of_what_the_argument_becomes():
+    found = ag.root(lambda t: t**2 - percent(t, 5), 3.0)
+    assert ag.uncertainty(found) == pytest.approx(0.05)

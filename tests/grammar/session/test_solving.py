@@ -61,3 +61,23 @@ def test_a_leaf_of_any_name_is_moved_once(command):
     said("loss = sum((net.weight - 2)**2) + net.bias[0]**2 + (s['a'] - 1)**2", session)
     said(f"{command} over net.weight, net.bias, s['a'], net.weight", session)
     assert session.evaluate("[*net.weight[0], net.bias[0], s['a']]").value == pytest.approx([2, 2, 0, 1], abs=1e-6)
+
+
+def test_a_minimum_is_as_uncertain_as_what_it_was_found_from():
+    session = Session()
+    lines = said(
+        "a = 2 ± 0.1; b = 4 ± 0.2; var w = 1; q = (w - a)**2 + (w - b)**2 + w**4/50; minimize q over w", session
+    )
+    assert lines[-2].startswith("w = 2.634 ± 0.0")
+    said("f = argmin(lambda t: (t - a)**2 + (t - b)**2 + t**4/50, 1)", session)
+    assert session.evaluate("w.u") == pytest.approx(float(session.evaluate("f.u")))
+    assert session.evaluate("(w - f).u") == pytest.approx(0.0, abs=1e-8)  # they have the same sources
+    said("r = (w - 4)**2; minimize r over w", session)
+    assert session.evaluate("(w*1).u") == 0.0 or session.names["w"].node.uncertainty is None
+    session.steps.depth = 10
+    said("r = (w - a)**2; minimize r over w", session)
+    assert session.evaluate("(w - a).u") == pytest.approx(0.0, abs=1e-8)
+    said("undo", session)
+    assert session.names["w"].node.uncertainty is None
+    assert said("q = (w - a)**2; maximize -q over w in -1..1", session)[-2] == "w = 1 ± 0"
+    assert "no uncertainty of where the least q is" in said("v = 0*a; q = w**2*0 + v; minimize q over w", session)[0]
