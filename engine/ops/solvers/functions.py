@@ -5,7 +5,7 @@ The derivative of each is made of such operations, so that there are derivatives
 
 from __future__ import annotations
 
-from math import factorial, isfinite
+from math import factorial, inf, isfinite
 from typing import Any
 
 from agrad.engine.autodiff.transforms import derivatives
@@ -118,19 +118,34 @@ def _integral(f: Any, a: Any, b: Any, /) -> Any:
     derivative="the variational equations, by y0, ts and what f uses",
     example="ode(lambda t, y: -y, 1, [0, 1])[1] ~= exp(-1)",
 )
-def _ode(f: Any, y0: Any, ts: Any, /, stiff: Any = False) -> Any:
+def _ode(
+    f: Any, y0: Any, ts: Any, /, stiff: Any = False, atol: Any = None, within: Any = None, until: Any = None
+) -> Any:
     """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes
-    an implicit method.
+    an implicit method; atol is an error of each value that does not matter, within the longest step. With until=g, the
+    time at which g(t, y) changes its sign, instead.
     """
     start, shape = _plain(y0)
     times, _ = _plain(ts)
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
-    body, same, _ = solvers.function.function_of("ode", f, [(), shape], np.concatenate([times[:1], start]), shape)
-    z = concat((reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)), same))
-    system = solvers.integration.System(body, truth_of("ode", "stiff", stiff), len(times))
-    return reshape(solved(z, problem=system), (len(times), *shape))
+    within = inf if within is None else number_of("ode", "within", within)
+    if not within > 0.0:
+        raise AgradError("domain", "ode: within is a positive number, the longest step")
+
+    def with_event(t: Any, y: Any) -> Any:
+        return concat(tuple(reshape(operand(g(t, y)), (-1,)) for g in (f, until)))
+
+    wanted, begin = shape if until is None else (len(start) + 1,), np.concatenate([times[:1], start])
+    traced = f if until is None else with_event
+    body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted)
+    atol = None if atol is None else np.broadcast_to(_plain(atol)[0], start.shape)
+    options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within)
+    solution = solvers.integration.Solution(body, same, options, len(start))
+    found = solution.rows(reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)))
+    solution.say(abs(times[-1] - times[0]))
+    return found if until is not None else reshape(found, (len(times), *shape))
 
 
 # Series
