@@ -95,9 +95,9 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     derivative="Leibniz' rule, by a, b and what f uses",
     example="integral(exp, -inf, 0) ~= 1",
 )
-def _integral(f: Any, a: Any, b: Any, /) -> Any:
+def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     """The integral of a function of one number from a to b, which may be infinite. The function may have an array as
-    its result.
+    its result. at: where it is singular inside, or jumps; near: where it has a narrow peak.
     """
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
@@ -107,7 +107,13 @@ def _integral(f: Any, a: Any, b: Any, /) -> Any:
     start = np.array([inside.mean() if inside.size else 0.0])
     body, same, shape = solvers.function.function_of("integral", f, [()], start)
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
-    return reshape(solved(z, problem=solvers.integration.Integrand(body, np.isfinite(ends), is_told=True)), shape)
+    finite = np.isfinite(ends)
+    moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
+    places = [{*_plain(where)[0].tolist()} for where in (at, near)]
+    problem = solvers.integration.Integrand(body, finite, moving, (places[0], places[1]))
+    found = reshape(solved(z, problem=problem), shape)
+    problem.say()
+    return found
 
 
 # Differential equations

@@ -1,16 +1,15 @@
 """Integrals over an interval, and solutions of ordinary differential equations, with their derivatives.
 
-Integrals are computed by adaptive Gauss-Kronrod rules (QUADPACK; Piessens and others, 1983). The derivatives of a
-solution by the initial values and by what the function uses from outside follow the variational equations (Hairer,
-Nørsett and Wanner, Solving Ordinary Differential Equations I, section I.14): S' = (df/dy) S + df/dp.
+The derivatives of a solution by the initial values and by what the function uses from outside follow the variational
+equations (Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section I.14): S' = (df/dy) S + df/dp.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from copy import copy
-from functools import cached_property, lru_cache
-from math import ceil, inf, isfinite, log10
+from functools import cached_property, lru_cache, partial
+from math import ceil, inf, log10
 from typing import Any, NamedTuple, cast
 
 from agrad.engine.compile.derive import row
@@ -26,12 +25,11 @@ from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.solvers.function import Evaluated, derived, function_of, jacobian_of, pulled
 from agrad.engine.ops.solvers.jumps import Event, Jump, Jumps, first_jump, is_smooth
+from agrad.engine.ops.solvers.quadrature import Area, Quadrature
 from agrad.engine.program.closed import flat, joined, vector_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np, shape_of
 
-_INTERVALS = 400  # of an integral
-_CLOSE = 1e-7  # of the integral of the absolute value: an error estimate above that is none
 _CALLS = 40_000  # calls of the function
 _LEVEL = 1e-3  # of a value's own size: below it, its error may be as large as there
 _AGAIN = 2  # times that an equation is solved again, for values that are smaller than they were thought
@@ -41,16 +39,19 @@ _NEAR = 1e-9  # of the time: two jumps there are one
 
 
 class Integrand:
-    """A function of one number. `finite`: which of the ends are; the others have no derivative."""
+    """A function of one number. `finite`: which of the ends are; `moving`: which of these have a derivative.
 
-    def __init__(self, f: Body, finite: Array, is_told: bool = False) -> None:
-        self.f, self.finite = f, finite
-        self.is_told = is_told  # whether a note tells the error
+    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it.
+    """
+
+    def __init__(self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False) -> None:
+        self.f, self.finite, self.moving, self.places, self.is_mean = f, finite, moving, places, is_mean
+        self.areas: list[Area] = []
 
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
-        return Integrand(pulled(self.f), self.finite)
+        return Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
 
     def pulled(self, g: Any, _: Any, z: Any) -> Any:
         """Leibniz' rule: by an end, the function there; by what it uses, the integral of its derivative.
@@ -60,7 +61,7 @@ class Integrand:
         same, parts = z[2:], []
         for place, sign in enumerate((-1.0, 1.0)):
             there: Any = np.zeros(1)
-            if self.finite[place]:
+            if self.moving[place]:
                 there = scanned(concat((z[place : place + 1], same)), body=self.f, count=1)
             parts.append(reshape(total(sign * g * there), (1,)))
         if shape_of(same) != (0,):
@@ -71,53 +72,31 @@ class Integrand:
         """The integrals of the entries; z has the ends, and what the function uses. Raises AgradError."""
         if not np.array_equal(np.isfinite(z[:2]), self.finite):
             raise AgradError("guard", "integral: an end was infinite, or finite, when the integral was computed first")
-        quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
         f, (low, high) = Evaluated(self.f, z[2:]), sorted(z[:2].tolist())
-        found = np.empty(self.f.sizes.out)
         entries = lru_cache(1)(lambda x: f([x]))  # QUADPACK asks for each by itself
 
-        def at(x: float, place: int) -> float:
-            y = float(entries(x)[place])
-            if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
-                where = format_number(x, 6)
-                fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
-                raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
-            return y
+        def entry(place: int, x: float) -> float:
+            return float(entries(x)[place])
 
         with np.errstate(all="ignore"):
-            for place in range(len(found)):
-                found[place], error = _integral(quad, lambda x, place=place: at(x, place), low, high)
-                if self.is_told:
-                    power = ceil(log10(error)) if error > 0.0 else -300  # its digits depend on how numbers were rounded
-                    _say(f"integral: the error is below 1e{power}")
+            parts = [Quadrature(partial(entry, place), self.is_mean) for place in range(self.f.sizes.out)]
+            self.areas = [part.over(low, high, *self.places) for part in parts]
+        found = np.array([area.value for area in self.areas])
         return found if z[0] <= z[1] else -found
+
+    def say(self) -> None:
+        """Say the error of each entry, in powers of 10: its digits depend on how numbers were rounded."""
+        for _, error, is_seen in self.areas:
+            if is_seen:
+                _say(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
+            else:
+                _say("integral: the function is 0 wherever it was looked at; near= tells where it is not")
 
 
 def _say(text: str) -> None:
     listener = current().listener
     if listener is not None and current().tracing is None:
         listener(Note(text))
-
-
-def _integral(quad: Any, f: Any, low: float, high: float) -> tuple[float, float]:
-    given = {"a": low, "b": high, "epsabs": 1e-300, "limit": _INTERVALS, "full_output": True}
-    value, error, details, *problem = quad(f, epsrel=1e-11, **given)
-    if isfinite(value) and max(error, abs(_sum(details) - value)) <= 1e-9 * abs(value):
-        return value, error
-    # QUADPACK extrapolates the sums over smaller and smaller intervals, also those that diverge: of 1/x**2 from 0 to 1
-    # to -1. The sums of a positive function grow towards its integral, and are not above it.
-    size, _, of_size, *_ = quad(lambda x: abs(f(x)), epsrel=1e-3, **given)
-    if isfinite(value) and (not problem or error <= _CLOSE * size) and _sum(of_size) <= 1.01 * size:
-        return value, error
-    where = f"{format_number(low)}..{format_number(high)}"
-    message = f"integral: the integral over {where} diverges, or converges too slowly"
-    reached = format_number(_sum(details), 3)
-    raise AgradError("domain", message, notes=[f"the sums over smaller and smaller intervals reach {reached}"])
-
-
-def _sum(details: dict[str, Any]) -> float:
-    """The sum over the intervals, without extrapolation."""
-    return float(np.sum(details["rlist"][: details["last"]]))
 
 
 class Options(NamedTuple):
