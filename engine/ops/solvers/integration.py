@@ -309,7 +309,8 @@ class Solution:
             places = [*dict.fromkeys(format_number(t if abs(t) > near else 0.0, 6) for t in self.told)]
             shown = ", ".join(places[:5]) + (f", … ({len(places)} times)" if len(places) > 5 else "")
             _say(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
-        uses_time = any(x.op.name == "getitem" and x.attrs["index"] == (0,) for x in self.body.program.steps)
+        steps = self.body.program.steps
+        uses_time = any(x.operands == (1,) and x.attrs.get("index") == (0,) for x in steps)  # the first of a row
         if uses_time and self.options.within == inf and self.largest > _LONG * span:
             step, shorter = format_number(self.largest, 2), format_number(self.largest / 20, 1)
             _say(f"ode: the longest step is {step}; what is shorter may be missed: within={shorter} looks closer")

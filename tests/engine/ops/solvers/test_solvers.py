@@ -304,7 +304,7 @@ def test_a_pulse_between_two_steps_is_found_by_shorter_ones():
     )
     assert (missed, found) == (1.0, pytest.approx(1 + 1e-2 * math.sqrt(math.pi), rel=1e-9))
     assert notes == (["ode: the longest step is 8.9; what is shorter may be missed: within=0.4 looks closer"], [])
-    assert heard(lambda: ag.ode(lambda t, y: -y, 1.0, [0, 10]))[1] == []
+    assert heard(lambda: ag.ode(lambda t, y: ag.stack([y[1], -y[0]]), [1.0, 0.0], [0, 10]))[1] == []
 
 
 def test_a_function_that_has_no_solution_beyond_a_jump_says_so():
