@@ -157,6 +157,12 @@ def correlate(a: Tensor, b: Tensor, r: float) -> None:
     if a.node is b.node or not -1.0 <= r <= 1.0:
         what = "of a value with itself is 1" if a.node is b.node else f"is from -1 to 1, not {describe(r)}"
         raise AgradError("domain", f"correlate: a correlation {what}")
+    linked: list[Any] = [x.node.uncertainty.linked for x in (a, b)]  # type: ignore[union-attr]
+    for c in {*linked[0]} & {*linked[1]} - {a.node, b.node}:  # with which both are correlated
+        for x, y in zip(*[np.ravel(one[c]) for one in linked], strict=True):
+            if not _is_possible(np.array([[1.0, r, x], [r, 1.0, y], [x, y, 1.0]])):
+                told = f"the correlation of {a.node.spell()} and {b.node.spell()} cannot be {r:g}"
+                raise AgradError("domain", f"correlate: {told}: those that both have with {c.spell()} contradict that")
     link([a.node, b.node], np.array([[1.0, r], [r, 1.0]]))
 
 

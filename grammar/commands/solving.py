@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -28,7 +29,7 @@ from agrad.grammar.commands.registry import NOTHING, Call, Session, command, gra
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.run.code import loads
-from agrad.grammar.runtime.builtins import Closure, Definition
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
 from agrad.grammar.syntax.parser import parse_expression
@@ -119,9 +120,15 @@ def _fit(session: Session, call: Call) -> None:
     if y.ndim != 1:
         raise call.wrong("shape", "fit: what was measured must be a vector")
     sigma = _sigma(call)
-    found = fitted(function, names, _starts(call, names), y, sigma)
-    if found.problem:
-        raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
+    _note_constants(session, call, function)
+    try:
+        found = fitted(function, names, _starts(call, names), y, sigma)
+        if found.problem:
+            raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
+    except AgradError as error:
+        kept = [name for name in names if name in CONSTANTS and name not in call.names]
+        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
+        raise
     dof = inf if found.is_weighted else float(found.dof)
     values = parameters(found.values, found.covariance, dof)
     if sigma is not None and "sigma" not in call.options and y.size > _TIED:
@@ -140,6 +147,18 @@ def _fit(session: Session, call: Call) -> None:
     others = sources(as_array(function(*values)), [*values, *chain(*named.values())])
     for name in [*named, *[x.node.spell() for x in others]]:
         session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
+
+
+def _note_constants(session: Session, call: Call, function: Closure) -> None:
+    """Note names of constants in a model that might be meant as parameters: e is not, as the base of a power."""
+    text, typed = function.__name__, call.node.span.text
+    for name in sorted(_names(parse_expression(Source("model", text))) & {"tau", "e"}):
+        is_own = name in function.definition.parameters or any(name in names for names in function.scopes)
+        if not is_own and re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
+            over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
+            fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
+            message = f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
+            session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
 
 
 def _sigma(call: Call) -> Any:

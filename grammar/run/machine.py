@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
-from math import inf
+from math import floor, inf, log10
 from sys import _getframe
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, scope
-from agrad.engine.core.graph import Uncertainty, collect, touch
+from agrad.engine.core.graph import collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -1431,10 +1431,20 @@ def _answer(value: Any) -> Any:
 
 
 def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
-    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
-    second = autodiff.uncertainty.doubtful(value) if Uncertainty.exists else None
+    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little; or that it
+    has none, and why.
+    """
+    try:
+        u: Any = autodiff.uncertainty.uncertainty(value)
+    except AgradError as error:
+        if error.kind != "stale":  # of which the origin is told
+            emit(Noted(Note(f"the uncertainty is not known: {error.message}", labels=[Label(span)])))
+        return
+    second = autodiff.uncertainty.doubtful(value) if u is not None else None
     if second is not None:
-        terms = f"the second adds a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
+        least = 0.05 * 10.0 ** floor(log10(u)) if u else 0.0  # of the printed digits
+        bias = f"a bias of {format_number(second.bias, 2)} and " if abs(second.bias) >= least else ""
+        terms = f"the second adds {bias}u = {format_number(second.u, 2)} more"
         fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
         if not any(second):
             terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]

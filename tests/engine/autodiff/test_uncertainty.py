@@ -234,6 +234,28 @@ def test_simulation_agrees_with_the_second_order():
     assert linear.samples.holds
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_verdict_on_linearity_knows_how_far_the_samples_are_off(count):
+    verdicts = {True: 0, False: 0, None: 0}
+    dice = random.Random(count)
+    for seed in range(count):
+        a, b = (ag.uncertain(dice.uniform(-5, 5), dice.uniform(0.01, 1)) for _ in range(2))
+        y = dice.uniform(1, 3) * a - b
+        found, _ = sampled(budget(y, dice.choice([0.9, 0.95, 0.99])), y, 20_000, np.random.default_rng(seed))
+        verdicts[found.samples.holds] += 1
+        assert found.samples.number == 20_000 or found.samples.holds is not None or found.samples.number == 200_000
+    assert verdicts[False] <= count // 200
+    assert verdicts[True] > 0 < verdicts[None]
+
+
+def test_a_difference_beyond_the_tolerance_never_holds():
+    for seed in range(30):
+        a = ag.uncertain(1.0, 0.1)
+        y = a + 0.3 * (a - 1.0) ** 2  # whose ends are off by more than twice the tolerance
+        found, _ = sampled(budget(y), y, 10_000, np.random.default_rng(seed))
+        assert found.samples.holds is not True, (seed, found.samples)
+
+
 def test_correlated_values_are_simulated_together():
     rng = np.random.default_rng(4)
     v = ag.correlated([1.0, 2.0], [[4.0, 2.0], [2.0, 9.0]])

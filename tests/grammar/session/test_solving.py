@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rows import each
-from sessions import said
+from sessions import error, said
 
 from agrad.grammar.session.session import Session
 
@@ -81,3 +81,52 @@ def test_a_minimum_is_as_uncertain_as_what_it_was_found_from():
     assert session.names["w"].node.uncertainty is None
     assert said("q = (w - a)**2; maximize -q over w in -1..1", session)[-2] == "w = 1 ± 0"
     assert "no uncertainty of where the least q is" in said("v = 0*a; q = w**2*0 + v; minimize q over w", session)[0]
+
+
+def test_a_constant_in_a_model_is_told_with_a_fix_that_makes_it_a_parameter():
+    data = "x = [0, 1, 2, 3, 4]; y = [2.1, 1.2, 0.8, 0.4, 0.3]\n"
+    notes = []
+    session = Session()
+    session.run(
+        data + "fit y ~ a*exp(-x/tau) over a from a=1", lambda result: notes.append(getattr(result, "note", None))
+    )
+    (note,) = filter(None, notes)
+    assert note.message == "fit: tau is the constant 6.283185307 here, and no parameter"
+    assert note.fixes == ["fit y ~ a*exp(-x/tau) over tau, a from tau=1, a=1"]
+    lines = said(data + note.fixes[0])
+    assert lines[-1].startswith("tau = 1.942 ± 0.092\na = 2.087")
+    for quiet in (
+        "fit y ~ a*exp(-x/tau) over a, tau from a=1, tau=1",
+        "tau = 2; fit y ~ a*exp(-x/tau) over a from a=1",
+    ):
+        assert not any("constant" in line for line in said(data + quiet))
+    assert not any("constant" in line for line in said(data + "fit y ~ a*e**(-x/2) + pi*b over a, b from a=1, b=0"))
+    failed = error(data + "fit y ~ a*exp(-x/tau) + 0/0*tau over a, tau from a=1, tau=1")
+    assert failed.notes == ["tau is still the constant 6.283185307"]
+
+
+def test_where_there_is_no_uncertainty_the_reason_is_told():
+    session = Session()
+    said("a = 1 ± 0.1; b = 1 ± 0.1; c = 1 ± 0.1; correlate a b 1; correlate a c 0.5", session)
+    assert said("a + b + c", session)[-1].startswith("note: the uncertainty is not known: the correlations of")
+    contradicting = error("correlate b c -0.9", session)
+    assert contradicting.message == (
+        "correlate: the correlation of b and c cannot be -0.9: those that both have with a contradict that"
+    )
+    said("correlate b c 0.5", session)
+    assert session.evaluate("(a + b + c).u") == pytest.approx(0.1 * 7**0.5)
+
+
+@each(
+    "text, bias",
+    [
+        ("(0.2 ± 0.1)**2", "a bias of 0.01 and "),
+        ("sin(2*pi*(1 ± 0.1))**2", None),
+        ("(1 ± 0.1)*(0.5 ± 0.2)*(3 ± 1)", ""),
+    ],
+)
+def test_a_bias_below_the_printed_digits_is_not_told(text, bias):
+    notes = [line for line in said(text) if line.startswith("note")]
+    assert bias is None or notes[0].startswith(
+        f"note: the uncertainty is of the first order: the second adds {bias}u = "
+    )
