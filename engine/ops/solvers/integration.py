@@ -73,7 +73,7 @@ class Integrand:
         if not np.array_equal(np.isfinite(z[:2]), self.finite):
             raise AgradError("guard", "integral: an end was infinite, or finite, when the integral was computed first")
         f, (low, high) = Evaluated(self.f, z[2:]), sorted(z[:2].tolist())
-        entries = lru_cache(1)(lambda x: f([x]))  # QUADPACK asks for each by itself
+        entries = lru_cache(1024)(lambda x: f([x]))  # which are asked for again, each by itself
 
         def entry(place: int, x: float) -> float:
             return float(entries(x)[place])
@@ -125,7 +125,7 @@ class System:
 
     def __init__(self, f: Body, options: Options, count: int, jumps: Jumps | None = None, mode: Any = None) -> None:
         self.f, self.options, self.count, self.size = f, options, count, f.sizes.row - 1
-        self.jumps, self.mode, self.largest = jumps, mode, 0.0
+        self.jumps, self.mode, self.largest, self.rough = jumps, mode, 0.0, list[int]()
 
     @cached_property
     def jacobian(self) -> Body:
@@ -194,8 +194,11 @@ class System:
             if not is_small.any():
                 break
             atol = np.where(is_small, _LEVEL * relative * run.peak, atol)
-            with suppress(AgradError):  # of a value that is only how others were rounded
+            try:
                 run = self._run(start, times, same, relative, atol, 4 * run.calls + 1000)
+            except AgradError:  # of a value that is only how others were rounded
+                self.rough = np.flatnonzero(is_small).tolist()
+                break
         self.largest = run.largest
         return run
 
@@ -265,7 +268,7 @@ class Solution:
         self.has_event = body.sizes.out > size
         self.jumps: Any = Jumps(body, size) if self.has_event or not is_smooth(body.program) else None
         self.told: list[float] = []  # when it jumps
-        self.largest = 0.0  # step
+        self.largest, self.rough = 0.0, list[int]()  # the longest step, and the places of values without digits
 
     def rows(self, y: Any, ts: Any) -> Any:
         """The rows, or the time of the event. Raises AgradError of kind `domain`."""
@@ -293,7 +296,7 @@ class Solution:
             message = f"ode: `until` does not change its sign before t = {format_number(times[-1], 6)}"
             raise AgradError("domain", message)
         found.append(reshape(OPS["solved"].call(z, problem=system), (-1, self.size))[1:])
-        self.largest = max(self.largest, system.largest)
+        self.largest, self.rough = max(self.largest, system.largest), system.rough
         return concat(tuple(found))
 
     def _jumped(self, time: float, near: float) -> None:
@@ -309,6 +312,8 @@ class Solution:
             places = [*dict.fromkeys(format_number(t if abs(t) > near else 0.0, 6) for t in self.told)]
             shown = ", ".join(places[:5]) + (f", … ({len(places)} times)" if len(places) > 5 else "")
             _say(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
+        for place in self.rough:
+            _say(f"ode: value {place} may be wrong: it is much smaller than others, and may be how they are rounded")
         steps = self.body.program.steps
         uses_time = any(x.operands == (1,) and x.attrs.get("index") == (0,) for x in steps)  # the first of a row
         if uses_time and self.options.within == inf and self.largest > _LONG * span:

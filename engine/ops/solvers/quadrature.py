@@ -81,9 +81,9 @@ class Quadrature:
         found = np.abs([self.raw(end + u) * u for u in steps.tolist()])
         return np.where(np.isfinite(found), found, 0.0)
 
-    def _looked_at(self, end: float, sign: float, length: float) -> tuple[Array, Array]:
-        """Distances from a place, and what there is at each, until it is not 0 at one of them."""
-        for density, powers in _DENSITIES[: 1 if self.is_mean else None]:
+    def _looked_at(self, end: float, sign: float, length: float, times: int = 1) -> tuple[Array, Array]:
+        """Distances from a place, and what there is at each; so many times until it is not 0 at one of them."""
+        for density, powers in _DENSITIES[:times]:
             steps = length * 10.0 ** (-(np.arange(15.0 * density, 0.0, -1.0) - 0.5) / density)
             if length == inf:
                 steps = 10.0 ** np.linspace(-powers, powers, 2 * powers * density + 1)
@@ -103,17 +103,17 @@ class Quadrature:
         found = []
         for left, right in pairwise([-inf, *sorted(places), inf]):
             middle = left if right == inf else (left + right) / 2
-            if left >= a and b > left:
+            if isfinite(left) and a <= left < b:
                 length = (b if right == inf else middle) - left
                 found.append(self._outward(left, 1.0, length, left in near))
-            if right <= b and a < right:
+            if isfinite(right) and a < right <= b:
                 length = right - (a if left == -inf else middle)
                 found.append(self._outward(right, -1.0, length, right in near))
         return _added(found)
 
     def _peaks(self, end: float, sign: float, length: float) -> set[float]:
         """Places in whose neighbourhood the function is much larger than beside it."""
-        steps, sizes = self._looked_at(end, sign, length)
+        steps, sizes = self._looked_at(end, sign, length, 1 if self.is_mean else len(_DENSITIES))
         if length == inf and self._first_change(end, sign, steps, sizes) is not None:
             return set()
         beside = np.maximum(np.append(sizes[1:], inf), np.insert(sizes[:-1], 0, inf))

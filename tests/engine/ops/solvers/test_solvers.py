@@ -288,6 +288,11 @@ def test_each_value_has_an_error_of_its_own_size():
     np.testing.assert_allclose(rows[1], [1e8, 1e-12 / 1001, math.exp(math.log(1001) / 1e12)], rtol=1e-9)
     noise = ag.ode(rates(lambda t, y: y[1], lambda t, y: -y[0]), [math.cos(math.pi / 2), 1.0], [0.0, 1.0])
     np.testing.assert_allclose(noise[1], [math.sin(1), math.cos(1)], rtol=1e-10)
+
+    def rounded(t, y):
+        return ag.stack([-y[0], (y[0] + 1.0) - y[0] - 1.0 + 1e-40])  # whose second value is noise
+
+    assert heard(lambda: ag.ode(rounded, [0.7, 0.0], [0.0, 1.0]))[1][-1].startswith("ode: value 1 may be wrong")
     coarse = ag.ode(lambda t, y: ag.cos(t) * y, 1.0, [0, 3], atol=1e-3)[1]
     assert 1e-12 < abs(coarse / math.exp(math.sin(3)) - 1) < 1e-3
     each_one = ag.ode(rates(lambda t, y: ag.cos(t), lambda t, y: ag.sin(t)), [0, 0], [0, 3], atol=[1e-12, 1e-2])[1]
