@@ -146,6 +146,8 @@ def _ode(
     wanted, begin = shape if until is None else (len(start) + 1,), np.concatenate([times[:1], start])
     traced = f if until is None else with_event
     body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted)
+    if atol is not None and len(_plain(atol)[0]) not in (1, len(start)):
+        raise AgradError("shape", f"ode: atol is a number, or one for each of the {len(start)} values")
     atol = None if atol is None else np.broadcast_to(_plain(atol)[0], start.shape)
     options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within)
     solution = solvers.integration.Solution(body, same, options, len(start))

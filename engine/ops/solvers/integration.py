@@ -169,8 +169,9 @@ class System:
         """
         run, (first, end) = self.run(z), z[[self.size, self.size + self.count - 1]]
         if run.jump is not None and abs(end - run.jump.time) > _NEAR * abs(end - first):
-            where = format_number(run.jump.time, 6)
-            raise AgradError("guard", f"ode: the function jumps at t = {where}, and did not when it was computed first")
+            where, notes = format_number(run.jump.time, 6), ["a search has to start where there are as many jumps"]
+            message = f"ode: the function jumps at t = {where}, and did not when it was computed first"
+            raise AgradError("guard", message, notes=notes)
         return np.concatenate(run.rows)
 
     def run(self, z: Array) -> Run:
@@ -246,7 +247,7 @@ class System:
 
 def _time_of(jump: Jump, system: System, z: Any) -> Any:
     """The time of a jump as a vector: that at which the solution comes to where an outcome changes."""
-    if not isinstance(z, Tensor):
+    if not isinstance(z, Tensor) or not z.node.recorded:
         return np.array([jump.time])
     size, end, jumps = system.size, system.size + system.count, cast("Jumps", system.jumps)
 

@@ -130,3 +130,19 @@ def test_a_bias_below_the_printed_digits_is_not_told(text, bias):
     assert bias is None or notes[0].startswith(
         f"note: the uncertainty is of the first order: the second adds {bias}u = "
     )
+
+
+@each(
+    "text, expected",
+    [
+        ("def f(t, y) = where(t > 2, 2, 1); ode(f, 0, [0, 1, 3], atol=1e-3)[2]", 4.0),
+        ("def f(t, y) = where(t > 2, 2, 1); root(lambda T: ode(f, 0, [0, T])[1] - 5, 3)", 3.5),
+        ("def g(t, y) = [y[1], -9.81]; ode(g, [0, 5], [0, 10], until=lambda t, y: y[0])", 1.019367992),
+        ("var s = 0.5; d = ode(lambda t, y: where(t > s, 1, 0), 0, [0, 2])[1]; grad(d, s)", -1.0),
+        ("integral(lambda s: ode(lambda t, y: where(t > s, 1, 0), 0, [0, 2])[1], 0, 1)", 1.5),
+        ("integral(exp(-(t - 50)**2), -inf, inf)", 1.772453851),
+        ("integral(sin(t)/t, -1, 1, at=0)", 1.892166141),
+    ],
+)
+def test_equations_and_integrals_of_the_language(text, expected):
+    assert float(said(text)[-1]) == pytest.approx(expected, rel=1e-9)

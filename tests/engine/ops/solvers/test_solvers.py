@@ -293,6 +293,7 @@ def test_each_value_has_an_error_of_its_own_size():
         return ag.stack([-y[0], (y[0] + 1.0) - y[0] - 1.0 + 1e-40])  # whose second value is noise
 
     assert heard(lambda: ag.ode(rounded, [0.7, 0.0], [0.0, 1.0]))[1][-1].startswith("ode: value 1 may be wrong")
+    refuses(lambda: ag.ode(lambda t, y: y, [0, 1], [0, 1], atol=[1, 2, 3]), "one for each of the 2 values", "shape")
     coarse = ag.ode(lambda t, y: ag.cos(t) * y, 1.0, [0, 3], atol=1e-3)[1]
     assert 1e-12 < abs(coarse / math.exp(math.sin(3)) - 1) < 1e-3
     each_one = ag.ode(rates(lambda t, y: ag.cos(t), lambda t, y: ag.sin(t)), [0, 0], [0, 3], atol=[1e-12, 1e-2])[1]
