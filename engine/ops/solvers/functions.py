@@ -104,7 +104,7 @@ def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
     inside = ends[np.isfinite(ends)]
-    start = np.array([inside.mean() if inside.size else 0.0])
+    start = np.array([np.sum(inside / max(inside.size, 1))])
     body, same, shape = solvers.function.function_of("integral", f, [()], start)
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
     finite = np.isfinite(ends)
@@ -139,6 +139,9 @@ def _ode(
     within = inf if within is None else number_of("ode", "within", within)
     if not within > 0.0:
         raise AgradError("domain", "ode: within is a positive number, the longest step")
+
+    if until is not None and not callable(until):
+        raise AgradError("type", f"ode: until is a function of the time and the values, not {describe(until)}")
 
     def with_event(t: Any, y: Any) -> Any:
         return concat(tuple(reshape(operand(g(t, y)), (-1,)) for g in (f, until)))

@@ -16,7 +16,6 @@ from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
-from agrad.engine.ops.scalar.arithmetic import flat as without_slope
 from agrad.engine.ops.solvers.function import Evaluated, derived
 from agrad.engine.ops.solvers.implicit import Found, Problem
 from agrad.engine.program.closed import flat, joined
@@ -25,6 +24,7 @@ from agrad.engine.program.scan import Body
 from agrad.engine.program.trace import handle_of, recorded, valued
 from agrad.engine.values import Array, np
 
+_STEPS = frozenset("sign step floor ceil round trunc floor_divide remainder".split())  # beside comparisons
 _PARTS = 8  # of a step, after each of which the outcomes are looked at
 
 
@@ -67,8 +67,7 @@ def is_smooth(program: Program) -> bool:
 
 
 def _is_step(op: Op) -> bool:
-    is_level = op.reach == "pointwise" and all(rule in (None, without_slope) for rule in op.rules)
-    return is_level or op.name == "remainder"
+    return op.role == "truths" or op.name in _STEPS
 
 
 def _switched(program: Program, xs: Sequence[Tensor], size: int, mode: Array | None) -> list[Any]:
@@ -81,8 +80,8 @@ def _switched(program: Program, xs: Sequence[Tensor], size: int, mode: Array | N
             slots.append(recorded(op, operands, attrs))
             continue
         x, *others = map(handle_of, operands)
-        is_quotient = others and op.role != "truths"
-        difference = x if not others else x / others[0] if is_quotient else x - others[0]
+        is_quotient = op.name in ("floor_divide", "remainder")
+        difference = x / others[0] if is_quotient else x - others[0] if others and op.role == "truths" else x
         if op.name in ("equal", "not_equal"):
             outcome: Any = np.full(step.shape, float(op.name == "not_equal"))  # but for moments
         elif mode is not None:

@@ -99,16 +99,12 @@ class Quadrature:
             for sign, length in ((1.0, b - end), (-1.0, end - a)):
                 if length > 0.0:
                     near |= self._peaks(end, sign, length)
-        places = ends | near or {0.0}
-        found = []
-        for left, right in pairwise([-inf, *sorted(places), inf]):
-            middle = left if right == inf else (left + right) / 2
-            if isfinite(left) and a <= left < b:
-                length = (b if right == inf else middle) - left
-                found.append(self._outward(left, 1.0, length, left in near))
-            if isfinite(right) and a < right <= b:
-                length = right - (a if left == -inf else middle)
-                found.append(self._outward(right, -1.0, length, right in near))
+        places, found = sorted(ends | near or {0.0}), []
+        middles = [(x + y) / 2 for x, y in pairwise(places)]
+        for place, low, high in zip(places, [a, *middles], [*middles, b], strict=True):
+            for sign, length in ((1.0, high - place), (-1.0, place - low)):
+                if length > 0.0:
+                    found.append(self._outward(place, sign, length, place in near))
         return _added(found)
 
     def _peaks(self, end: float, sign: float, length: float) -> set[float]:
