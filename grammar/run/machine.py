@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from agrad.engine import autodiff
 from agrad.engine.core.arguments import tidy_slice
 from agrad.engine.core.context import UndoLog, current, next_stamp, remember_entry, scope
-from agrad.engine.core.graph import collect, touch
+from agrad.engine.core.graph import Uncertainty, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPERATORS, OPS, VIEWERS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -1435,7 +1435,7 @@ def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) ->
     has none, and why.
     """
     try:
-        u: Any = autodiff.uncertainty.uncertainty(value)
+        u: Any = autodiff.uncertainty.uncertainty(value) if Uncertainty.exists else None
     except AgradError as error:
         if error.kind != "stale":  # of which the origin is told
             emit(Noted(Note(f"the uncertainty is not known: {error.message}", labels=[Label(span)])))
