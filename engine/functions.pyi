@@ -1707,11 +1707,11 @@ def heaviside(x: Plain, y: Plain) -> Any: ...
 def root(f: Any, x0: Any) -> Any:
     """A zero of a function, from a starting point, or between two: root(f, 0..2). Of a function of a vector with as many results, the solution of that system."""
 
-def integral(f: Any, a: Any, b: Any) -> Any:
-    """The integral of a function of one number from a to b, which may be infinite. The function may have an array as its result."""
+def integral(f: Any, a: Any, b: Any, at: Any = (), near: Any = ()) -> Any:
+    """The integral of a function of one number from a to b, which may be infinite. The function may have an array as its result. at: where it is singular inside, or jumps; near: where it has a narrow peak."""
 
-def ode(f: Any, y0: Any, ts: Any, stiff: bool = False) -> Any:
-    """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes an implicit method."""
+def ode(f: Any, y0: Any, ts: Any, stiff: bool = False, atol: Any = None, within: Any = None, until: Any = None) -> Any:
+    """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes an implicit method; atol is an error of each value that does not matter, within the longest step. With until=g, the time at which g(t, y) changes its sign, instead."""
 
 def taylor(f: Any, x0: Any, n: Any) -> Any:
     """The coefficients of the Taylor polynomial of degree n of a function at x0: f(x0), f'(x0), f''(x0)/2, …"""

@@ -328,6 +328,20 @@ def _transform(
     return _of_function(name, function, chosen, as_tensors, of_result)
 
 
+def derivatives(name: str, function: Any, x: Any, order: int) -> tuple[Tensor, ...]:
+    """A function of one number at a point, and its derivatives up to an order; it is called once."""
+
+    def chain(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
+        if y.shape:
+            raise AgradError("shape", f"{name}: the function gives an array, not one number")
+        found = [y]
+        for _ in range(order):
+            found += _or_zero(found[-1], xs, None)
+        return tuple(found)
+
+    return _of_function(name, function, [0], True, chain)(x)  # type: ignore[no-any-return]
+
+
 def _at(
     name: str, function: Any, x: Any, as_tensors: bool, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]
 ) -> Any:

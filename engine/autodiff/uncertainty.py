@@ -21,6 +21,7 @@ from agrad.engine.core.arguments import number_of, plain_of
 from agrad.engine.core.context import afford, current
 from agrad.engine.core.dispatch import composed, operand
 from agrad.engine.core.graph import (
+    Extra,
     Node,
     Uncertainty,
     alive,
@@ -76,8 +77,12 @@ def uncertain(value: Any, u: Any, dof: Any = None, distribution: str = "normal")
 
 
 def percent(value: Any, u: Any) -> Tensor:
-    """`value ± u %`."""
-    return uncertain(value, abs(value.value if isinstance(value, Tensor) else operand(value)) * (u * 0.01))
+    """`value ± u %`; of a computed value, what it is at any time, such as in another step of a solver."""
+    value = operand(value)
+    if isinstance(value, Tensor) and value.node.recorded:
+        found: Tensor = value + abs(value) * uncertain(spread(0.0, value.shape), u * 0.01)
+        return found
+    return uncertain(value, abs(value.value if isinstance(value, Tensor) else value) * (u * 0.01))
 
 
 def as_leaf(value: Any) -> Tensor:
@@ -107,6 +112,32 @@ def derived(made: Sequence[Tensor], y: Tensor, gain: Array) -> None:
             _descend([x.node for x in made], found, gain @ found.slopes(y))
 
 
+def follow(leaves: Sequence[Tensor], y: Any, gain: Any) -> None:
+    """Make leaves as uncertain as the vector that they were found from; `gain`: how each entry changes with its."""
+    log = current().undo_log
+    for node in [leaf.node for leaf in leaves]:
+        if log is not None:
+            log.remember(("uncertain", node), partial(setattr, node, "extra", node.extra))
+        if node.uncertainty is not None:
+            for other in [*node.uncertainty.linked]:
+                link([node, other], None)
+            node.extra = _copied(node.extra, Extra())
+    with as_recorded(y) as found:
+        if found is None:
+            return
+        slopes = gain @ found.slopes(y)
+        for leaf, rows in zip(leaves, np.split(slopes, np.cumsum([x.size for x in leaves[:-1]])), strict=True):
+            u, dof = np.reshape(found.combined(rows), leaf.shape), min(map(found.effective, rows))
+            leaf.node.extra = _copied(leaf.node.extra, uncertain(leaf.detach(), coerce(u), dof).node.extra)
+        _descend([x.node for x in leaves], found, slopes)
+
+
+def _copied(extra: Extra | None, into: Any) -> Any:
+    """The hooks and other rare fields of a node, in others."""
+    vars(into).update({} if extra is None else vars(extra))
+    return into
+
+
 def _descend(made: Sequence[Node], found: Sources, slopes: Array) -> None:
     """Correlate new leaves with what they came from, entry by entry: slopes are their derivatives by that."""
     whole = Sources(list(dict.fromkeys([*found.nodes, *[y for x in found.nodes for y in x.extra.linked]])))
@@ -126,18 +157,27 @@ def correlate(a: Tensor, b: Tensor, r: float) -> None:
     if a.node is b.node or not -1.0 <= r <= 1.0:
         what = "of a value with itself is 1" if a.node is b.node else f"is from -1 to 1, not {describe(r)}"
         raise AgradError("domain", f"correlate: a correlation {what}")
+    linked: list[Any] = [x.node.uncertainty.linked for x in (a, b)]  # type: ignore[union-attr]
+    for c in {*linked[0]} & {*linked[1]} - {a.node, b.node}:  # with which both are correlated
+        for x, y in zip(*[np.ravel(one[c]) for one in linked], strict=True):
+            if not _is_possible(np.array([[1.0, r, x], [r, 1.0, y], [x, y, 1.0]])):
+                told = f"the correlation of {a.node.spell()} and {b.node.spell()} cannot be {r:g}"
+                raise AgradError("domain", f"correlate: {told}: those that both have with {c.spell()} contradict that")
     link([a.node, b.node], np.array([[1.0, r], [r, 1.0]]))
 
 
 def link(nodes: Sequence[Node], matrix: Any) -> None:
-    """Set the correlations of the entries of some leaves."""
+    """Set the correlations of the entries of some leaves; with None as the matrix, they have none."""
     log, places = current().undo_log, Sources(nodes).places
     for x in nodes:
         known: Any = x.uncertainty
-        if log is not None:
+        if log is not None and x.seq <= log.since:
             log.remember(("correlations", x), partial(setattr, known, "linked", known.linked))
-        blocks = {y: matrix[places[x], places[y]] for y in nodes}
-        known.linked = WeakKeyDictionary({**known.linked, **blocks})
+        if matrix is None:
+            known.linked = WeakKeyDictionary({y: block for y, block in known.linked.items() if y not in places})
+        else:
+            blocks = {y: matrix[places[x], places[y]] for y in nodes}
+            known.linked = WeakKeyDictionary({**known.linked, **blocks})
 
 
 class Sources:
@@ -220,6 +260,13 @@ def lost(y: Tensor) -> str:
     roots = alive(roots_of(y.node)) if Uncertainty.exists and not y.requires_grad else ()
     names = [node.spell() for node in roots if node.uncertainty is not None]
     return f"{y.node.spell()} has no uncertainty: it was computed from {names[0]} without its graph" if names else ""
+
+
+def sources(y: Tensor, others: Sequence[Tensor] = ()) -> list[Tensor]:
+    """The uncertain leaves that a value was computed from, but for some."""
+    known = {x.node for x in others}
+    nodes = [x for x in reachable(y.node) if x.uncertainty is not None and x not in known] if y.requires_grad else []
+    return [bare(node, node.value if node.shape else None) for node in sorted(nodes, key=by_seq)]
 
 
 _MARKS: dict[str, Any] = {"freed": None, "hooks": ()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from json import dumps
 from math import floor, hypot, isfinite, log10, sqrt
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ from agrad.engine.text import Grid, csv_lines, in_lines
 from agrad.engine.values import Array, format_number, format_uncertain, np
 
 _MOST = 100_000_000  # samples
+_MORE = 10  # times as many as were asked for, until it is decided whether the linear result holds
+_SIGMAS = 3.0
 _HEAD = ("source", "where", "value", "u", "dy/dx", "u dy/dx", "share", "dof")
 
 
@@ -48,7 +50,7 @@ class Sampled(NamedTuple):
     low: float
     high: float
     tolerance: float
-    holds: bool  # whether the ends of the linear interval agree within the tolerance (clause 8.1.3)
+    holds: bool | None  # whether the ends of the linear interval agree within the tolerance (8.1.3); None: undecided
 
 
 class Budget(NamedTuple):
@@ -101,12 +103,15 @@ class Budget(NamedTuple):
         return in_lines(self.parts())
 
     def _sampled(self, found: Sampled) -> list[str]:
-        ends = f"{format_number(found.low, 5)} to {format_number(found.high, 5)}"
-        linear = [format_number(self.value + side * self.expanded, 5) for side in (-1, 1)]
+        low, high, *linear = (
+            format_uncertain(x, self.u).split(" ± ")[0]  # to two digits of u
+            for x in (found.low, found.high, self.value - self.expanded, self.value + self.expanded)
+        )
         verdict = "holds" if found.holds else "does not hold"
-        mean = f"mean {format_number(found.mean, 6)}, u = {format_number(found.u, 3)}"
+        verdict = f"is undecided at {found.number} samples" if found.holds is None else verdict
         return [
-            f"{found.number} samples: {mean}, {100 * self.coverage:g} % in {ends}",
+            f"{found.number} samples: mean ± u = {format_uncertain(found.mean, found.u)}, "
+            f"{100 * self.coverage:g} % in {low} to {high}",
             f"the linear result, {linear[0]} to {linear[1]}, {verdict} to two digits of u, "
             f"which is within {format_number(found.tolerance, 3)}",
         ]
@@ -189,22 +194,27 @@ def sampled(linear: Budget, y: Any, count: int, rng: Any) -> tuple[Budget, list[
     """The budget with what a Monte Carlo run finds, and its curves: the density of the samples, and the normal one."""
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
+    tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
+    tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
+    expected = linear.value - linear.expanded, linear.value + linear.expanded
+    values, holds, most = np.zeros(0), None, min(_MORE * count, _MOST)
     with as_recorded(y) as found:
         assert found is not None
-        values = _values(y, found, _draws(found, count, rng))
-    tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
+        function = _function(y, found)
+        while holds is None and len(values) < most:  # until the ends are known well enough (clause 7.9)
+            values = np.append(values, function(_draws(found, count, rng)))
+            off, doubt = np.array([_compared(values, *pair) for pair in zip(tails, expected, strict=True)]).T
+            holds = True if np.all(off + doubt <= tolerance) else False if np.any(off - doubt > tolerance) else None
     low, high = np.quantile(values, tails).tolist()
-    tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
-    off = max(abs(linear.value - linear.expanded - low), abs(linear.value + linear.expanded - high))
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
-    middles, densities = (edges[1:] + edges[:-1]) / 2, heights / (count * np.diff(edges))
+    middles, densities = (edges[1:] + edges[:-1]) / 2, heights / (len(values) * np.diff(edges))
     curves = [("samples", middles.tolist(), densities.tolist())]
     if linear.u > 0:
         normal = np.exp(-(((middles - linear.value) / linear.u) ** 2) / 2) / (linear.u * np.sqrt(2 * np.pi))
         curves.append(("normal", middles.tolist(), normal.tolist()))
     mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
-    return linear._replace(samples=Sampled(count, mean, u, low, high, tolerance, off <= tolerance)), curves
+    return linear._replace(samples=Sampled(len(values), mean, u, low, high, tolerance, holds)), curves
 
 
 def _draws(found: Sources, count: int, rng: Any) -> Array:
@@ -227,14 +237,22 @@ def _draws(found: Sources, count: int, rng: Any) -> Array:
     return found.values[:, None] + found.u[:, None] * draws
 
 
-def _values(y: Tensor, found: Sources, draws: Array) -> Array:
-    """The value for each sample, by the program of its graph."""
+def _compared(values: Array, part: float, end: float) -> tuple[float, float]:
+    """How far an end is from that of samples, below which there is such a part of them, and by how much at most that is
+    wrong: by the numbers beside it, which are as many as would be below it in other samples.
+    """
+    aside = _SIGMAS * sqrt(part * (1.0 - part) / len(values))
+    low, middle, high = np.quantile(values, np.clip([part - aside, part, part + aside], 0.0, 1.0)).tolist()
+    return abs(end - middle), max(high - middle, middle - low)
+
+
+def _function(y: Tensor, found: Sources) -> Callable[[Array], Array]:
+    """The value as a function of samples, a row for each entry, by the program of its graph."""
     program = settled("budget", extract([y], found.leaves))
 
     def function(*entries: Any) -> Any:
         xs = split(FUNCTIONS["stack"].call(entries), [x.shape for x in found.leaves])
         return FUNCTIONS["sum"].call(inlined(program, xs)[0])
 
-    values: Array
-    values, _ = compiled(function, *draws[:, 0].tolist(), wrt=0).map(*draws)
-    return values
+    code = compiled(function, *found.values.tolist(), wrt=0)
+    return lambda draws: code.map(*draws)[0]

@@ -62,10 +62,13 @@ def closed_over(
                 raise AgradError("guard", message, labels=labels, fixes=[Hint(_CHOOSES)])
         inside = {x.node for x in xs}
 
-        def links(node: Node) -> Iterable[object]:
-            return () if node.seq <= began or node in inside else node.inputs
+        def is_outside(node: Node) -> bool:  # also what it has measured itself, which is a source of uncertainty
+            return node not in inside and (node.seq <= began or node.uncertainty is not None)
 
-        outside = [node for node in behind([y.node], links=links) if node.seq <= began and node not in inside]
+        def links(node: Node) -> Iterable[object]:
+            return () if is_outside(node) or node in inside else node.inputs
+
+        outside = [*filter(is_outside, behind([y.node], links=links))]
         handles = [(node, node.known_handle()) for node in outside]  # through which a replay renews an array
         same = [bare(x, x.value if x.shape else None) if known is None else known for x, known in handles]
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.autodiff.uncertainty import derived, parameters, uncertainty
+from agrad.engine.autodiff.uncertainty import derived, follow, parameters, sources, uncertainty
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import remember_entry
 from agrad.engine.core.graph import collect
@@ -28,7 +30,7 @@ from agrad.grammar.commands.registry import NOTHING, Call, Session, command, gra
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.run.code import loads
-from agrad.grammar.runtime.builtins import Closure, Definition
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, Definition
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.syntax.ast import Attribute, Each, Expr, Index, Lambda, Name, replaced
 from agrad.grammar.syntax.parser import parse_expression
@@ -119,9 +121,15 @@ def _fit(session: Session, call: Call) -> None:
     if y.ndim != 1:
         raise call.wrong("shape", "fit: what was measured must be a vector")
     sigma = _sigma(call)
-    found = fitted(function, names, _starts(call, names), y, sigma)
-    if found.problem:
-        raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
+    _note_constants(session, call, function)
+    try:
+        found = fitted(function, names, _starts(call, names), y, sigma)
+        if found.problem:
+            raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
+    except AgradError as error:
+        kept = [name for name in names if name in CONSTANTS and name not in call.names]
+        error.notes += [f"{name} is still the constant {format_number(CONSTANTS[name])}" for name in kept]
+        raise
     dof = inf if found.is_weighted else float(found.dof)
     values = parameters(found.values, found.covariance, dof)
     if sigma is not None and "sigma" not in call.options and y.size > _TIED:
@@ -135,9 +143,23 @@ def _fit(session: Session, call: Call) -> None:
     remember_entry(vars(session), "fit")
     session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
-    for name, value in latest.used.items():
-        if name not in names and isinstance(value, Tensor | List | tuple) and uncertainty(as_array(value)) is not None:
-            session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
+    known = [(name, as_array(x)) for name, x in latest.used.items() if isinstance(x, Tensor | List | tuple)]
+    named = {name: behind for name, x in known if name not in names and (behind := sources(x))}
+    others = sources(as_array(function(*values)), [*values, *chain(*named.values())])
+    for name in [*named, *[x.node.spell() for x in others]]:
+        session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
+
+
+def _note_constants(session: Session, call: Call, function: Closure) -> None:
+    """Note names of constants in a model that might be meant as parameters: e is not, as the base of a power."""
+    text, typed = function.__name__, call.node.span.text
+    for name in sorted(_names(parse_expression(Source("model", text))) & {"tau", "e"}):
+        is_own = name in function.definition.parameters or any(name in names for names in function.scopes)
+        if not is_own and re.search(rf"\b{name}\b(?!\s*(\*\*|\^))", text):
+            over = re.sub(r"\bover\s+", f"over {name}, ", typed, count=1)
+            fix, has_start = re.subn(r"\bfrom\s+", f"from {name}=1, ", over, count=1)
+            message = f"fit: {name} is the constant {format_number(CONSTANTS[name])} here, and no parameter"
+            session.emit(Noted(Note(message, fixes=[fix if has_start else f"{fix} from {name}=1"])))
 
 
 def _sigma(call: Call) -> Any:
@@ -234,9 +256,14 @@ def _descend(session: Session, call: Call) -> None:
             fix = head + over + tail.replace(name, ", ".join(behind))
             message = f"{word}: {name} is no leaf that requires grad"
             raise AgradError("leaf", message, fixes=[fix if behind else Hint("var w = 1   makes one")])
-    program = settled(word, extract([loss], leaves))
+    measured = sources(loss, leaves)
+    program = settled(word, extract([loss], [*leaves, *measured]))
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
-    body, _, _ = function_of(word, lambda *xs: sign * OPS["sum"].call(inlined(program, xs)[0]), shapes, start)
+
+    def function(*xs: Any) -> Any:
+        return sign * OPS["sum"].call(inlined(program, [*xs, *measured])[0])
+
+    body, same, _ = function_of(word, function, shapes, start)
     method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
@@ -246,12 +273,19 @@ def _descend(session: Session, call: Call) -> None:
         raise call.wrong("domain", f"{word}: the interval ends before it begins")
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
-        found = Minimum(body, start, word, (low, high), method).descend(body.example[2], until, watch)
+        problem = Minimum(body, start, word, (low, high), method)
+        found = problem.descend(body.example[2], until, watch)
+    gain = problem.gain(body.example[2], found.x) if 0 < len(body.example[2]) <= _TIED else None
+    if measured and gain is None:
+        why = "so many values are uncertain" if len(body.example[2]) > _TIED else "it is not at a single point"
+        session.emit(Noted(Note(f"{word}: there is no uncertainty of where the {what[:-2]} is: {why}")))
     for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
         leaf.set_(value)
+    follow(leaves, same if gain is not None else None, gain)
     forward(loss)
     for leaf, name in zip(leaves, names, strict=True):
-        session.emit(Printed(f"{name} = {text_of(leaf.detach(), session.settings)}"))
+        shown = leaf.detach() if leaf.node.uncertainty is None else leaf
+        session.emit(Printed(f"{name} = {text_of(shown, session.settings)}"))
     account = _account("slope", found.residual, 1e-10, found.iterations)
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
-from math import inf
+from math import floor, inf, log10
 from sys import _getframe
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NoReturn
@@ -1218,10 +1218,20 @@ def _answer(value: Any) -> Any:
 
 
 def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
-    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
-    second = autodiff.uncertainty.doubtful(value) if Uncertainty.exists else None
+    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little; or that it
+    has none, and why.
+    """
+    try:
+        u: Any = autodiff.uncertainty.uncertainty(value) if Uncertainty.exists else None
+    except AgradError as error:
+        if error.kind != "stale":  # of which the origin is told
+            emit(Noted(Note(f"the uncertainty is not known: {error.message}", labels=[Label(span)])))
+        return
+    second = autodiff.uncertainty.doubtful(value) if u is not None else None
     if second is not None:
-        terms = f"the second adds a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
+        least = 0.05 * 10.0 ** floor(log10(u)) if u else 0.0  # of the printed digits
+        bias = f"a bias of {format_number(second.bias, 2)} and " if abs(second.bias) >= least else ""
+        terms = f"the second adds {bias}u = {format_number(second.u, 2)} more"
         fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
         if not any(second):
             terms, fixes = "the slope is 0 here, as at a kink or on a step", fixes[1:]

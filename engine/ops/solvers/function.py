@@ -55,17 +55,20 @@ def function_of(
     return body, joined([flat(x) for x in found.same]) if found.same else np.zeros(0), shape[0]
 
 
-def derived(body: Body, derive: Callable[..., Any], more: tuple[int, int] = (0, 0)) -> Body:
+def derived(
+    body: Body, derive: Callable[..., Any], more: tuple[int, int] = (0, 0), computed: Callable[..., Any] = inlined
+) -> Body:
     """The function that computes something from the result, the argument, and what is used from outside.
 
-    It has so many `more` numbers in its argument, and from outside, and gets each of these as well.
+    It has so many `more` numbers in its argument, and from outside, and gets each of these as well. `computed`: another
+    way to compute the program of the function than step by step.
     """
     state, own, same = body.example
     example = state, np.concatenate([own, np.ones(more[0])]), np.concatenate([same, np.ones(more[1])])
     with recording(), scope(listener=None, undefined=None), quiet():
         xs = [entered(value) for value in example]
         given = xs[1][: len(own)], xs[2][: len(same)]
-        (y,) = inlined(body.program, [xs[0], *given])
+        (y,) = computed(body.program, [xs[0], *given])
         made = flat(derive(y, *given, xs[1][len(own) :], xs[2][len(same) :]))
         made = made if isinstance(made, Tensor) else tensor(made)
         program = settled("scan", extract([made], xs, ("state", "row", "same"), None))

@@ -5,12 +5,13 @@ The derivative of each is made of such operations, so that there are derivatives
 
 from __future__ import annotations
 
-from math import factorial, isfinite
+from math import factorial, inf, isfinite
 from typing import Any
 
+from agrad.engine.autodiff.transforms import derivatives
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import in_family, operand
-from agrad.engine.core.op import FUNCTIONS, OPS, Function
+from agrad.engine.core.op import OPS, Function
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops import solvers
@@ -94,19 +95,25 @@ def _argmin(x: Any, /, axis: Any = None, keepdims: Any = False) -> Any:
     derivative="Leibniz' rule, by a, b and what f uses",
     example="integral(exp, -inf, 0) ~= 1",
 )
-def _integral(f: Any, a: Any, b: Any, /) -> Any:
+def _integral(f: Any, a: Any, b: Any, /, at: Any = (), near: Any = ()) -> Any:
     """The integral of a function of one number from a to b, which may be infinite. The function may have an array as
-    its result.
+    its result. at: where it is singular inside, or jumps; near: where it has a narrow peak.
     """
     for end in (a, b):
         if isinstance(end, str) or callable(end) or end is None or _plain(end)[1] != ():
             raise AgradError("type", f"integral: an end is a number, not {describe(end)}")
     ends = np.concatenate([_plain(end)[0] for end in (a, b)])
     inside = ends[np.isfinite(ends)]
-    start = np.array([inside.mean() if inside.size else 0.0])
+    start = np.array([np.sum(inside / max(inside.size, 1))])
     body, same, shape = solvers.function.function_of("integral", f, [()], start)
     z = concat((*[reshape(operand(end), (1,)) for end in (a, b)], same))
-    return reshape(solved(z, problem=solvers.integration.Integrand(body, np.isfinite(ends), is_told=True)), shape)
+    finite = np.isfinite(ends)
+    moving = finite & [isinstance(end, Tensor) and end.node.recorded for end in (a, b)]
+    places = [{*_plain(where)[0].tolist()} for where in (at, near)]
+    problem = solvers.integration.Integrand(body, finite, moving, (places[0], places[1]))
+    found = reshape(solved(z, problem=problem), shape)
+    problem.say()
+    return found
 
 
 # Differential equations
@@ -117,19 +124,39 @@ def _integral(f: Any, a: Any, b: Any, /) -> Any:
     derivative="the variational equations, by y0, ts and what f uses",
     example="ode(lambda t, y: -y, 1, [0, 1])[1] ~= exp(-1)",
 )
-def _ode(f: Any, y0: Any, ts: Any, /, stiff: Any = False) -> Any:
+def _ode(
+    f: Any, y0: Any, ts: Any, /, stiff: Any = False, atol: Any = None, within: Any = None, until: Any = None
+) -> Any:
     """The solution of y' = f(t, y) at the times ts, from y0 at the first of them: a row for each time. stiff=True takes
-    an implicit method.
+    an implicit method; atol is an error of each value that does not matter, within the longest step. With until=g, the
+    time at which g(t, y) changes its sign, instead.
     """
     start, shape = _plain(y0)
     times, _ = _plain(ts)
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
-    body, same, _ = solvers.function.function_of("ode", f, [(), shape], np.concatenate([times[:1], start]), shape)
-    z = concat((reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)), same))
-    system = solvers.integration.System(body, truth_of("ode", "stiff", stiff), len(times))
-    return reshape(solved(z, problem=system), (len(times), *shape))
+    within = inf if within is None else number_of("ode", "within", within)
+    if not within > 0.0:
+        raise AgradError("domain", "ode: within is a positive number, the longest step")
+
+    if until is not None and not callable(until):
+        raise AgradError("type", f"ode: until is a function of the time and the values, not {describe(until)}")
+
+    def with_event(t: Any, y: Any) -> Any:
+        return concat(tuple(reshape(operand(g(t, y)), (-1,)) for g in (f, until)))
+
+    wanted, begin = shape if until is None else (len(start) + 1,), np.concatenate([times[:1], start])
+    traced = f if until is None else with_event
+    body, same, _ = solvers.function.function_of("ode", traced, [(), shape], begin, wanted)
+    if atol is not None and len(_plain(atol)[0]) not in (1, len(start)):
+        raise AgradError("shape", f"ode: atol is a number, or one for each of the {len(start)} values")
+    atol = None if atol is None else np.broadcast_to(_plain(atol)[0], start.shape)
+    options = solvers.integration.Options(truth_of("ode", "stiff", stiff), atol, within)
+    solution = solvers.integration.Solution(body, same, options, len(start))
+    found = solution.rows(reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)))
+    solution.say(abs(times[-1] - times[0]))
+    return found if until is not None else reshape(found, (len(times), *shape))
 
 
 # Series
@@ -147,10 +174,5 @@ def _taylor(f: Any, x0: Any, /, n: Any) -> Any:
         raise AgradError("domain", f"taylor: the degree is from 0 to 12, not {order}")
     if not callable(f):
         raise AgradError("type", f"taylor needs a function, not {describe(f)}")
-    found = [f(x0)]
-    for _ in range(order):
-        f = FUNCTIONS["grad"].call(f)
-        found.append(f(x0))
-    if shape_of(getattr(found[0], "value", operand(found[0]))):
-        raise AgradError("shape", "taylor: the function gives an array, not one number")
+    found = derivatives("taylor", f, x0, order)
     return OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)])

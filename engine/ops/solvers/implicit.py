@@ -11,13 +11,14 @@ from functools import cached_property, partial
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
+from agrad.engine.compile.derive import row
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.scan import reverse, scanned
 from agrad.engine.ops.arrays.shaping import reshape, swap
 from agrad.engine.ops.linalg.matrices import solve
-from agrad.engine.ops.solvers.function import Evaluated, gradient_of, jacobian_of, products_of
+from agrad.engine.ops.solvers.function import Evaluated, derived, gradient_of, jacobian_of, products_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
 
@@ -34,6 +35,7 @@ _KINDS = {
     "ends": "has no simple zero at {}, where its domain ends",
     "bends": "has a kink, or an infinite derivative, at its zero at {}",
     "rests": "has a double zero at {}: {} there",
+    "flattens": "has a zero of a higher, odd order at {}: {} there",
 }
 
 
@@ -100,13 +102,14 @@ class Problem:
         found = optimize.root(lambda x: finite(f(x)), self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
         x, step = newton(f, matrix, found.x)
         if not np.isfinite([x, f(x)]).all() or not _is_settled(step, x, self.start):
-            raise self._not_found(found.x, f(found.x), matrix(found.x))
+            notes = [f"the search was ended after {found.nfev} calls of the function"] if found.status == 2 else []
+            raise self._not_found(found.x, f(found.x), matrix(found.x), notes)
         return x, found.nfev - 1
 
-    def _not_found(self, x: Array, value: Array, matrix: Array) -> AgradError:
+    def _not_found(self, x: Array, value: Array, matrix: Array, notes: list[str]) -> AgradError:
         """The error where the search has stopped elsewhere."""
         message = f"{self.what}: there is no zero near {told(self.start)}: the search ended at {told(x)}"
-        notes = [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
+        notes += [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
         if np.isfinite(matrix).all() and np.linalg.matrix_rank(matrix) < len(x):
             notes.append("its Jacobian is singular there" if len(x) > 1 else "its derivative is 0 there")
         bracket = "for x in a..b" if self.what == "solve" else "root(f, a..b)"
@@ -148,6 +151,7 @@ class Problem:
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
 _RADIUS = {"max_trust_radius": 1e100}
 _OPTIONS = {"L-BFGS-B": {"ftol": 0.0, "maxfun": 100_000}, "trust-exact": _RADIUS, "trust-krylov": _RADIUS}
+_ITERATIONS = 10_000
 _FEW = 50  # unknowns, of which the whole Hessian is computed
 
 
@@ -188,6 +192,19 @@ class Minimum(Problem):
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
 
+    def gain(self, same: Array, x: Array) -> Array | None:
+        """How the entries of a minimum change with what the function uses; none at their bounds. None where no Hessian
+        tells.
+        """
+        by_same = derived(self.residual, lambda y, _, same, *__: row(y, [same])[0])
+        is_free, found = (x > self.bounds[0]) & (x < self.bounds[1]), np.zeros((len(x), len(same)))
+        hessian = self.matrix(same)(x)[np.ix_(is_free, is_free)]
+        curvatures = np.linalg.eigvalsh((hessian + hessian.T) / 2) if is_free.any() else np.ones(1)
+        if not curvatures[0] > 1e-12 * curvatures[-1]:
+            return None
+        found[is_free] = -np.linalg.solve(hessian, Evaluated(by_same, same, found.shape)(x)[is_free])
+        return found
+
     def descend(self, same: Array, until: float = 1e-9, watch: Callable[[float], object] = lambda _: None) -> Found:
         """A minimum, until no entry of the gradient is over `until` times the largest at the start.
 
@@ -208,7 +225,7 @@ class Minimum(Problem):
                 nearer, step = newton(gradient, hessian, x)
                 if value(nearer) <= value(x) + 1e-12 * abs(value(self.start)) and _is_settled(step, nearer, self.start):
                     x, least = nearer, inf
-            slope = self._judged(value, gradient(x), hessian, x, least)
+            slope = self._judged(value, gradient(x), hessian, x, least, found.nit >= _ITERATIONS)
         return Found(x, slope, int(found.nit), float(value(x)))
 
     def _searched(
@@ -216,7 +233,7 @@ class Minimum(Problem):
     ) -> Any:
         """What SciPy finds. Raises AgradError of kind `domain` where a derivative is not finite."""
         optimize = extra("scipy.optimize", self.what, "SciPy", "science")
-        options = {"gtol": least, "maxiter": 10_000, **_OPTIONS.get(self.method, {})}
+        options = {"gtol": least, "maxiter": _ITERATIONS, **_OPTIONS.get(self.method, {})}
         known: dict[str, Any] = {"bounds": [self.bounds] * len(self.start)} if self.is_bounded else {}
         if self.method == "trust-exact":
             known["hess"] = self.matrix(same)
@@ -236,7 +253,7 @@ class Minimum(Problem):
             message = f"{self.what}: the search from {told(self.start)} has come to where a derivative is not finite"
             raise AgradError("domain", message) from None
 
-    def _judged(self, value: Evaluated, slopes: Array, hessian: Any, x: Array, least: float) -> float:
+    def _judged(self, value: Evaluated, slopes: Array, hessian: Any, x: Array, least: float, is_cut_off: bool) -> float:
         """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
         low, high = self.bounds
         lowest, before = float(value(x)), float(value(self.start))
@@ -258,6 +275,8 @@ class Minimum(Problem):
         problem = f"there is no {kind}: the function still {falls} far away" if is_far else f"no {kind} is found"
         shown = format_number(sign * lowest, 6)
         notes = [f"the search ended at {told(x)}, with the value {shown} and the slope {slope:.3g}"]
+        if is_cut_off:
+            notes.append(f"the search was ended after {_ITERATIONS} iterations")
         if not is_far and is_level:
             notes.append(f"the function still {falls} beside that point")
         raise AgradError("domain", f"{self.what}: {problem}", notes=notes)
@@ -338,7 +357,9 @@ def kind_of_zero(f: Evaluated, matrix: Evaluated, x: Array, start: Array) -> str
             signs = {float(np.linalg.slogdet(m)[0]) for m in matrices}
             has_slope = np.linalg.slogdet(matrix(x))[0] in signs if is_finite else len(inside) < len(ways)
             return "touches" if len(signs) > 1 else "crosses" if has_slope else "bends"
-    return "ends" if is_end else "rests" if is_finite else "touches"
+    aside = 0.01 * _largest(x, start)
+    changes_sign = len(x) == 1 and f(x - aside)[0] * f(x + aside)[0] < 0.0
+    return "ends" if is_end else "touches" if not is_finite else "flattens" if changes_sign else "rests"
 
 
 def _leaves_domain(f: Evaluated, x: Array, way: Array, start: Array) -> bool:

@@ -1,20 +1,21 @@
 """Integrals over an interval, and solutions of ordinary differential equations, with their derivatives.
 
-Integrals are computed by adaptive Gauss-Kronrod rules (QUADPACK; Piessens and others, 1983). The derivatives of a
-solution by the initial values and by what the function uses from outside follow the variational equations (Hairer,
-Nørsett and Wanner, Solving Ordinary Differential Equations I, section I.14): S' = (df/dy) S + df/dp.
+The derivatives of a solution by the initial values and by what the function uses from outside follow the variational
+equations (Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, section I.14): S' = (df/dy) S + df/dp.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cached_property, lru_cache
-from math import ceil, isfinite, log10
-from typing import Any
+from copy import copy
+from functools import cached_property, lru_cache, partial
+from math import ceil, inf, log10
+from typing import Any, NamedTuple, cast
 
 from agrad.engine.compile.derive import row
 from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.joining import concat
@@ -22,27 +23,35 @@ from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.scan import scanned
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
-from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of, pulled
-from agrad.engine.program.closed import flat, joined
+from agrad.engine.ops.solvers.function import Evaluated, derived, function_of, jacobian_of, pulled
+from agrad.engine.ops.solvers.jumps import Event, Jump, Jumps, first_jump, is_smooth
+from agrad.engine.ops.solvers.quadrature import Area, Quadrature
+from agrad.engine.program.closed import flat, joined, vector_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np, shape_of
 
-_INTERVALS = 400  # of an integral
-_CLOSE = 1e-7  # of the integral of the absolute value: an error estimate above that is none
 _CALLS = 40_000  # calls of the function
+_LEVEL = 1e-3  # of a value's own size: below it, its error may be as large as there
+_AGAIN = 2  # times that an equation is solved again, for values that are smaller than they were thought
+_MOST = 10_000  # jumps
+_LONG = 0.02  # of the time: steps that might leap over something
+_NEAR = 1e-9  # of the time: two jumps there are one
 
 
 class Integrand:
-    """A function of one number. `finite`: which of the ends are; the others have no derivative."""
+    """A function of one number. `finite`: which of the ends are; `moving`: which of these have a derivative.
 
-    def __init__(self, f: Body, finite: Array, is_told: bool = False) -> None:
-        self.f, self.finite = f, finite
-        self.is_told = is_told  # whether a note tells the error
+    `at`: places inside, on whose sides the function is integrated by itself; `near`: where there is much of it.
+    """
+
+    def __init__(self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False) -> None:
+        self.f, self.finite, self.moving, self.places, self.is_mean = f, finite, moving, places, is_mean
+        self.areas: list[Area] = []
 
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
-        return Integrand(pulled(self.f), self.finite)
+        return Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
 
     def pulled(self, g: Any, _: Any, z: Any) -> Any:
         """Leibniz' rule: by an end, the function there; by what it uses, the integral of its derivative.
@@ -52,7 +61,7 @@ class Integrand:
         same, parts = z[2:], []
         for place, sign in enumerate((-1.0, 1.0)):
             there: Any = np.zeros(1)
-            if self.finite[place]:
+            if self.moving[place]:
                 there = scanned(concat((z[place : place + 1], same)), body=self.f, count=1)
             parts.append(reshape(total(sign * g * there), (1,)))
         if shape_of(same) != (0,):
@@ -63,54 +72,60 @@ class Integrand:
         """The integrals of the entries; z has the ends, and what the function uses. Raises AgradError."""
         if not np.array_equal(np.isfinite(z[:2]), self.finite):
             raise AgradError("guard", "integral: an end was infinite, or finite, when the integral was computed first")
-        quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
         f, (low, high) = Evaluated(self.f, z[2:]), sorted(z[:2].tolist())
-        found = np.empty(self.f.sizes.out)
-        entries = lru_cache(1)(lambda x: f([x]))  # QUADPACK asks for each by itself
+        entries = lru_cache(1024)(lambda x: f([x]))  # which are asked for again, each by itself
 
-        def at(x: float, place: int) -> float:
-            y = float(entries(x)[place])
-            if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
-                where = format_number(x, 6)
-                fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
-                raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
-            return y
+        def entry(place: int, x: float) -> float:
+            return float(entries(x)[place])
 
         with np.errstate(all="ignore"):
-            for place in range(len(found)):
-                found[place], error = _integral(quad, lambda x, place=place: at(x, place), low, high)
-                if self.is_told and current().listener is not None and current().tracing is None:
-                    power = ceil(log10(error)) if error > 0.0 else -300  # its digits depend on how numbers were rounded
-                    current().listener(Note(f"integral: the error is below 1e{power}"))  # type: ignore[misc]
+            parts = [Quadrature(partial(entry, place), self.is_mean) for place in range(self.f.sizes.out)]
+            self.areas = [part.over(low, high, *self.places) for part in parts]
+        found = np.array([area.value for area in self.areas])
         return found if z[0] <= z[1] else -found
 
-
-def _integral(quad: Any, f: Any, low: float, high: float) -> tuple[float, float]:
-    given = {"a": low, "b": high, "epsabs": 1e-300, "limit": _INTERVALS, "full_output": True}
-    value, error, details, *problem = quad(f, epsrel=1e-11, **given)
-    if isfinite(value) and max(error, abs(_sum(details) - value)) <= 1e-9 * abs(value):
-        return value, error
-    # QUADPACK extrapolates the sums over smaller and smaller intervals, also those that diverge: of 1/x**2 from 0 to 1
-    # to -1. The sums of a positive function grow towards its integral, and are not above it.
-    size, _, of_size, *_ = quad(lambda x: abs(f(x)), epsrel=1e-3, **given)
-    if isfinite(value) and (not problem or error <= _CLOSE * size) and _sum(of_size) <= 1.01 * size:
-        return value, error
-    where = f"{format_number(low)}..{format_number(high)}"
-    message = f"integral: the integral over {where} diverges, or converges too slowly"
-    reached = format_number(_sum(details), 3)
-    raise AgradError("domain", message, notes=[f"the sums over smaller and smaller intervals reach {reached}"])
+    def say(self) -> None:
+        """Say the error of each entry, in powers of 10: its digits depend on how numbers were rounded."""
+        for _, error, is_seen in self.areas:
+            if is_seen:
+                _say(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
+            else:
+                _say("integral: the function is 0 wherever it was looked at; near= tells where it is not")
 
 
-def _sum(details: dict[str, Any]) -> float:
-    """The sum over the intervals, without extrapolation."""
-    return float(np.sum(details["rlist"][: details["last"]]))
+def _say(text: str) -> None:
+    listener = current().listener
+    if listener is not None and current().tracing is None:
+        listener(Note(text))
+
+
+class Options(NamedTuple):
+    """How differential equations are solved."""
+
+    is_stiff: bool
+    atol: Any = None  # of each value; None where it follows from its scale
+    within: float = inf  # the largest step
+
+
+class Run(NamedTuple):
+    """A solution: its rows, up to a jump if there is one; how large each value was; the largest step; the calls."""
+
+    rows: list[Array]
+    jump: Jump | None
+    peak: Array
+    largest: float
+    calls: int
 
 
 class System:
-    """The equation y' = f(t, y), at `count` times: a row of f is t and the entries of y, of which there are `size`."""
+    """The equation y' = f(t, y), at `count` times: a row of f is t and the entries of y, of which there are `size`.
 
-    def __init__(self, f: Body, is_stiff: bool, count: int) -> None:
-        self.f, self.is_stiff, self.count, self.size = f, is_stiff, count, f.sizes.row - 1
+    `jumps`: what the function decides by; the solution is that of one `mode`, up to where another begins.
+    """
+
+    def __init__(self, f: Body, options: Options, count: int, jumps: Jumps | None = None, mode: Any = None) -> None:
+        self.f, self.options, self.count, self.size = f, options, count, f.sizes.row - 1
+        self.jumps, self.mode, self.largest, self.rough = jumps, mode, 0.0, list[int]()
 
     @cached_property
     def jacobian(self) -> Body:
@@ -127,7 +142,7 @@ class System:
             by_values = matmul(by_x[:, 1:], reshape(rest, (size, width)))
             return joined([y, flat(by_values + concat((np.zeros((size, size)), by_given), axis=1))])
 
-        return System(derived(self.f, variation, (size * width, 0)), self.is_stiff, self.count)
+        return System(derived(self.f, variation, (size * width, 0)), self.options, self.count)
 
     def pulled(self, g: Any, y: Any, z: Any) -> Any:
         """The variational equations, solved with the equations.
@@ -152,33 +167,156 @@ class System:
 
         z has the values at the first time, the times, and what the function uses.
         """
+        run, (first, end) = self.run(z), z[[self.size, self.size + self.count - 1]]
+        if run.jump is not None and abs(end - run.jump.time) > _NEAR * abs(end - first):
+            where, notes = format_number(run.jump.time, 6), ["a search has to start where there are as many jumps"]
+            message = f"ode: the function jumps at t = {where}, and did not when it was computed first"
+            raise AgradError("guard", message, notes=notes)
+        return np.concatenate(run.rows)
+
+    def run(self, z: Array) -> Run:
+        """The solution, each value to its own scale: where that is smaller than it was thought, it is solved again."""
         start, times, same = np.split(z, [self.size, self.size + self.count])
-        solve_ivp = extra("scipy.integrate", "ode", "SciPy", "science").solve_ivp
-        f = Evaluated(self.f, same)
-        time = float(times[0])
+        relative, given = (1e-10 if self.options.is_stiff else 1e-11), self.options.atol
+        alike = np.full(len(start), _LEVEL * relative * max(float(np.max(np.abs(start), initial=0.0)), 1e-6))
+        atol = np.where(start == 0.0, alike, _LEVEL * relative * np.abs(start))
+        known = slice(0 if given is None else len(given))
+        atol[known] = alike[known] = given
+        most = int(max(_CALLS, 20 * abs(times[-1] - times[0]) / self.options.within))
+        try:
+            run = self._run(start, times, same, relative, atol, most)
+        except AgradError:
+            if np.array_equal(atol, alike):
+                raise
+            run, atol = self._run(start, times, same, relative, alike, most), alike
+        for _ in range(_AGAIN):
+            is_small = (atol > 0.1 * relative * run.peak) & (run.peak > 0.0)
+            is_small[known] = False
+            if not is_small.any():
+                break
+            atol = np.where(is_small, _LEVEL * relative * run.peak, atol)
+            try:
+                run = self._run(start, times, same, relative, atol, 4 * run.calls + 1000)
+            except AgradError:  # of a value that is only how others were rounded
+                self.rough = np.flatnonzero(is_small).tolist()
+                break
+        self.largest = run.largest
+        return run
+
+    def _run(self, start: Array, times: Array, same: Array, relative: float, atol: Array, most: int) -> Run:
+        integrate = extra("scipy.integrate", "ode", "SciPy", "science")
+        f, is_stiff, (here, end) = Evaluated(self.f, same), self.options.is_stiff, times[[0, -1]].tolist()
 
         def slope(t: float, y: Array) -> Array:
-            nonlocal time
-            time = t
-            if f.calls >= _CALLS:
-                what = "" if self.is_stiff else "the equation is stiff: "
-                fixes = [] if self.is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
-                reached = f"the solution is at t = {format_number(t, 6)} after {_CALLS} calls of the function"
+            nonlocal here
+            here = t
+            if f.calls >= most:
+                what = "" if is_stiff else "the equation is stiff: "
+                fixes = [] if is_stiff else [Hint("ode(f, y0, ts, stiff=True)   an implicit method")]
+                reached = f"the solution is at t = {format_number(t, 6)} after {most} calls of the function"
                 raise AgradError("domain", f"ode: {what}{reached}", fixes=fixes)
             return f(np.concatenate([[t], y]))
 
-        keywords: dict[str, Any] = {"method": "DOP853"}
-        if self.is_stiff:
+        keywords: dict[str, Any] = {"rtol": relative, "atol": atol, "max_step": self.options.within}
+        if is_stiff:
             derivatives = Evaluated(self.jacobian, same, (self.size, self.size + 1))
-            keywords = {"method": "Radau", "jac": lambda t, y: derivatives(np.concatenate([[t], y]))[:, 1:]}
-        relative = 1e-10 if self.is_stiff else 1e-11
-        absolute = relative * max(float(np.max(np.abs(start), initial=0.0)), 1e-6) * 1e-3
-        found: Any = None
+            keywords["jac"] = lambda t, y: derivatives(np.concatenate([[t], y]))[:, 1:]
+        watch = Evaluated(self.jumps.watch, same) if self.jumps is not None else None
+        rows, jump, peak, largest, since = [start], None, np.abs(start), 0.0, np.abs(times - here)
         with np.errstate(all="ignore"), suppress(ValueError):  # of what is not finite
-            found = solve_ivp(slope, times[[0, -1]], start, t_eval=times, rtol=relative, atol=absolute, **keywords)
-        if found is None or found.status != 0 or not np.isfinite(found.y).all():
-            where = format_number(time, 6)
-            message = f"ode: there is no solution beyond t = {where}: it grows without bound, or is nan"
+            solver = (integrate.Radau if is_stiff else integrate.DOP853)(slope, here, start, end, **keywords)
+            while solver.status == "running" and jump is None:
+                solver.step()
+                if solver.status == "failed" or not np.isfinite(solver.y).all():
+                    break
+                peak, largest = np.maximum(peak, np.abs(solver.y)), max(largest, abs(solver.t - solver.t_old))
+                is_due = since <= abs(solver.t - times[0])
+                if watch is None and len(rows) == np.count_nonzero(is_due):
+                    continue
+                there = solver.dense_output()
+                if watch is not None:
+                    jump = first_jump(watch, there, self.mode, solver.t_old, solver.t)
+                if jump is not None:
+                    is_due = since <= abs(jump.time - times[0]) + _NEAR * since[-1]
+                rows += [there(t) for t in times[len(rows) : np.count_nonzero(is_due)]]
+            if (jump is not None or len(rows) == len(times)) and np.isfinite(rows).all():
+                return Run(rows, jump, peak, largest, f.calls)
+        where = format_number(here, 6)
+        raise AgradError("domain", f"ode: there is no solution beyond t = {where}: it grows without bound, or is nan")
+
+
+def _time_of(jump: Jump, system: System, z: Any) -> Any:
+    """The time of a jump as a vector: that at which the solution comes to where an outcome changes."""
+    if not isinstance(z, Tensor) or not z.node.recorded:
+        return np.array([jump.time])
+    size, end, jumps = system.size, system.size + system.count, cast("Jumps", system.jumps)
+
+    def number(t: Any) -> Any:
+        t = reshape(t, (1,))
+        given = concat((z[: size + 1], t, z[end:]))
+        there = OPS["solved"].call(given, problem=System(system.f, system.options, 2))[size:]
+        return scanned(concat((t, there, z[end:])), body=jumps.watch, count=1)[jumps.count + jump.place]
+
+    residual, same, _ = function_of("ode", number, [()], np.array([jump.time]), ())
+    return OPS["solved"].call(same, problem=Event(residual, jump.time, system))
+
+
+class Solution:
+    """A solution from each jump to the next; where the function gives an event too, up to that."""
+
+    def __init__(self, body: Body, same: Any, options: Options, size: int) -> None:
+        self.body, self.same, self.options, self.size = body, same, options, size
+        self.has_event = body.sizes.out > size
+        self.jumps: Any = Jumps(body, size) if self.has_event or not is_smooth(body.program) else None
+        self.told: list[float] = []  # when it jumps
+        self.largest, self.rough = 0.0, list[int]()  # the longest step, and the places of values without digits
+
+    def rows(self, y: Any, ts: Any) -> Any:
+        """The rows, or the time of the event. Raises AgradError of kind `domain`."""
+        times, first, done, found = vector_of(ts), ts[:1], 1, [reshape(y, (1, -1))]
+        near, direction, mode = _NEAR * (times[-1] - times[0]), np.sign(times[-1] - times[0]), None
+        if self.jumps is not None:
+            mode = self.jumps.beginning(vector_of(self.same), float(times[0]), vector_of(y), near)
+        while True:
+            z, f = concat((y, first, ts[done:], self.same)), self.body if mode is None else self.jumps.smooth(mode)
+            system = System(f, self.options, len(times) - done + 1, self.jumps, mode)
+            jump = None if mode is None else system.run(vector_of(z)).jump
+            self.largest = max(self.largest, system.largest)
+            if jump is None:
+                break
+            inside, time = int(np.sum((jump.time - times[done:]) * direction > 0.0)), _time_of(jump, system, z)
+            if self.has_event and jump.place == self.jumps.count - 1:
+                return time[0]
+            self._jumped(jump.time, abs(near))
+            z, system = concat((y, first, ts[done : done + inside], time, self.same)), copy(system)
+            system.count = inside + 2
+            rows = reshape(OPS["solved"].call(z, problem=system), (-1, self.size))
+            y, first, done, mode = rows[-1], time, done + inside, jump.mode
+            found.append(rows[1:-1])
+        if self.has_event:
+            message = f"ode: `until` does not change its sign before t = {format_number(times[-1], 6)}"
             raise AgradError("domain", message)
-        rows: Array = found.y.T.reshape(-1)
-        return rows
+        found.append(reshape(OPS["solved"].call(z, problem=system), (-1, self.size))[1:])
+        self.largest, self.rough = max(self.largest, system.largest), system.rough
+        return concat(tuple(found))
+
+    def _jumped(self, time: float, near: float) -> None:
+        self.told.append(time)
+        if len(self.told) > _MOST or (len(self.told) > 3 and abs(time - self.told[-4]) < near):
+            message = f"ode: the function jumps back and forth at t = {format_number(time, 6)}"
+            raise AgradError("domain", message, notes=["no solution goes on there"])
+
+    def say(self, span: float) -> None:
+        """Say what jumped, and how long the steps were where something may be between them."""
+        if self.told:
+            near = _NEAR * span
+            places = [*dict.fromkeys(format_number(t if abs(t) > near else 0.0, 6) for t in self.told)]
+            shown = ", ".join(places[:5]) + (f", … ({len(places)} times)" if len(places) > 5 else "")
+            _say(f"ode: the function takes another branch at t = {shown}; the solution begins again there")
+        for place in self.rough:
+            _say(f"ode: value {place} may be wrong: it is much smaller than others, and may be how they are rounded")
+        steps = self.body.program.steps
+        uses_time = any(x.operands == (1,) and x.attrs.get("index") == (0,) for x in steps)  # the first of a row
+        if uses_time and self.options.within == inf and self.largest > _LONG * span:
+            step, shorter = format_number(self.largest, 2), format_number(self.largest / 20, 1)
+            _say(f"ode: the longest step is {step}; what is shorter may be missed: within={shorter} looks closer")

@@ -12,7 +12,15 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
-from agrad.engine.autodiff.uncertainty import as_leaf, as_recorded, correlate, doubtful, parameters, second_order
+from agrad.engine.autodiff.uncertainty import (
+    as_leaf,
+    as_recorded,
+    correlate,
+    doubtful,
+    parameters,
+    percent,
+    second_order,
+)
 from agrad.engine.core.versions import walkable
 from agrad.engine.inspect.budget import budget, sampled
 
@@ -226,6 +234,28 @@ def test_simulation_agrees_with_the_second_order():
     assert linear.samples.holds
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_verdict_on_linearity_knows_how_far_the_samples_are_off(count):
+    verdicts = {True: 0, False: 0, None: 0}
+    dice = random.Random(count)
+    for seed in range(count):
+        a, b = (ag.uncertain(dice.uniform(-5, 5), dice.uniform(0.01, 1)) for _ in range(2))
+        y = dice.uniform(1, 3) * a - b
+        found, _ = sampled(budget(y, dice.choice([0.9, 0.95, 0.99])), y, 20_000, np.random.default_rng(seed))
+        verdicts[found.samples.holds] += 1
+        assert found.samples.number == 20_000 or found.samples.holds is not None or found.samples.number == 200_000
+    assert verdicts[False] <= count // 200
+    assert verdicts[True] > 0 < verdicts[None]
+
+
+def test_a_difference_beyond_the_tolerance_never_holds():
+    for seed in range(30):
+        a = ag.uncertain(1.0, 0.1)
+        y = a + 0.3 * (a - 1.0) ** 2  # whose ends are off by more than twice the tolerance
+        found, _ = sampled(budget(y), y, 10_000, np.random.default_rng(seed))
+        assert found.samples.holds is not True, (seed, found.samples)
+
+
 def test_correlated_values_are_simulated_together():
     rng = np.random.default_rng(4)
     v = ag.correlated([1.0, 2.0], [[4.0, 2.0], [2.0, 9.0]])
@@ -406,3 +436,21 @@ def test_uncertainties_of_arrays_are_those_of_their_jacobians(case):
     by_v, by_m = (ag.jacobian(y + 0.0 * m * ag.sum(v), x).numpy().reshape(3, -1) for x in (v, m))
     parts = np.concatenate([by_v * v.node.uncertainty.u, by_m * 0.1], axis=1)
     np.testing.assert_allclose(ag.uncertainty(y), np.sqrt(np.sum(parts**2, axis=1)), rtol=1e-12, atol=1e-15)
+
+
+@each("solved", [
+    lambda a: ag.root(lambda t: t**2 - a(), 1.0),
+    lambda a: ag.argmin(lambda t: ag.cosh(t - a()), 1.0),
+    lambda a: ag.integral(lambda t: ag.exp(-t * a()), 0.0, 1.0),
+    lambda a: ag.ode(lambda t, y: -y * a(), 1.0, [0.0, 1.0])[1],
+    lambda a: ag.sum(ag.taylor(lambda t: ag.exp(t * a()), 0.5, 4)),
+    lambda a: ag.scan(lambda s, r: (s * a(), s), 1.0, count=4)[0],
+])  # fmt: skip
+def test_what_a_function_measures_itself_is_a_source_of_what_is_solved(solved):
+    one = ag.uncertain(2.0, 0.1)
+    assert ag.uncertainty(solved(lambda: ag.uncertain(2.0, 0.1))) == pytest.approx(ag.uncertainty(solved(lambda: one)))
+
+
+def test_a_percentage_of_an_argument_is_of_what_the_argument_becomes():
+    found = ag.root(lambda t: t**2 - percent(t, 5), 3.0)
+    assert ag.uncertainty(found) == pytest.approx(0.05)

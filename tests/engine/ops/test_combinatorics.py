@@ -85,3 +85,17 @@ def test_powers_of_ten_and_two_are_exact():
     assert [ag.log(2**k, 2) for k in range(60)] == list(range(60))
     assert ag.tensor([8.0, 2.0]).log(2).tolist() == [3, 1]
     assert np.log(ag.tensor([1.0])).tolist() == [0]
+
+
+@each("f, x, slope, curvature", [
+    (lambda n: ag.comb(n, 3.0), 1e12, (3e24 - 6e12 + 2) / 6, (6e12 - 6) / 6),
+    (lambda n: ag.perm(n, 3.0), 1e12, 3e24 - 6e12 + 2, 6e12 - 6),
+    (lambda n: ag.lbeta(n, 3.0), 1e12, -3e-12 + 3e-24, 3e-24 - 6e-36),
+    (lambda n: ag.beta(n, 3.0), 1e12, -6e-48 + 24e-60, 24e-60),
+    (lambda n: ag.lbeta(n, 0.5), 1e15, -0.5e-15, 0.5e-30),
+    (lambda y: ag.xlogy(0.0, y), 1e-310, 0.0, 0.0),
+])  # fmt: skip
+def test_derivatives_at_large_numbers_do_not_cancel(f, x, slope, curvature):
+    x = ag.tensor(x, requires_grad=True)
+    y = f(x)
+    assert [float(ag.grad(y, x)), float(ag.hessian(y, x))] == pytest.approx([slope, curvature], rel=2e-11, abs=0.0)

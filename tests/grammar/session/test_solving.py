@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rows import each
-from sessions import said
+from sessions import error, said
 
 from agrad.grammar.session.session import Session
 
@@ -61,3 +61,88 @@ def test_a_leaf_of_any_name_is_moved_once(command):
     said("loss = sum((w - 2)**2) + (s[1] - 1)**2", session)
     said(f"{command} over w, s[1], w", session)
     assert session.evaluate("[*w, s[1]]").value == pytest.approx([2, 2, 1], abs=1e-6)
+
+
+def test_a_minimum_is_as_uncertain_as_what_it_was_found_from():
+    session = Session()
+    lines = said(
+        "a = 2 ± 0.1; b = 4 ± 0.2; var w = 1; q = (w - a)**2 + (w - b)**2 + w**4/50; minimize q over w", session
+    )
+    assert lines[-2].startswith("w = 2.634 ± 0.0")
+    said("f = argmin(lambda t: (t - a)**2 + (t - b)**2 + t**4/50, 1)", session)
+    assert session.evaluate("w.u") == pytest.approx(float(session.evaluate("f.u")))
+    assert session.evaluate("(w - f).u") == pytest.approx(0.0, abs=1e-8)  # they have the same sources
+    said("r = (w - 4)**2; minimize r over w", session)
+    assert session.evaluate("(w*1).u") == 0.0 or session.names["w"].node.uncertainty is None
+    session.steps.depth = 10
+    said("r = (w - a)**2; minimize r over w", session)
+    assert session.evaluate("(w - a).u") == pytest.approx(0.0, abs=1e-8)
+    said("undo", session)
+    assert session.names["w"].node.uncertainty is None
+    assert said("q = (w - a)**2; maximize -q over w in -1..1", session)[-2] == "w = 1 ± 0"
+    assert "no uncertainty of where the least q is" in said("v = 0*a; q = w**2*0 + v; minimize q over w", session)[0]
+
+
+def test_a_constant_in_a_model_is_told_with_a_fix_that_makes_it_a_parameter():
+    data = "x = [0, 1, 2, 3, 4]; y = [2.1, 1.2, 0.8, 0.4, 0.3]\n"
+    notes = []
+    session = Session()
+    session.run(
+        data + "fit y ~ a*exp(-x/tau) over a from a=1", lambda result: notes.append(getattr(result, "note", None))
+    )
+    (note,) = filter(None, notes)
+    assert note.message == "fit: tau is the constant 6.283185307 here, and no parameter"
+    assert note.fixes == ["fit y ~ a*exp(-x/tau) over tau, a from tau=1, a=1"]
+    lines = said(data + note.fixes[0])
+    assert lines[-1].startswith("tau = 1.942 ± 0.092\na = 2.087")
+    for quiet in (
+        "fit y ~ a*exp(-x/tau) over a, tau from a=1, tau=1",
+        "tau = 2; fit y ~ a*exp(-x/tau) over a from a=1",
+    ):
+        assert not any("constant" in line for line in said(data + quiet))
+    assert not any("constant" in line for line in said(data + "fit y ~ a*e**(-x/2) + pi*b over a, b from a=1, b=0"))
+    failed = error(data + "fit y ~ a*exp(-x/tau) + 0/0*tau over a, tau from a=1, tau=1")
+    assert failed.notes == ["tau is still the constant 6.283185307"]
+
+
+def test_where_there_is_no_uncertainty_the_reason_is_told():
+    session = Session()
+    said("a = 1 ± 0.1; b = 1 ± 0.1; c = 1 ± 0.1; correlate a b 1; correlate a c 0.5", session)
+    assert said("a + b + c", session)[-1].startswith("note: the uncertainty is not known: the correlations of")
+    contradicting = error("correlate b c -0.9", session)
+    assert contradicting.message == (
+        "correlate: the correlation of b and c cannot be -0.9: those that both have with a contradict that"
+    )
+    said("correlate b c 0.5", session)
+    assert session.evaluate("(a + b + c).u") == pytest.approx(0.1 * 7**0.5)
+
+
+@each(
+    "text, bias",
+    [
+        ("(0.2 ± 0.1)**2", "a bias of 0.01 and "),
+        ("sin(2*pi*(1 ± 0.1))**2", None),
+        ("(1 ± 0.1)*(0.5 ± 0.2)*(3 ± 1)", ""),
+    ],
+)
+def test_a_bias_below_the_printed_digits_is_not_told(text, bias):
+    notes = [line for line in said(text) if line.startswith("note")]
+    assert bias is None or notes[0].startswith(
+        f"note: the uncertainty is of the first order: the second adds {bias}u = "
+    )
+
+
+@each(
+    "text, expected",
+    [
+        ("def f(t, y) = where(t > 2, 2, 1); ode(f, 0, [0, 1, 3], atol=1e-3)[2]", 4.0),
+        ("def f(t, y) = where(t > 2, 2, 1); root(lambda T: ode(f, 0, [0, T])[1] - 5, 3)", 3.5),
+        ("def g(t, y) = [y[1], -9.81]; ode(g, [0, 5], [0, 10], until=lambda t, y: y[0])", 1.019367992),
+        ("var s = 0.5; d = ode(lambda t, y: where(t > s, 1, 0), 0, [0, 2])[1]; grad(d, s)", -1.0),
+        ("integral(lambda s: ode(lambda t, y: where(t > s, 1, 0), 0, [0, 2])[1], 0, 1)", 1.5),
+        ("integral(exp(-(t - 50)**2), -inf, inf)", 1.772453851),
+        ("integral(sin(t)/t, -1, 1, at=0)", 1.892166141),
+    ],
+)
+def test_equations_and_integrals_of_the_language(text, expected):
+    assert float(said(text)[-1]) == pytest.approx(expected, rel=1e-9)

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from rows import each
 from sessions import said
@@ -26,5 +27,44 @@ def test_any_number_and_uncertainty_read_back(sign):
 
 def test_samples_check_a_budget():
     lines = said("manual_seed(1); x = 1 ± 0.1; y = 2 ± 0.1; z = x + y; budget z samples 200000")
-    assert lines[0].splitlines()[-1].startswith("the linear result, 2.7228 to 3.2772, holds to two digits of u")
+    assert lines[0].splitlines()[-1].startswith("the linear result, 2.72 to 3.28, holds to two digits of u")
     assert lines[1] == "plot of samples (60 points), normal (60 points)"
+
+
+LITERALS = ["(2 ± 0.1)", "2.00(10)", "(2 ± 5%)", "normal(2, 0.1)", "uniform(1, 3)", "measured([1.9, 2.1, 2.3])"]
+LITERALS += ["sum(correlated([1, 1], [[0.01, 0.004], [0.004, 0.02]]))", "(2 ± 0.1)**2/2"]
+PLACES = """
+root(t**2 - {}, 1)
+root(t**2 - {}, 0..3)
+def f(t) = t**2 - {}; root(f, 1)*3
+def f(t):\\n    c = {}\\n    return t**2 - c\\n\\nroot(f, 1)
+solve z**2 == {} for z from 1; z
+solve p + q == 3, p*q == {} for p, q from 0.5, 3; p/q
+root(t**2 - {} + 0*(t ± 1e-3), 1)
+root(lambda t: integral(lambda s: {}*s, 0, t) - 1, 1)
+integral(t*{}, 0, 1)
+integral(exp(-t*{}), 0, inf)
+argmin((t - {})**2 + t**4, 0)
+ode(lambda t, y: -{}*y, 1, [0, 1, 2])[1:]
+sum(ode(lambda t, y: [y[1], -{}*y[0]], [1, 0], [0, 1])[1])
+sum(taylor(lambda t: exp({}*t), 0.5, 3))
+scan(lambda s, r: (s*{}, s*r), 1, [1, 2, 3])[0]
+sum(scan(lambda s, r: (s*{}, s*r), 1, [1, 2, 3])[1])
+var w = 1; q = (w - {})**2 + w**4/9; minimize q over w; w
+var w = [1, 2]; q = sum((w - {})**2*[1, 2]) + w[0]*w[1]; maximize -q over w; sum(w)
+"""
+
+
+@each("literal", LITERALS, short=3)
+@each("place", PLACES.strip().splitlines())
+def test_an_uncertain_literal_in_a_function_is_what_a_name_of_it_is(place, literal):
+    found = []
+    for name, before in ((literal, ""), ("a", f"a = {literal}; ")):
+        session = Session()
+        said(before + "\n" + place.replace("{}", name).replace("\\n", "\n"), session)
+        found.append((session.evaluate("_"), session.evaluate("_.u")))
+    assert np.all(np.asarray(getattr(found[0][1], "value", found[0][1])) > 0)
+    for literal_one, named in zip(*found, strict=True):
+        np.testing.assert_allclose(
+            getattr(literal_one, "value", literal_one), getattr(named, "value", named), rtol=1e-9
+        )

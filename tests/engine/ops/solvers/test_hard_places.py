@@ -69,6 +69,7 @@ def test_a_change_of_sign_is_no_zero(name):
 ag.tan(x) | (1, 2) | "changes its sign at 1.5708 without a zero"
 ag.abs(x - 1) | 3.0 | "touches 0 at 1, and does not cross it"
 (x - 1)**2 | 3.0 | "has a double zero at 1: its derivative is 0 there"
+(x - 1)**3 | 3.0 | "has a zero of a higher, odd order at 1: its derivative is 0 there"
 ag.sign(x - 1)*ag.sqrt(ag.abs(x - 1)) | (0.0, 2.0) | "has a kink, or an infinite derivative, at its zero at 1"
 x*ag.sqrt(x) | (0, 1) | "has no simple zero at 0, where its domain ends"
 ag.abs(x)*ag.where(x < -1e-6, ag.sqrt(x), 1.0) | (0, 1) | "touches 0 at 0, and does not cross it"

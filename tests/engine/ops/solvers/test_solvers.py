@@ -8,6 +8,7 @@ from refused import refuses
 from rows import each
 
 import agrad.engine as ag
+from agrad.engine.core.context import scope
 
 pytest.importorskip("scipy")
 
@@ -206,3 +207,112 @@ def test_a_stiff_equation_says_so():
     caught = refuses(lambda: ag.ode(lambda t, y: -1e6 * (y - ag.cos(t)), 1.0, [0, 10]))
     assert caught.message.startswith("ode: the equation is stiff: the solution is at t = 0.01")
     assert caught.fixes == ["ode(f, y0, ts, stiff=True)   an implicit method"]
+
+
+def heard(call):
+    """What a call returns, and what it says."""
+    notes = []
+    with scope(listener=lambda note: notes.append(note.message)):
+        return call(), notes
+
+
+def rates(*each):
+    return lambda t, y: ag.stack([one(t, y) for one in each])
+
+
+@each("f, y0, ts, exact, places", [
+    (rates(lambda t, y: y[1], lambda t, y: ag.where(t > 1, 1.0, 0.0)), [0.0, 0.0], [0, 1, 5], [8.0, 4.0], "1"),
+    (lambda t, y: ag.where(ag.abs(t - 5) < 1e-3, 1000.0, 0.0), 0.0, [0, 10], 2.0, "4.999, 5.001"),
+    (lambda t, y: ag.where((t > 5) * (t < 5.001), 1000.0, 0.0), 0.0, [0, 10], 1.0, "5, 5.001"),
+    (lambda t, y: ag.where((t - 7) ** 2 < 1e-6, 1.0, 0.0) - y, 0.0, [0, 7.001], 2e-3 - 2e-6, "6.999, 7.001"),
+    (lambda t, y: ag.where(y > 1.0, 2.0, 1.0), 0.0, [0, 3], 5.0, "1"),
+    (lambda t, y: ag.where(y > 1.0, 2.0, 1.0), [0.0, 0.5], [0, 3], [5.0, 6.0], "0.5, 1"),
+    (lambda t, y: ag.sign(t - 0.5), 0.0, [0, 2], 1.0, "0.5"),
+    (lambda t, y: ag.heaviside(t - 0.5, 0.5) + t // 1.5, 0.0, [0, 2], 2.0, "0.5, 1.5"),
+    (lambda t, y: t % 1.0, 0.0, [0, 3.5], 1.625, "1, 2, 3"),
+    (lambda t, y: ag.floor(t), 0.0, [3, 1], -3.0, "2"),
+    (lambda t, y: ag.where(t >= 0, -y, y), 1.0, [-1, 0, 1], 1.0, "0"),
+    (rates(lambda t, y: y[1], lambda t, y: -ag.where(y[0] > 0, 4.0, 1.0) * y[0]), [0.0, 1.0], [0, math.pi], [-1.0, 0.0], "1.5708"),
+    (lambda t, y: ag.where(t > 2, -1e6 * (y - 3.0), 0.0), 1.0, [0, 3], 3.0, "2"),
+])  # fmt: skip
+def test_jumps_are_gone_to_and_told(f, y0, ts, exact, places):
+    rows, notes = heard(lambda: ag.ode(f, y0, [float(t) for t in ts], stiff=exact == 3.0))
+    np.testing.assert_allclose(rows[-1], exact, rtol=2e-9, atol=3e-9)
+    assert f"ode: the function takes another branch at t = {places}; the solution begins again there" in notes
+
+
+def test_an_equation_is_differentiated_through_its_jumps():
+    for make, value, slope, curvature in (
+        (lambda a: ag.ode(lambda t, y: ag.where(t > a, a, 0.0), 0.0, [0, 2])[1], 0.75, -1.0, -2.0),  # a*(2 - a)
+        (lambda a: ag.ode(lambda t, x: ag.where(x > a, 2.0, 1.0), 0.0, [0, 3])[1], 4.5, -1.0, 0.0),  # 6 - a
+        (lambda a: ag.ode(lambda t, x: ag.where(x > 1, -a, a), 3.0 * a, [0, 1])[1], 3.0, 2.0, 0.0),  # 3 a - a
+    ):
+        a = at(1.5)
+        y = make(a)
+        found = [float(y), float(ag.grad(y, a)), float(ag.hessian(y, a))]
+        np.testing.assert_allclose(found, [value, slope, curvature], rtol=1e-9, atol=1e-9)
+        a.set_(1.6)
+        ag.forward(y)
+        assert float(y) == pytest.approx(float(make(at(1.6))), rel=1e-12)
+    a.set_(0.2)  # from below 1
+    refuses(lambda: ag.forward(y), "and did not when it was computed first", "guard")
+
+
+def test_an_event_ends_an_equation_at_a_time_with_derivatives():
+    v, g = at(5.0), at(9.81)
+    ball = rates(lambda t, y: y[1], lambda t, y: 0 * y[0] - g)
+    landed = ag.ode(ball, ag.stack([0.0 * v, v]), [0.0, 10.0], until=lambda t, y: y[0])
+    assert float(landed) == pytest.approx(2 * 5 / 9.81, rel=1e-12)
+    np.testing.assert_allclose([*map(float, ag.grad(landed, (v, g)))], [2 / 9.81, -10 / 9.81**2], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.array([[float(x) for x in row] for row in ag.hessian(landed, (v, g))]),
+        [[0, -2 / 9.81**2], [-2 / 9.81**2, 20 / 9.81**3]], rtol=1e-8, atol=1e-10,
+    )  # fmt: skip
+    u = ag.uncertain(5.0, 0.1)
+    flight = ag.ode(ball, ag.stack([0.0, u]), [0.0, 10.0], until=lambda t, y: y[0])
+    assert ag.uncertainty(flight) == pytest.approx(0.2 / 9.81, rel=1e-9)
+    again = ag.ode(ball, [0.0, 5.0], [0.0, flight])[1]
+    assert float(again[0]) == pytest.approx(0.0, abs=1e-10)
+    refuses(
+        lambda: ag.ode(ball, [0.0, 500.0], [0.0, 10.0], until=lambda t, y: y[0]),
+        "does not change its sign before t = 10",
+    )
+    assert ag.ode(lambda t, y: -y, 1.0, [0, 5], until=lambda t, y: y - 0.5) == pytest.approx(math.log(2), rel=1e-10)
+    assert ag.ode(lambda t, y: ag.where(t > 1, 2.0, 1.0), 0.0, [0, 5], until=lambda t, y: y - 3) == pytest.approx(2.0)
+
+
+def test_each_value_has_an_error_of_its_own_size():
+    rows = ag.ode(rates(lambda t, y: -y[0], lambda t, y: -3 * y[1] ** 2 / 1e-15), [1e6, 1e-15], [0.0, 2.0])
+    np.testing.assert_allclose(rows[1], [1e6 * math.exp(-2), 1e-15 / 7], rtol=1e-10)
+    slow = rates(lambda t, y: 0.0 * t, lambda t, y: -(y[1] ** 2) * 1e12, lambda t, y: y[1] * y[2])
+    rows = ag.ode(slow, [1e8, 1e-12, 1.0], [0.0, 1e3])
+    np.testing.assert_allclose(rows[1], [1e8, 1e-12 / 1001, math.exp(math.log(1001) / 1e12)], rtol=1e-9)
+    noise = ag.ode(rates(lambda t, y: y[1], lambda t, y: -y[0]), [math.cos(math.pi / 2), 1.0], [0.0, 1.0])
+    np.testing.assert_allclose(noise[1], [math.sin(1), math.cos(1)], rtol=1e-10)
+
+    def rounded(t, y):
+        return ag.stack([-y[0], (y[0] + 1.0) - y[0] - 1.0 + 1e-40])  # whose second value is noise
+
+    assert heard(lambda: ag.ode(rounded, [0.7, 0.0], [0.0, 1.0]))[1][-1].startswith("ode: value 1 may be wrong")
+    refuses(lambda: ag.ode(lambda t, y: y, [0, 1], [0, 1], atol=[1, 2, 3]), "one for each of the 2 values", "shape")
+    coarse = ag.ode(lambda t, y: ag.cos(t) * y, 1.0, [0, 3], atol=1e-3)[1]
+    assert 1e-12 < abs(coarse / math.exp(math.sin(3)) - 1) < 1e-3
+    each_one = ag.ode(rates(lambda t, y: ag.cos(t), lambda t, y: ag.sin(t)), [0, 0], [0, 3], atol=[1e-12, 1e-2])[1]
+    assert abs(each_one[0] - math.sin(3)) < 1e-11
+
+
+def test_a_pulse_between_two_steps_is_found_by_shorter_ones():
+    def pulse(t, y):
+        return ag.exp(-(((t - 5) / 1e-2) ** 2)) - 0 * y
+
+    (missed, found), notes = zip(
+        *[heard(lambda more=more: ag.ode(pulse, 1.0, [0, 10], **more)[1]) for more in ({}, {"within": 0.01})],
+        strict=True,
+    )
+    assert (missed, found) == (1.0, pytest.approx(1 + 1e-2 * math.sqrt(math.pi), rel=1e-9))
+    assert notes == (["ode: the longest step is 8.9; what is shorter may be missed: within=0.4 looks closer"], [])
+    assert heard(lambda: ag.ode(lambda t, y: ag.stack([y[1], -y[0]]), [1.0, 0.0], [0, 10]))[1] == []
+
+
+def test_a_function_that_has_no_solution_beyond_a_jump_says_so():
+    refuses(lambda: ag.ode(lambda t, y: -ag.sign(y), 1.0, [0, 3]), "jumps back and forth at t = 1")
