@@ -104,7 +104,6 @@ def _repr_mimebundle_(self: Tensor | Table, include: object = None, exclude: obj
     return {"text/plain": repr(self)} | ({"text/html": html} if html else {})
 
 
-__version__ = agrad.__version__
 for _method in (_repr_html_, _repr_mimebundle_, backward, forward, register_hook):
     setattr(Tensor, _method.__name__, _method)  # core does not import autodiff and program
 for _method in (_repr_html_, _repr_mimebundle_):
@@ -118,6 +117,7 @@ protocols.install()
 
 # Functions, and modules, that few calculations need, each with where it is.
 _LATER = {
+    "__version__": "agrad",
     "autograd": "agrad.engine.autodiff",
     "check": "agrad.engine.autodiff.gradcheck",
     **dict.fromkeys(("optim", "utils"), "agrad.engine.nn"),

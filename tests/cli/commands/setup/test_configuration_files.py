@@ -20,7 +20,7 @@ def put(path, kind):
     elif kind == "a folder":
         path.mkdir()
     elif kind == "not readable":
-        path.write_bytes(b"\xff\xfe")
+        path.write_bytes(b"\xff\xff")
     else:
         path.symlink_to("/dev/zero" if kind == "a device" else "/nowhere/at/all")
 
