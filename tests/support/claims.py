@@ -198,7 +198,8 @@ class _Guard:
         if not self.on or event != "open" or threading.current_thread() is not threading.main_thread():
             return
         path = Path(str(args[0]))
-        if path.suffix not in (".py", ".pyc", ".so", ".table", ".lark") and path.parent.name not in ("errors", "help", "pytorch"):
+        is_text = path.suffix == ".txt" and path.parent.name in ("errors", "help", "pytorch")  # of agrad
+        if path.suffix not in (".py", ".pyc", ".so", ".table", ".lark") and not is_text:
             raise PermissionError(13, "a random text opens no files")
 
 
