@@ -8,13 +8,13 @@ and NumPy 2; a test compares it with what is installed.
 from __future__ import annotations
 
 import re
-from os.path import dirname, join
 
+from agrad.engine.text import beside
 from agrad.lazy import rare
 
 # libraries.txt has the names of each module, and above them those that torch and np have both.
-with open(join(dirname(__file__), "libraries.txt"), encoding="utf-8") as _file:
-    _MODULES = dict(lines.split(": ") for lines in re.split(r"\n(?! )", _file.read().strip()))
+_LINES = re.split(r"\n(?! )", beside(__file__, "libraries.txt").strip())
+_MODULES = dict(lines.split(": ") for lines in _LINES)
 _BOTH = f" {_MODULES.pop('both')}"
 NAMES = {module: frozenset((text + _BOTH * (module in ("torch", "np"))).split()) for module, text in _MODULES.items()}
 
