@@ -264,7 +264,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 class Source(Struct):
-    """A text, and its name: `session`, `expression`, or the path of a file.
+    """A text, and its name: `session`, `cell`, `expression`, or the path of a file.
 
     `is_entry`: whether it was typed at a prompt that counts what was entered, so that all its lines have one number;
     `is_python`: whether it is read as Python, though it is no file whose name says so.
@@ -276,6 +276,11 @@ class Source(Struct):
     is_file: bool = False
     is_entry: bool = False
     is_python: bool = False
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether it is a cell of a notebook; `first_line` is its number."""
+        return self.name == "cell" and not self.is_file
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both counted from 1 (the line from `first_line`)."""
@@ -324,8 +329,7 @@ class Span(Struct):
     def where(self) -> str:
         """The place in words, such as `line 5`; in a notebook, `cell 5, line 2`."""
         source, number = self.source, self.source.position(self.start)[0]
-        if source.name != "cell":
+        if not source.is_cell:
             return f"line {number}"
-        return f"cell {number}" + (
-            f", line {source.text.count(chr(10), 0, self.start) + 1}" if "\n" in source.text else ""
-        )
+        line = f", line {source.text.count(chr(10), 0, self.start) + 1}" if "\n" in source.text else ""
+        return f"cell {number}{line}"

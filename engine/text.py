@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Sequence
 from io import StringIO
 from typing import Literal, NamedTuple
 
 from agrad.lazy import pattern, rare
+
+
+def beside(path: str, name: str) -> str:
+    """The text of a file that lies beside a module, whose path is given: `beside(__file__, "messages.txt")`."""
+    with open(os.path.join(os.path.dirname(path), name), encoding="utf-8") as file:
+        return file.read()
 
 
 def counted(number: int, what: str) -> str:

@@ -133,7 +133,7 @@ def _gutter(origin: Origin | None, main: Span | None) -> str:
     if not isinstance(origin, Span):
         return origin.where if origin else ""
     source = origin.source
-    if source.name == "cell":
+    if source.is_cell:
         return origin.where
     line = str(source.position(origin.start)[0])
     stranger = source.is_file and main is not None and source.name != main.source.name

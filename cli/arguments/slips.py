@@ -31,9 +31,8 @@ def slip(line: Line, data: int = -1) -> Wrong:
             return Wrong(f"no such option {word}", *(line.changed({place: [one]}) for one in meant))
         if place == main:
             continue
-        if (
-            word == "-d" and "--wrt" in options and not is_name and re.fullmatch(_NAMES, behind)
-        ):  # which could be an expression alone
+        # `-d x`: alone, `-d` could be an expression
+        if word == "-d" and "--wrt" in options and not is_name and re.fullmatch(_NAMES, behind):
             return Wrong(f"no such option {word}", line.changed({place: ["--wrt"]}))
         if word.startswith("-D"):
             fix = line.changed({place: [word[2:]] if word[2:] else []})

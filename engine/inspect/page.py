@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from importlib.resources import files
 from json import JSONEncoder
 from math import ceil, isfinite
 from typing import Any, NamedTuple
@@ -32,7 +31,7 @@ from agrad.engine.inspect.rows import FEW, GraphRows, NodeRow, ValueSummary
 from agrad.engine.program.ir import GuardCheck, Program, unchecked
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import extract
-from agrad.engine.text import one_line
+from agrad.engine.text import beside, one_line
 from agrad.engine.values import Value, np, size_of
 
 _INSTRUCTIONS = 6_000  # instructions of what a page computes
@@ -266,17 +265,13 @@ def as_page(graph: GraphRows, precision: int | None, heading: str = "") -> str:
     text = JSONEncoder(allow_nan=False, separators=(",", ":")).encode(data)
     parts = {
         "title": escape(one_line(data["heading"], 200)),
-        "style": _file("page.css"),
+        "style": beside(__file__, "page.css"),
         # No text of a user ends the script that holds the data.
         "data": text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "code": made.text.replace("</", "< /"),
-        "script": _file("page.js"),
+        "script": beside(__file__, "page.js"),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("page.html")).rstrip("\n")
-
-
-def _file(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], beside(__file__, "page.html")).rstrip("\n")
 
 
 class _Page:

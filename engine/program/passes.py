@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, TypeAlias
 
 from agrad.engine.core.numpy_warnings import quiet
@@ -22,6 +21,7 @@ from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import GuardCheck, Program, Step, assembled, computed, needed
 from agrad.engine.values import Value, np, shape_of, size_of
+from agrad.lazy import rare
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
 
@@ -122,7 +122,7 @@ def frozen(value: Any) -> object:
     if hasattr(value, "tobytes"):
         bits = value.tobytes()
         if len(bits) > _LARGE:  # what is kept by such keys would hold a copy of each array
-            bits = import_module("hashlib").blake2b(bits).digest()
+            bits = rare.hashlib.blake2b(bits).digest()
         return type(value), value.dtype.str, value.shape, value.strides, bits
     if isinstance(value, slice):
         return slice, value.start, value.stop, value.step

@@ -232,6 +232,13 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
         next(turns, None)
 
 
+def _leaves_behind(x: Tensor, name: str) -> list[str]:
+    """The leaves that move a value, by name; of a leaf, which has the name given, itself."""
+    if x.is_leaf and x.requires_grad:
+        return [name]
+    return [one.name for one in collect([x.node]) if one.op is None and one.requires_grad and one.name][::-1]
+
+
 def _descend(session: Session, call: Call) -> None:
     """{word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]
 
@@ -248,14 +255,16 @@ def _descend(session: Session, call: Call) -> None:
     if loss.size != 1:
         raise call.wrong("shape", f"{word}: {loss.node.spell()} is an array, not one number")
     leaves = [graphed(call, place) for place in range(1, len(call.values))]
-    names = [call.operand(place).span.text for place in range(1, len(call.values))]
-    for leaf, name in zip(leaves, names, strict=True):
-        if leaf.node.op is not None or not leaf.requires_grad:
-            behind = [x.name for x in collect([leaf.node]) if x.op is None and x.requires_grad and x.name][::-1]
-            head, over, tail = call.node.span.text.partition(" over ")
-            fix = head + over + tail.replace(name, ", ".join(behind))
+    places = [call.operand(place).span for place in range(1, len(call.values))]
+    names = [place.text for place in places]
+    behind = [*map(_leaves_behind, leaves, names)]
+    for name, found_there in zip(names, behind, strict=True):
+        if found_there != [name]:
+            whole, text = call.node.span, call.node.span.source.text
+            others = ", ".join(dict.fromkeys(chain(*behind)))
+            fix = text[whole.start : places[0].start] + others + text[places[-1].end : whole.end]
             message = f"{word}: {name} is no leaf that requires grad"
-            raise AgradError("leaf", message, fixes=[fix if behind else Hint("var w = 1   makes one")])
+            raise AgradError("leaf", message, fixes=[fix if all(behind) else Hint("var w = 1   makes one")])
     measured = sources(loss, leaves)
     program = settled(word, extract([loss], [*leaves, *measured]))
     shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))

@@ -10,14 +10,13 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from importlib.resources import files
 from itertools import groupby
 from keyword import iskeyword
 
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
-from agrad.engine.text import align, fit
+from agrad.engine.text import align, beside, fit
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.elsewhere import KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
@@ -355,14 +354,10 @@ def _of_function(entry: Entry) -> str:
     return "\n".join(lines)
 
 
-def _read(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")
-
-
 # The terms of the documents and messages.
 GLOSSARY = {
     word: meaning
-    for words, meaning in (line.split(": ", 1) for line in _read("glossary.txt").splitlines())
+    for words, meaning in (line.split(": ", 1) for line in beside(__file__, "glossary.txt").splitlines())
     for word in words.split(", ")
 }
 
@@ -534,5 +529,5 @@ def _kind(meaning: str, program: str = "", fix: str = "", shell: str = "", missi
 
 
 # errors.txt has the fields of each kind behind its name, on a line each; statements have `; ` between them.
-_ROWS = (kind.partition(": ") for kind in re.split(r"\n(?! )", _read("errors.txt").strip()))
+_ROWS = (kind.partition(": ") for kind in re.split(r"\n(?! )", beside(__file__, "errors.txt").strip()))
 KINDS = {name: _kind(*fields.split("\n  ")) for name, _, fields in _ROWS}

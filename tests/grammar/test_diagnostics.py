@@ -189,3 +189,9 @@ def test_an_option_that_is_gone_is_no_unit():
     with pytest.raises(AgradError) as caught:
         Session().run("contour x*y for x in 0..1, y in 0..1 path w b")
     assert caught.value.message.startswith("`contour` is written")
+
+
+def test_a_file_called_cell_is_none_of_a_notebook() -> None:
+    for is_file, there in ((True, "2"), (False, "cell 1, line 2")):
+        place = Span(Source("cell", "x\ny", 1, is_file, not is_file), 2, 3)
+        assert f"  {there} | y" in render(AgradError("name", "q", labels=[Label(place, "")]))

@@ -167,8 +167,11 @@ def check(text: str) -> None:
 def alarm() -> Iterator[None]:
     """What needs longer than its time is interrupted, as by Ctrl-C; warnings are errors, and no file is touched."""
 
-    def ring(number: int, frame: object) -> None:
-        raise Slow
+    def ring(number: int, frame: Any) -> None:
+        if frame.f_code.co_name == "gc_callback":  # of hypothesis, from which nothing can be raised
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.001)
+        else:
+            raise Slow
 
     before = signal.signal(signal.SIGVTALRM, ring)
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
@@ -195,7 +198,8 @@ class _Guard:
         if not self.on or event != "open" or threading.current_thread() is not threading.main_thread():
             return
         path = Path(str(args[0]))
-        if path.suffix not in (".py", ".pyc", ".so", ".table", ".lark") and path.parent.name != "errors":
+        is_text = path.suffix == ".txt" and path.parent.name in ("errors", "help", "pytorch")  # of agrad
+        if path.suffix not in (".py", ".pyc", ".so", ".table", ".lark") and not is_text:
             raise PermissionError(13, "a random text opens no files")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from importlib.resources import files
 from typing import NamedTuple
+
+from agrad.engine.text import beside
 
 
 class Special(NamedTuple):
@@ -17,7 +18,7 @@ class Special(NamedTuple):
 
 
 def _read() -> dict[str, Special]:
-    text = (files(__package__) / "special.c").read_text(encoding="utf-8")
+    text = beside(__file__, "special.c")
     found = re.findall(r"^(static double agrad_(\w+)\(([^)]*)\))\n\{\n(.*?)\n\}$", text, re.MULTILINE | re.DOTALL)
     return {name: Special(head, given.replace("double ", ""), body) for head, name, given, body in found}
 

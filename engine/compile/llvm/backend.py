@@ -14,7 +14,6 @@ import ctypes
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from importlib.resources import files
 from typing import Any
 
 from agrad.engine.compile.arguments import packing, reading, strictly_packing
@@ -27,6 +26,7 @@ from agrad.engine.compile.registry import NativeBackend, Shapes
 from agrad.engine.compile.symbols import UnwrittenError, lower
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import arranged
+from agrad.engine.text import beside
 from agrad.engine.values import Array, Value, np, size_of
 
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
@@ -241,7 +241,7 @@ def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes
         "NUMBER": number,
         "LANES": str(lanes),
     }
-    text = (files(__package__) / "columns.ll").read_text(encoding="utf-8").partition("\n\n")[2]
+    text = beside(__file__, "columns.ll").partition("\n\n")[2]
     return re.sub("[A-Z]{5,}", lambda word: filled[word[0]], text)
 
 

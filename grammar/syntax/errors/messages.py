@@ -21,10 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from os.path import dirname, join
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
-from agrad.engine.text import truncate
+from agrad.engine.text import beside, truncate
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.keywords import SUPERSCRIPTS
 from agrad.lazy import pattern
@@ -36,8 +35,7 @@ from agrad.lazy import pattern
 @cache
 def messages() -> dict[str, tuple[str, dict[str, str]]]:
     """By the name of each mistake: its message, and what is behind `fix` and `else`."""
-    with open(join(dirname(__file__), "messages.txt"), encoding="utf-8") as file:
-        parts = re.findall(r"^([^ #].*?): (.*)\n((?:  .*\n)*)", file.read(), re.MULTILINE)
+    parts = re.findall(r"^([^ #].*?): (.*)\n((?:  .*\n)*)", beside(__file__, "messages.txt"), re.MULTILINE)
     hints = r"^  (fix|else): (.*)$"
     return {name: (text, dict(re.findall(hints, behind, re.MULTILINE))) for name, text, behind in parts}
 

@@ -9,14 +9,13 @@ from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.text import divided, is_balanced
+from agrad.engine.text import beside, divided, is_balanced
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import KNOWN_ELSEWHERE
 from agrad.grammar.syntax.errors.context import ErrorContext, Recognisers
-from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, multiplied, primed, short, syntax_error
 from agrad.grammar.syntax.keywords import OPTIONS, SHAPES
 from agrad.grammar.syntax.lexer import OPERAND_ENDS
-from agrad.lazy import rare
 
 # `d/dx x^2`, and `d²/dx² x^2`, `d^2/dx^2 x^2`, `d2/dx2 x^2`
 LEIBNIZ = re.compile(
@@ -235,7 +234,7 @@ _PARTS = {
 def _forms() -> dict[str, list[tuple[re.Pattern[str], str]]]:
     """What forms.txt has: for a command, or for a line, forms with what is typed instead."""
     found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
-    for line in (rare.pkgutil.get_data(__package__, "forms.txt") or b"").decode("utf-8").splitlines():
+    for line in beside(__file__, "forms.txt").splitlines():
         if line and line[0] != "#":
             head, form, instead = line.split("  ->  ")
             form = re.sub(r"<([A-Z]+)>", lambda part: _PARTS[part[1]], form)
@@ -275,14 +274,11 @@ def spelled_out(command: str, text: str) -> list[str]:
     return []
 
 
-_LONGEST = 200  # characters of a line that is rewritten
-
-
 def rewritten(place: Span) -> list[str]:
     """The line of a place as it is typed here, where that is another: `2 sin x cos x`, `(a + b)!`, `|x| + |y|`."""
     line = new = corrected(Span(place.source, place.start, place.start), "")
     head = re.match(r"\w+(?=[ \t]|$)", line)
-    is_other = len(line) > _LONGEST or (head is not None and head[0] in SHAPES)
+    is_other = not short([line]) or (head is not None and head[0] in SHAPES)
     if not is_other and (head is None or head[0] == "run" or re.search("[\"']", line) is None):
         for form, instead in _forms()["line"]:
             new = form.sub(instead, new)

@@ -211,8 +211,9 @@ TINY = [sign * x for x in (5e-324, 1e-310, 1e-308, 1e-200, 1e-100) for sign in (
 OF_TINY = {
     **{f"{name}{n}": of_order(of, n) for name, of in (("j", mp.besselj), ("i", mp.besseli)) for n in (0, 1)},
     **{f"jv {v}": of_order(mp.besselj, v) for v in (0, 1, 2, -1, -2, 0.5, -0.5, -1.5)},
-    **{f"iv {v}": of_order(mp.besseli, v) for v in (0, 1, 2, -1, -2, 0.5, -0.5, -1.5)},
-    **{f"ive {v}": of_order(mp.besseli, v, shrunk) for v in (0, 1, 2, -1, 0.5, -0.5)},
+    # mpmath finds no value of negative whole orders, which are those of positive ones.
+    **{f"iv {v}": of_order(mp.besseli, v if v % 1 else abs(v)) for v in (0, 1, 2, -1, -2, 0.5, -0.5, -1.5)},
+    **{f"ive {v}": of_order(mp.besseli, v if v % 1 else abs(v), shrunk) for v in (0, 1, 2, -1, 0.5, -0.5)},
     "erfinv": mp.erfinv,
     "erf": mp.erf,
     "lgamma": loggamma,
