@@ -248,7 +248,7 @@ class Flight:
         fresh = operand not in self.cotangents
         op.scatter(self.buffer(operand), g, fresh, **attrs)
         if written is not None:
-            op.scatter(written, 1.0 if mask is None else mask, True, **attrs)
+            op.scatter(written, 1.0 if mask is None else mask, fresh, **attrs)
 
     def buffer(self, node: Node) -> Any:
         """An array of the node's shape that may be added to in place."""

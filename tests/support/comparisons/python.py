@@ -23,7 +23,6 @@ n = 4.0
 xs = list((2.0, -1.0, 0.5))
 ys = ["p", "q"]
 t = (1.0, "u")
-d = {"k": 2.0}
 s = "word"
 def f(x, y=2.0):
     return x*y - 1.0
@@ -56,9 +55,7 @@ class Script:
             lambda: f"{dice.choice(('min', 'max'))}({self.number(d)}, {self.number(d)})",
             lambda: f"xs[{dice.choice(('0', '-1', 'len(xs) - 1', 'int(abs(n)) % len(xs)'))}]",
             lambda: f"sum([{self.number(d)} for q in xs if q > {self.number(0)}])",
-            lambda: dice.choice(
-                ("len(s)*1.0", "len(xs) + 0.5", "t[0]", 'd["k"]', 'd.get("z", 1.5)', "sum(xs)", "max(xs)")
-            ),
+            lambda: dice.choice(("len(s)*1.0", "len(xs) + 0.5", "t[0]", "sum(xs)", "max(xs)")),
             lambda: f"-{self.number(d)}",
         )
         return dice.choice(forms)()
@@ -72,7 +69,7 @@ class Script:
             lambda: f"(not {self.condition(d)})" if depth else "s == 'word'",
             lambda: f"({self.condition(d)} {dice.choice(('and', 'or'))} {self.condition(d)})" if depth else "'p' in ys",
             lambda: f"{self.number(0)} in xs",
-            lambda: dice.choice(("xs", "s", "d", "'k' in d", "'q' not in ys", "t[1] == 'u'")),
+            lambda: dice.choice(("xs", "s", "'q' not in ys", "t[1] == 'u'")),
         )
         return f"{dice.choice(forms)()}"
 
@@ -95,7 +92,6 @@ class Script:
             lambda: f"xs = list(sorted(xs, reverse={dice.choice(('True', 'False'))})[:5])",
             lambda: dice.choice((f"ys.append({self.string()})", f"ys.insert(0, {self.string()})", "ys = ys[::-1][:6]")),
             lambda: f"t = ({self.number(2)}, {self.string()})",
-            lambda: dice.choice((f'd["k"] = {self.number(2)}', f'd["z"] = {self.number(2)}', 'e = d.pop("z", 0.0)')),
             lambda: f"s = ({self.string()})[:9]",
             lambda: f"print({self.string()}, len(ys))",
             lambda: f"print(f'{{{name}:.3f}} {{{self.number(0)}:10.2e}}|{{s:>6}}|{{s!r}}', '%5.1f %s' % ({name}, s))",
@@ -134,8 +130,6 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, tuple):
         return tuple(plain(one) for one in value)
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return {key: plain(one) for key, one in value.items()}
     return float(value) if isinstance(value, int | float) else value
 
 
@@ -161,7 +155,7 @@ def cases(dice: random.Random) -> Iterator[None]:
                 raise AssertionError(f"{text}is refused: {problem.message}") from None
             said = "".join(f"{result.text(session.settings)}\n" for result in here)
             assert said == printed.getvalue(), f"{text}prints {said!r}, not {printed.getvalue()!r}"
-            for name in ("a", "b", "c", "n", "xs", "ys", "t", "d", "s"):
+            for name in ("a", "b", "c", "n", "xs", "ys", "t", "s"):
                 found, meant = plain(session.names[name]), plain(names[name])
                 assert close(meant, found), f"{text}leaves {name} = {found}, not {meant}"
         yield
