@@ -22,7 +22,19 @@ from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np, spread
 from agrad.torch.registry import engine
-from agrad.torch.tensor import CAREFUL, PACKED, PACKING, Tensor, check_writable, entitle, give, kinded, note, typed
+from agrad.torch.tensor import (
+    CAREFUL,
+    PACKED,
+    PACKING,
+    Tensor,
+    check_whole,
+    check_writable,
+    entitle,
+    give,
+    kinded,
+    note,
+    typed,
+)
 from agrad.torch.types import dtype_of, float64
 
 # Switches
@@ -150,6 +162,7 @@ def _seeds(roots: Sequence[Any], given: Sequence[Any], create_graph: bool) -> di
     for root, gradient in zip(roots, given, strict=True):
         if gradient is not None and not isinstance(gradient, core.Tensor):
             raise TypeError(f"gradients can be either Tensors, or None, but got {type(gradient).__name__}")
+        check_whole(root)
         if not root.requires_grad:
             raise graph_errors.no_grad_error(root.node)
         if gradient is None and root.numel() != 1:
@@ -274,15 +287,15 @@ def _listed(given: Any, count: int) -> list[Any]:
 
 
 def _accumulate(node: Node, g: Any, create_graph: bool, storage: Any) -> None:
-    """Add to a gradient: in place, unless it is to have a graph."""
+    """Add to a gradient: in place that of a leaf, unless it is to have a graph."""
     before = node.grad.value if node.grad is not None else None
     made = gradient_of(g)
-    if before is None or (node.op is not None and node.keeps_grad):
+    if before is None:
         touch(node)
         if made.node.op is None and made.node.storage is None:
             made.node.storage = storage
         node.grad = Gradient(made)
-    elif create_graph or before.node.requires_grad:
+    elif create_graph or before.node.requires_grad or node.op is not None:  # what is retained is a new tensor
         touch(node)
         with scope(recording=create_graph):
             node.grad = Gradient(before + made)
@@ -384,6 +397,7 @@ class RemovableHandle:
 @kinded
 def _register_hook(self: Any, hook: Callable[[Any], Any]) -> Any:
     """Call a function with the gradient of this value in each backward; what it returns takes its place."""
+    check_whole(self)
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
 
@@ -424,6 +438,7 @@ give("register_post_accumulate_grad_hook", _register_after)
 @kinded
 def _retain_grad(self: Any) -> None:
     """Keep the gradient of this computed value, too."""
+    check_whole(self)
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if not self.is_leaf:

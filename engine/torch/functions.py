@@ -1515,6 +1515,8 @@ for _name, _answer in _ANSWERS.items():
 
 def _detached(x: Any) -> Any:
     """Cut off its graph; returns itself."""
+    if x._base is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead")
     if x.node.shape:
         core.remember_data(x.value, x.node.seq)  # which the new node, that is younger, shares
     made = Tensor.of(x.value, x.dtype)

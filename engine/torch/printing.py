@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.core.context import remember_entry
 from agrad.engine.values import np
+from agrad.torch import grad_fn
 from agrad.torch.types import float64
 
 _DEFAULT = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
@@ -134,7 +135,7 @@ def text_of(x: Any, array: Any) -> str:
         is_short = array.size > OPTIONS["threshold"]
         form = _Formatter(_ends(array) if is_short else array, x.dtype is float64)
         text = _array_text(array, len(prefix), is_short, form)
-    name = x.grad_fn
+    name = None if x.is_leaf or not x.requires_grad else grad_fn.of(x.node)
     if name is not None:
         suffixes.append(f"grad_fn=<{type(name).__name__}>")
     elif x.requires_grad:

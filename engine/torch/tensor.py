@@ -160,6 +160,12 @@ class Shared:
         self.parts.append((weakref.ref(part), weakref.ref(part.node), part.view_of.again))
 
 
+def check_whole(x: Any) -> None:
+    """Refuse one of several views of which one was written in place, whose derivatives PyTorch does not have."""
+    if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
+        raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
+
+
 class Tensor(core.Tensor):
     """A tensor as PyTorch has it, of float64, int64 or bool."""
 
@@ -193,8 +199,7 @@ class Tensor(core.Tensor):
             if op.name in _RULES:
                 result.node.value = result.value  # which these rules read
         for x in operands if CAREFUL and result.node.requires_grad else ():
-            if type(x) is Tensor and x.node.extra is not None and getattr(x.node.extra, "title", "") == "Invalid":
-                raise AgradError("leaf", f"{x.node.spell()} is one of several views, of which one was written in place")
+            check_whole(x)
         kind = float64
         for x in operands:
             if getattr(x, "dtype", None) is not float64 and type(x) is not float:
@@ -235,6 +240,7 @@ class Tensor(core.Tensor):
     @property
     def grad_fn(self) -> Any:
         """The operation that made this value, as PyTorch names it."""
+        check_whole(self)
         node = self.node
         return None if node.op is None or not node.requires_grad else grad_fn.of(node)
 

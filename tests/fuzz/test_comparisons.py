@@ -31,23 +31,8 @@ def test_processes_end_properly_whatever_is_in_their_files():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name",
-    [
-        "python",
-        "python_scripts",
-        "python_states",
-        "session_states",
-        "torch_states",
-        "numpy_programs",
-        "tensors",
-        "torch_programs",
-        "torch_forms",
-    ],
-)
+@pytest.mark.parametrize("name", ["python", "python_scripts", "python_states", "session_states", "torch_states"])
 def test_many_programs_leave_what_they_leave_elsewhere(name):
-    if name in ("tensors", "torch_programs", "torch_forms"):
-        pytest.importorskip("torch")
     for seed in range(1000, 1040):
         for _ in comparison(name)(random.Random(seed)):
             pass
