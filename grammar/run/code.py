@@ -582,10 +582,10 @@ def of_body(body: ast.Body, in_function: bool) -> CodeType:
 
 
 @contextmanager
-def deeply() -> Iterator[None]:
-    """Python's functions may call each other more deeply: it takes no stack of C."""
+def deeply(most: int = _MOST_CALLS) -> Iterator[None]:
+    """Python's functions may call each other so deeply: it takes no stack of C."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_MOST_CALLS)
+    sys.setrecursionlimit(most)
     try:
         yield
     finally:

@@ -65,6 +65,7 @@ _KNOWN = frozenset(
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
 _SMALL = 2**62
 _SIMPLE = (py.Name, py.Constant)
+_MOST_LEVELS = 3_000  # of Python's calls: its own compiler takes the stack of C, and more of it where more are allowed
 _WIDE = re.compile(r"\d{7}")
 _UNKNOWN = "NameError: name {!r} is not defined"
 _WORDS = {"AsyncFunctionDef": "async def", "AsyncFor": "async for", "AsyncWith": "async with", "TryStar": "except*"}
@@ -245,7 +246,7 @@ class Reader:
     def tree(self, text: str) -> Any:
         """The tree that CPython makes of a text, which it could compile."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), deeply(_MOST_LEVELS):
                 warnings.simplefilter("ignore")
                 compile(text, "<agrad>", "exec", dont_inherit=True, optimize=0)
                 return compile(text, "<agrad>", "exec", flags=py.PyCF_ONLY_AST, dont_inherit=True)
@@ -373,7 +374,7 @@ class _Guards:
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), deeply(_MOST_LEVELS):
                 warnings.simplefilter("ignore")
                 code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
         except (RecursionError, MemoryError):

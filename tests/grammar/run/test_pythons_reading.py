@@ -2,6 +2,7 @@
 
 import io
 import subprocess
+import sys
 from contextlib import redirect_stdout
 
 import launch
@@ -154,10 +155,15 @@ def test_an_exception_is_an_error_at_its_place_and_says_what_to_type():
 @each("text", ["x = " + "(" * 150 + "1" + ")" * 150, "x = " + "-" * 2000 + "1", "x = " + "+".join("1" * 100_000),
                "x = " + "[" * 199 + "]" * 199, "x = a" + ".b" * 5000, "x = " + "f(" * 150 + ")" * 150])  # fmt: skip
 def test_what_nests_deeply_runs_or_is_refused(text):
-    try:
-        run("f = max\na = 1\n" + text)
-    except AgradError as problem:
-        assert problem.kind in ("limit", "syntax", "name", "arity")
+    limit = sys.getrecursionlimit()
+    for calls in (limit, 200_000):  # as within a computation that nests deeply, and was interrupted
+        sys.setrecursionlimit(calls)
+        try:
+            run("f = max\na = 1\n" + text)
+        except AgradError as problem:
+            assert problem.kind in ("limit", "syntax", "name", "arity")
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 # Calls that go through C's functions take its stack.
