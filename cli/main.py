@@ -145,7 +145,9 @@ class Command(click.Command):
             return super().invoke(ctx) or 0
         except agrad.engine.errors.AgradError as problem:
             return complain(problem, _wants_json(ctx))
-        except MemoryError as problem:
+        except (MemoryError, ImportError) as problem:
+            if isinstance(problem, ImportError) and "failed to map" not in str(problem):
+                raise
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
             return complain(agrad.grammar.runtime.budget.out_of_memory(problem, "--max-memory {}GB"), _wants_json(ctx))
         except KeyboardInterrupt:

@@ -514,7 +514,8 @@ class Session:
             self.record.cut(place)
             if isinstance(error, AgradError):
                 entries = (entry.span for entry in reversed(self.record.entries))
-                with suppress(MemoryError):  # which the statement may have used up: the error is told without fixes
+                # The memory may be used up, for imports, too: the error is told without fixes.
+                with suppress(MemoryError, ImportError):
                     runtime.fixes.explain(error, self.steps.since, entries, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before

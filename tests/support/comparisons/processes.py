@@ -135,6 +135,9 @@ def _computed(statement: str) -> Any:
     return _outcome(json.loads(out.getvalue()))
 
 
+PACKAGES = ("agrad.engine.torch", "agrad.engine.numpy")  # which are imported as agrad.torch and agrad.numpy
+
+
 def _outcome(line: Any) -> Any:
     """A line of JSON: the kind and the message of an error, or all that it says."""
     error = line.get("error")
@@ -146,7 +149,7 @@ def _load() -> None:
     """Import all that a command may import, and run some, so that a forked process has little to do of its own."""
     for package in (agrad.engine, agrad.grammar, agrad.cli):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and not module.name.startswith(PACKAGES):
                 import_module(module.name)
     for name in ("concurrent.futures.thread", "difflib", "mmap", "numpy.ma"):
         import_module(name)

@@ -54,7 +54,7 @@ class Script:
             lambda: f"({self.number(0)})**{dice.choice(('2', '3', '0', '-1'))}",
             lambda: f"{dice.choice(('min', 'max'))}({self.number(d)}, {self.number(d)})",
             lambda: f"xs[{dice.choice(('0', '-1', 'len(xs) - 1', 'int(abs(n)) % len(xs)'))}]",
-            lambda: f"sum([{self.number(d)} for q in xs if q > {self.number(0)}])",
+            lambda: f"sum([{self.number(d)} for q in xs if q > {self.number(0)}] + [0.0])",
             lambda: dice.choice(("len(s)*1.0", "len(xs) + 0.5", "t[0]", "sum(xs)", "max(xs)")),
             lambda: f"-{self.number(d)}",
         )
