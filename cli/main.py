@@ -146,8 +146,10 @@ class Command(click.Command):
         except agrad.engine.errors.AgradError as problem:
             return complain(problem, _wants_json(ctx))
         except (MemoryError, ImportError) as problem:
-            if isinstance(problem, ImportError) and "failed to map" not in str(problem):
-                raise
+            if isinstance(problem, ImportError):  # of a library that the memory does not hold
+                if "failed to map" not in str(problem):
+                    raise
+                problem = MemoryError()
             problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
             return complain(agrad.grammar.runtime.budget.out_of_memory(problem, "--max-memory {}GB"), _wants_json(ctx))
         except KeyboardInterrupt:

@@ -45,7 +45,7 @@ def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], Non
     limits.allow(memory)
 
 
-def out_of_memory(error: Exception, advice: str) -> AgradError:
+def out_of_memory(error: MemoryError, advice: str) -> AgradError:
     """The error for a text, or an answer, that there was no memory for; `advice`: how to allow more, with {} for GB."""
     current().limits.advice = advice
     return exhausted("this", error)
