@@ -16,6 +16,27 @@ def beside(path: str, name: str) -> str:
         return file.read()
 
 
+def tables(text: str) -> dict[str, dict[str, str]]:
+    """The tables in a text: below a line `[name]`, rows `words = value`, where each word has the value."""
+    found: dict[str, dict[str, str]] = {}
+    table: dict[str, str] = {}
+    for line in text.split("\n"):
+        if line[:1] == "[" and line[-1] == "]":
+            table = found[line[1:-1]] = {}
+        elif line and line[0] != "#":
+            words, _, value = line.partition(" =")
+            table |= dict.fromkeys(words.split(), value[1:])
+    return found
+
+
+def paragraphs(text: str) -> list[str]:
+    """The parts of a text that begin at a margin; further lines of a part are indented."""
+    return _MARGIN.split(text.strip("\n"))
+
+
+_MARGIN = pattern(r"\n(?! )")
+
+
 def counted(number: int, what: str) -> str:
     """So many of something, in words."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -17,6 +17,7 @@ from struct import unpack
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.elsewhere import TABLES
 from agrad.lazy import Rows
 
 if TYPE_CHECKING:
@@ -121,62 +122,23 @@ MATHEMATICS |= {"≤": "<=", "≥": ">=", "≠": "!=", "π": "pi"}
 PAPER_PRODUCTS = frozenset("·⋅×")
 SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
-# Characters that come with pasted text, and what to type instead.
-_ALIKE = {"✕": "*", "⁄": "/", "≈": "~=", "…": "...", "∞": "inf", "∈": "in", "°": "*pi/180"}
+# Characters that come with pasted text, and what to type instead; white space has other names than itself.
 LOOK_ALIKES = {
-    **_ALIKE,
-    **dict.fromkeys("–—‒", "-"),
-    **dict.fromkeys("“”„‟″«»", '"'),
-    **dict.fromkeys("‘’‚‛′`´", "'"),
-    "∛": "cbrt(x) for the cube root",
-    "‖": "norm(v) for the length of a vector",
-    "∑": "sum(k**2 for k in 1..3)",
-    "∏": "prod(k for k in 1..3)",
-    **dict(zip("，；：（）", ",;:()", strict=True)),
+    **TABLES["look-alikes"],
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
-    "∂": "grad(y, x) for the derivative of y by x",
-    "∇": "grad(y, x), or grad(f)(2) of a function f,",
-    "∘": "f(g(x)) of two functions f and g",
-    "∫": "integral(f, 0, 1) of a function f",
-    "&": "and, or * of arrays,",
-    "|": "or, maximum(x, y) of arrays, abs(x) for |x|,",
-    "!": "!= to compare, or not",
 }
 
 # Keywords of Python that agrad does not use, and what to write instead.
-ABSENT = {
-    **dict.fromkeys(("try", "except"), "to expect an error: fails domain: log(x)"),
-    "raise": 'to stop with a message: assert x > 0, "x must be positive"',
-    **dict.fromkeys(("async", "await"), ""),
-}
+ABSENT = TABLES["python"]
 # Words and signs that are read from an import on.
 PYTHONS = words("class import from with finally global nonlocal yield @ {")
 
 # Words that begin a definition in other languages; here a value is assigned to the name alone.
 DECLARATIONS = words("let const final auto int float double real local my dim")
 
-# Commands of other programs, and agrad's.
-COMMANDS_ELSEWHERE = {
-    **dict.fromkeys(("dump", "draw", "tree"), "graph"),
-    **dict.fromkeys(("show", "display", "echo", "disp", "say", "println", "printf"), "print"),
-    **dict.fromkeys(("delete", "remove", "unset"), "del"),
-    **dict.fromkeys(("source", "include", "read"), "load"),
-    "clear": "del",
-    "syms": "var",
-    "man": "help",
-}
-
-# Commands of other programs that agrad does not have, and what to write instead.
-NO_COMMANDS = {
-    **dict.fromkeys(
-        ("precision", "digits", "format"),
-        'print f"{x:.5g}"   for one value; agrad repl --precision 5, or precision = 5 in config.toml, for all',
-    ),
-    "function": "def f(x) = x**2, or def f(x): and an indented block",
-    "using": "leave it out: there is nothing to import",
-    **dict.fromkeys(("why", "debug", "diagnose"), "explain y, or backward y trace   shows where a gradient comes from"),
-}
+# Commands of other programs, and agrad's; and those that agrad does not have, with what to write instead.
+COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 
 # What `set` turns on, off or to something else, and the words for that.
 SETTABLE = {
