@@ -1,9 +1,8 @@
 """The words and signs of the language, for the lexer, error messages, completion and help; and the table of its parser.
 
-Both were worked out of the grammar, and saved in `agrad.pickle`. To work them out takes lark a quarter of a second; to
-read them takes a millisecond, since of the table only the rows of those states are unpacked that the parser enters, and
-of the rules only those that it reduces by. After a change of the grammar `make table` saves them again. A file that
-does not belong to the grammar is not used: then they are worked out at each start, which is correct, but slow.
+Both were worked out of the grammar by `make table`, and saved in `agrad.pickle`. To work them out takes lark a quarter
+of a second; to read them takes a millisecond, since of the table only the rows of those states are unpacked that the
+parser enters, and of the rules only those that it reduces by.
 """
 
 from __future__ import annotations
@@ -33,49 +32,22 @@ GRAMMAR = os.path.join(_FOLDER, "agrad.lark")
 SAVED = os.path.join(_FOLDER, "agrad.pickle")
 
 
-def save() -> None:
-    """Work it out and save it."""
-    from ast import literal_eval  # here and below, since it is not needed once this was done
-
-    from agrad.grammar.syntax.table import worked_out
-
-    grammar = read_grammar()
-    plain = literal_eval(repr(worked_out(grammar)))  # pickle writes which strings are one object: here always the same
-    content = pickle.dumps(plain, pickle.HIGHEST_PROTOCOL)
-    with open(SAVED, "wb") as file:
-        file.write(_checksum(grammar, content) + content)
-
-
 @cache
 def saved() -> dict[str, Any]:
-    """What `table.worked_out` made of the grammar. Raises AgradError of kind `file` if there is no grammar."""
-    grammar = read_grammar()
+    """What `make table` has made of the grammar. Raises AgradError of kind `file` where that is missing, or damaged."""
     try:
-        with open(SAVED, "rb") as file:
-            first, content = file.readline(), file.read()
-    except OSError:
-        first, content = b"", b""
-    if first == _checksum(grammar, content):
-        found: dict[str, Any] = pickle.loads(content)
-        return found
-    from agrad.grammar.syntax.table import worked_out
-
-    return worked_out(grammar)
-
-
-def read_grammar() -> str:
-    """The text of agrad.lark."""
-    try:
-        with open(GRAMMAR, encoding="utf-8") as file:
-            return file.read()
+        with open(GRAMMAR, encoding="utf-8") as text, open(SAVED, "rb") as file:
+            grammar, first, content = text.read(), file.readline(), file.read()
     except OSError as problem:
-        message = f"agrad cannot read its own {GRAMMAR}: {problem.strerror}"
+        message = f"agrad cannot read its own {problem.filename}: {problem.strerror}"
         raise AgradError("file", message, notes=["it comes with agrad: install agrad again"]) from None
-
-
-def _checksum(grammar: str, content: bytes) -> bytes:
-    """The first line of the file, which shows that it is whole and belongs to this grammar."""
-    return f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
+    if (
+        first != f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
+    ):  # whole, and of this grammar
+        notes = ["it comes with agrad: install agrad again; after a change of agrad.lark: make table"]
+        raise AgradError("file", f"{SAVED} is damaged, or that of another grammar", notes=notes)
+    found: dict[str, Any] = pickle.loads(content)
+    return found
 
 
 # The words.
@@ -253,7 +225,3 @@ class _Callbacks(dict[Any, Callable[..., Any]]):
         made: Any = ParseTreeBuilder([rule], Tree)  # type: ignore[no-untyped-call]
         self[rule] = made.create_callback(self.builder)[rule]
         return self[rule]
-
-
-if __name__ == "__main__":
-    save()
