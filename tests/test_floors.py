@@ -41,7 +41,7 @@ FROM_ENGINE = """
     core.tensor: Tensor
     autodiff.gradcheck: Finding
     struct: Struct
-    text: align as_name counted csv_lines display_width fit glued latex_name printable truncate wrap
+    text: align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable
     data.csv_tables: CsvTable TextForm
     data.formats: is_folder open_table require_files
