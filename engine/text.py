@@ -19,13 +19,10 @@ def beside(path: str, name: str) -> str:
 def tables(text: str) -> dict[str, dict[str, str]]:
     """The tables in a text: below a line `[name]`, rows `words = value`, where each word has the value."""
     found: dict[str, dict[str, str]] = {}
-    table: dict[str, str] = {}
-    for line in text.split("\n"):
-        if line[:1] == "[" and line[-1] == "]":
-            table = found[line[1:-1]] = {}
-        elif line and line[0] != "#":
-            words, _, value = line.partition(" =")
-            table |= dict.fromkeys(words.split(), value[1:])
+    for part in f"\n{text}".split("\n[")[1:]:
+        name, _, rows = part.partition("]\n")
+        parted = (row.partition(" =") for row in rows.split("\n") if row[:1] not in ("", "#"))
+        found[name] = {word: value[1:] for words, _, value in parted for word in words.split()}
     return found
 
 
