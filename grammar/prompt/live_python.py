@@ -81,7 +81,7 @@ class _Walk:
         """The value of a part. Raises Unknown."""
         match node:
             case ast.Constant():
-                found = node.value
+                found: Any = node.value
             case ast.Name():
                 found = self.named(node.id)
             case ast.Attribute():
