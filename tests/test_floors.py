@@ -30,11 +30,9 @@ FROM_ENGINE = """
     values: Array LOADING MANY Value format_bytes format_number format_shape format_value np
     extras: extra
     inspect.budget: budget
-    inspect.budget_forms: fields
-    inspect.json_values: plain
+    inspect.json_values: plain plain_fields
     interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
-    ops.solvers.fit_forms: fields
     ops.solvers.fitting: Ask GROUP Sums fit joined summed
     compile.registry: AUTO CHOICES NATIVE REFERENCE described
     core.op: FUNCTIONS
