@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agrad.engine.errors import AgradError
-from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.python_completion import told
@@ -72,25 +71,3 @@ def info(name: str, session: Session) -> str:
     except AgradError as problem:  # a limit of the session
         return problem.message
     return "\n".join(result.text(session.settings) for result in answers)
-
-
-# The kinds of tokens that `grammar.syntax.parser.tokens` tells apart, in the terms of other programs.
-
-
-class Kind(Struct):
-    """A kind of token: the type that Pygments has for it, and the scope of TextMate's grammars."""
-
-    pygments: str
-    textmate: str
-
-
-KINDS = {
-    "number": Kind("Number", "constant.numeric"),
-    "string": Kind("String", "string.quoted"),
-    "name": Kind("Name", "variable.other"),
-    "command": Kind("Keyword.Reserved", "support.function"),
-    "keyword": Kind("Keyword", "keyword.control"),
-    "operator": Kind("Operator", "keyword.operator"),
-    "comment": Kind("Comment", "comment.line"),
-    "error": Kind("Error", "invalid.illegal"),
-}

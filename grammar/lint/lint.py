@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import current
@@ -103,7 +102,7 @@ class _Check:
     def _statement(self, statement: ast.Statement) -> None:
         if isinstance(statement, ast.Fails):
             return
-        if len(self.scope.maps) == 1 and self.straight and (problem := self.files.known(statement).refused):
+        if len(self.scope.maps) == 1 and self.straight and (problem := facts_of(statement).refused):
             self.problems.append(problem)
             self.known |= self.files.givers((statement,)).keys()
             return
@@ -141,7 +140,7 @@ class _Check:
                 values = {name: value.value if isinstance(value, ast.String) else None for name, value in options}
                 call = Call(statement, [], values, {}, statement.span)
                 self._refused(statement.span, check, call, kinds=_REFUSED)
-        for node, sure, bound in self.files.known(statement).uses:
+        for node, sure, bound in facts_of(statement).uses:
             if isinstance(node, ast.Call):
                 self._call(node, bound)
             elif isinstance(node, ast.Attribute):
@@ -171,7 +170,7 @@ class _Check:
         """Whether an object may have an attribute of this name: a hook, one of Python's, or a table as a column."""
         if self.files.of_objects is None:
             bodies = chain.from_iterable(self.files.bodies.values())
-            self.files.of_objects = {"remove"}.union(*(self.files.known(one).attributes for one in bodies))
+            self.files.of_objects = {"remove"}.union(*(facts_of(one).attributes for one in bodies))
         return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call, bound: Container[str]) -> None:
@@ -286,7 +285,6 @@ class EditedScript:
         self.name = name
         self.names = tuple(names)
         self.parts: dict[str, list[_Part]] = {}  # by their texts
-        self.facts: dict[int, Facts] = {}
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
@@ -296,8 +294,7 @@ class EditedScript:
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
             if broken is None:
-                files, body = Files(self.facts), tuple(chain.from_iterable(part.body for part in parts))
-                self.facts = files.facts
+                files, body = Files(), tuple(chain.from_iterable(part.body for part in parts))
                 return problems_of(files, files.follow(self.name, body), self.names)
             # A part that is wrong by itself may be the beginning of something longer.
             if not can_be_read("".join(part.source.text for part in parts[broken:])):
@@ -356,7 +353,7 @@ class Use(NamedTuple):
 
 
 class Facts:
-    """What a statement says by itself, kept for as long as the statement is in a script."""
+    """What a statement says by itself."""
 
     def __init__(self, statement: ast.Statement) -> None:
         self.statement = statement
@@ -405,6 +402,9 @@ class Facts:
                 binds = isinstance(statement, ast.For | ast.Assign)
                 parts = [_Item(getattr(statement, name), stored=binds and name.startswith("target")) for name in fields]
         return tuple(_uses(parts))
+
+
+facts_of = lru_cache(50_000)(Facts)  # for the next version of a script, in which most statements are the same
 
 
 class _Item(NamedTuple):
@@ -457,14 +457,9 @@ def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
 
 
 class Files:
-    """The scripts that are read: the one to check, and those that it loads.
+    """The scripts that are read: the one to check, and those that it loads."""
 
-    `before`: what an earlier check has found out about statements, by their id.
-    """
-
-    def __init__(self, before: Mapping[int, Facts] = MappingProxyType({})) -> None:
-        self.before = before
-        self.facts: dict[int, Facts] = {}
+    def __init__(self) -> None:
         self.problems: list[AgradError] = []
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
@@ -476,13 +471,6 @@ class Files:
         self.of_objects: set[str] | None = None  # the names of attributes that objects may have, once they are wanted
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
-
-    def known(self, statement: ast.Statement) -> Facts:
-        """What a statement says by itself."""
-        found = self.facts.get(id(statement))
-        if found is None:
-            found = self.facts[id(statement)] = self.before.get(id(statement)) or Facts(statement)
-        return found
 
     def read(self, source: Source) -> ast.Body | None:
         """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
@@ -503,7 +491,7 @@ class Files:
         self.bodies[name] = body
         self._under_way.append(name)
         for statement in body:
-            for command, inside in self.known(statement).loads:
+            for command, inside in facts_of(statement).loads:
                 self._load(command)
                 if inside:
                     self.late = merged(self.late, self._brought(command))
@@ -541,7 +529,7 @@ class Files:
         """The names that statements bind in their own scope, including those of loaded scripts."""
         found: Givers = {}
         for statement in body:
-            known = self.known(statement)
+            known = facts_of(statement)
             for name, giver in known.given:
                 found.setdefault(name, []).append(giver)
             for command, inside in known.loads:

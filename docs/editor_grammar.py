@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from agrad.cli.integrations.lookup import KINDS
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.keywords import saved
 from agrad.grammar.syntax.lexer import (
@@ -26,6 +25,18 @@ from agrad.grammar.syntax.lexer import (
 from agrad.grammar.syntax.parser import kind_of
 
 Rule = dict[str, Any]
+
+# The scope of TextMate's grammars for each kind of token that the prompt colours.
+SCOPES = {
+    "number": "constant.numeric",
+    "string": "string.quoted",
+    "name": "variable.other",
+    "command": "support.function",
+    "keyword": "keyword.control",
+    "operator": "keyword.operator",
+    "comment": "comment.line",
+    "error": "invalid.illegal",
+}
 
 _START = r"(?:^|(?<=[;:]))[ \t]*"  # of a statement, outside of brackets
 _SUPERSCRIPT = f"[{''.join(keywords.SUPERSCRIPTS)}]"
@@ -61,7 +72,7 @@ def _include(name: str) -> Rule:
 
 
 def _scope(kind: str) -> str:
-    return f"{KINDS[kind].textmate}.agrad"
+    return f"{SCOPES[kind]}.agrad"
 
 
 def _match(pattern: str, *kinds: str) -> Rule:
