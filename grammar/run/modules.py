@@ -124,21 +124,31 @@ def _member(name: str, member: str) -> Any:
     return found if is_code and (is_ours or getattr(FUNCTIONS.get(member), "call", None) is found) else None
 
 
-def _filed(function: Any) -> Any:
-    """`torch.save` or `torch.load` of what is named, or of what only these have written."""
+def named(function: Any, name: str, check: Callable[..., object] = lambda *_, **__: None) -> Any:
+    """A function under the name that a script knows; `check` is called with its arguments before it."""
 
     def call(*args: Any, **options: Any) -> Any:
-        place = options.get("f", args[-1] if args else None)
-        if type(place) is not str and not isinstance(place, import_module("io").BytesIO):
-            raise TypeError(f"torch.{function.__name__} needs the name of a file, or an io.BytesIO()")
-        if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
-            raise TypeError(f"torch.{function.__name__} takes weights alone here")
-        if type(place) is str and current().files.on and (why := unreadable(place)):
-            raise AgradError("file", f"torch.{function.__name__}: {place} cannot be opened: {why}")
+        check(*args, **options)
         return function(*args, **options)
 
-    call.__name__ = function.__name__
+    call.__name__ = call.__qualname__ = name
     return call
+
+
+def _filed(function: Any) -> Any:
+    """`torch.save` or `torch.load` of what is named, or of what only these have written."""
+    name = f"torch.{function.__name__}"
+
+    def check(*args: Any, **options: Any) -> None:
+        place = options.get("f", args[-1] if args else None)
+        if type(place) is not str and not isinstance(place, import_module("io").BytesIO):
+            raise TypeError(f"{name} needs the name of a file, or an io.BytesIO()")
+        if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
+            raise TypeError(f"{name} takes weights alone here")
+        if type(place) is str and current().files.on and (why := unreadable(place)):
+            raise AgradError("file", f"{name}: {place} cannot be opened: {why}")
+
+    return named(function, function.__name__, check)
 
 
 class Package(Module):
@@ -212,22 +222,19 @@ class Modules:
 def _math(guards: Any) -> dict[str, Any]:
     real = import_module("math")
 
-    def limited(function: Callable[..., int]) -> Callable[..., int]:
-        def call(*args: Any) -> int:
-            for one in args:
-                if isinstance(one, int) and one > _MOST:
-                    raise guards.large(f"{function.__name__} of numbers above {_MOST}")
-            return function(*args)
+    def limited(name: str) -> Any:
+        def check(*args: Any) -> None:
+            if any(map(_above, args)):
+                raise guards.large(f"{name} of numbers above {_MOST}")
 
-        call.__name__ = function.__name__
-        return call
+        return named(getattr(real, name), name, check)
 
     def prod(iterable: Any, /, *, start: Any = 1) -> Any:
         for one in iterable:
             start = guards.mult(start, one)
         return start
 
-    return {"prod": prod, **{name: limited(getattr(real, name)) for name in ("factorial", "comb", "perm")}}
+    return {"prod": prod, **{name: limited(name) for name in ("factorial", "comb", "perm")}}
 
 
 def _random(guards: Any) -> dict[str, Any]:
@@ -242,9 +249,7 @@ def _random(guards: Any) -> dict[str, Any]:
         state["seeded"] = before[1]
 
     def method(name: str) -> Callable[..., Any]:
-        function = getattr(made, name)
-
-        def call(*args: Any, **options: Any) -> Any:
+        def check(*args: Any, **options: Any) -> None:
             guards.log_state("random", lambda: (made.getstate(), state["seeded"]), restore)
             if not state["seeded"] and name != "seed":
                 made.seed(repr(generator().bit_generator.state))
@@ -253,10 +258,8 @@ def _random(guards: Any) -> dict[str, Any]:
                 guards.logged(args[0] if args else options.get("x"))
             if name == "getrandbits" and args and args[0] > _MOST:
                 raise guards.large("so many bits")
-            return function(*args, **options)
 
-        call.__name__ = name
-        return call
+        return named(getattr(made, name), name, check)
 
     return {name: method(name) for name in _NAMES["random"].split()}
 
@@ -265,34 +268,19 @@ def _itertools(guards: Any) -> dict[str, Any]:
     """Those that give many values, as generators of Python: each value can be stopped at."""
     real = import_module("itertools")
 
-    def each(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        def call(*args: Any, **options: Any) -> Iterator[Any]:
-            return through(function(*args, **options))
-
-        call.__name__ = function.__name__
-        return call
-
-    chain = each(real.chain)
-    chain.from_iterable = each(real.chain.from_iterable)  # type: ignore[attr-defined]
-    several = "cycle product permutations combinations combinations_with_replacement zip_longest islice".split()
-
-    def sized(name: str) -> Callable[..., Iterator[Any]]:
-        make = each(getattr(real, name))
-
-        def call(*args: Any, **options: Any) -> Iterator[Any]:
-            if options.get("repeat", 0) > _MOST or (name != "islice" and len(args) > 1 and _above(args[1])):
+    def each(function: Any, name: str, is_sized: bool = False) -> Any:
+        def check(*args: Any, **options: Any) -> None:
+            if is_sized and (options.get("repeat", 0) > _MOST or any(map(_above, args[1:2]))):
                 raise guards.large(f"{name} of so many")
-            return make(*args, **options)
 
-        call.__name__ = name
-        return call
+        return named(lambda *args, **options: through(function(*args, **options)), name, check)
 
-    return {
-        "count": each(real.count),
-        "repeat": each(real.repeat),
-        "chain": chain,
-        **{name: sized(name) for name in several},
+    sized = "cycle product permutations combinations combinations_with_replacement zip_longest".split()
+    made = {
+        name: each(getattr(real, name), name, name in sized) for name in (*sized, "count", "repeat", "chain", "islice")
     }
+    made["chain"].from_iterable = each(real.chain.from_iterable, "from_iterable")
+    return made
 
 
 def _above(value: Any) -> bool:
@@ -301,13 +289,7 @@ def _above(value: Any) -> bool:
 
 def _functools(guards: Any) -> dict[str, Any]:
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
-        def decorate(wrapper: Any) -> Any:
-            if guards.is_function(wrapper):
-                for name in ("__name__", "__qualname__", "__doc__"):
-                    setattr(wrapper, name, guards.getattr(wrapped, name, getattr(wrapper, name)))
-            return wrapper
-
-        return decorate
+        return lambda wrapper: guards.renamed(wrapper, wrapped) if guards.is_function(wrapper) else wrapper
 
     def cache(function: Any) -> Any:
         known: dict[Any, Any] = {}
@@ -325,12 +307,18 @@ def _functools(guards: Any) -> dict[str, Any]:
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         return cache(maxsize) if callable(maxsize) else cache
 
-    def total_ordering(cls: Any) -> Any:
-        if not isinstance(cls, type) or cls not in guards.classes:
-            raise TypeError("total_ordering decorates a class of the script")
-        return import_module("functools").total_ordering(cls)
+    ordering = _of_class(guards, import_module("functools").total_ordering, "total_ordering")
+    return {"total_ordering": ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
 
-    return {"total_ordering": total_ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
+
+def _of_class(guards: Any, decorate: Callable[[Any], Any], name: str) -> Any:
+    """A decorator of classes that the script has made."""
+
+    def check(cls: Any) -> None:
+        if not isinstance(cls, type) or cls not in guards.classes:
+            raise TypeError(f"{name} decorates a class of the script")
+
+    return named(decorate, name, check)
 
 
 def _collections(guards: Any) -> dict[str, Any]:
@@ -363,11 +351,7 @@ def _dataclasses(guards: Any) -> dict[str, Any]:
         if not options.keys() <= allowed:
             raise TypeError(f"dataclass has no {next(iter(options.keys() - allowed))} here")
 
-        def decorate(cls: Any) -> Any:
-            if not isinstance(cls, type) or cls not in guards.classes:
-                raise TypeError("dataclass decorates a class of the script")
-            return real.dataclass(**options)(cls)
-
+        decorate = _of_class(guards, real.dataclass(**options), "dataclass")
         return decorate if cls is None else decorate(cls)
 
     return {"dataclass": dataclass}
@@ -395,29 +379,19 @@ def _typing(guards: Any) -> dict[str, Any]:
 
     made: dict[str, Any] = {name: Type(name) for name in _NAMES["typing"].split()}
     guards.generic.update((made["Generic"], made["Protocol"]))
-
-    def cast(kind: Any, value: Any) -> Any:
-        return value
-
-    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": cast}
+    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": lambda kind, value: value}
 
 
 def _re(guards: Any) -> dict[str, Any]:
     real = import_module("re")
 
-    def checked(name: str) -> Callable[..., Any]:
-        function = getattr(real, name)
+    def check(*args: Any, **options: Any) -> None:
+        for one in (*args, *options.values()):
+            if isinstance(one, int) and not isinstance(one, bool) and one & 128:
+                raise ValueError("re.DEBUG prints by itself")
 
-        def call(*args: Any, **options: Any) -> Any:
-            for one in (*args, *options.values()):
-                if isinstance(one, int) and not isinstance(one, bool) and one & 128:
-                    raise ValueError("re.DEBUG prints by itself")
-            return function(*args, **options)
-
-        call.__name__ = name
-        return call
-
-    return {name: checked(name) for name in "compile search match fullmatch split findall finditer sub subn".split()}
+    words = "compile search match fullmatch split findall finditer sub subn".split()
+    return {name: named(getattr(real, name), name, check) for name in words}
 
 
 def _io(guards: Any) -> dict[str, Any]:
