@@ -58,10 +58,60 @@ def arguments(names: Sequence[Any] = ()) -> Any:
     return py.arguments([], [*names], None, [], [], None, [])
 
 
-class _Expressions:
+class Nodes:
+    """Makes nodes of Python, each at its place: a span, or that of another node."""
+
+    def __init__(self) -> None:
+        self.fresh = count()
+
+    def at(self, node: Any, place: Any) -> Any:
+        """A node with its place."""
+        node.lineno = node.end_lineno = 1
+        if isinstance(place, Span):
+            node.col_offset, node.end_col_offset = place.start, place.end
+        else:
+            node.col_offset, node.end_col_offset = place.col_offset, place.end_col_offset
+        return node
+
+    def name(self, name: str, place: Any, form: Any = LOAD) -> Any:
+        """A name of Python."""
+        return self.at(py.Name(name, form), place)
+
+    def constant(self, value: Any, place: Any) -> Any:
+        """A constant of Python."""
+        return self.at(py.Constant(value), place)
+
+    def call(self, function: Any, values: Sequence[Any], place: Any) -> Any:
+        """A call, of a helper by its name."""
+        called = self.name(function, place) if isinstance(function, str) else function
+        return self.at(py.Call(called, [*values], []), place)
+
+    def kind(self, value: Any, sign: Any, known: str, place: Any) -> Any:
+        """Whether the type of a value is one, or among those, that a helper is."""
+        return self.at(py.Compare(self.call(".type", [value], place), [sign], [self.name(known, place)]), place)
+
+    def every(self, tests: list[Any], place: Any) -> Any:
+        """Whether all tests hold."""
+        return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), place)
+
+    def run(self, value: Any, place: Any) -> Any:
+        """An expression as a statement."""
+        return self.at(py.Expr(value), place)
+
+    def assign(self, name: str, value: Any, place: Any) -> Any:
+        """A value for a name."""
+        return self.at(py.Assign([self.name(name, place, STORE)], value), place)
+
+    def tick(self, place: Any) -> Any:
+        """What stops a loop or a function where time is up, and no signal says so."""
+        return self.at(py.If(self.name(".stop", place), [self.run(self.call(".poll", [], place), place)], []), place)
+
+
+class _Expressions(Nodes):
     """Makes Python's expressions."""
 
     def __init__(self, tree: Any, span: Span) -> None:
+        super().__init__()
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
         self.top = True  # whether names are those of the session
         self.once = False  # whether it runs once: then the least code is best
@@ -69,40 +119,24 @@ class _Expressions:
         self.bound: set[str] = set()  # the names of the function
         self.around: list[set[str]] = []  # those of the functions around it
         self.temporaries = True  # whether an expression may have names of its own
-        self.fresh = count()
         self.details: list[Any] = []
         self.computed: dict[Any, str] = {}  # parts of an expression that have a name already
         self.before: list[Any] = []  # functions that are parts of the statement
 
     # Nodes
 
-    def at(self, node: Any, span: Span) -> Any:
-        """A node with its place."""
-        node.lineno = node.end_lineno = 1
-        node.col_offset, node.end_col_offset = span.start, span.end
-        return node
-
-    def name(self, name: str, span: Span, form: Any = LOAD) -> Any:
-        """A name of Python."""
+    def name(self, name: str, place: Any, form: Any = LOAD) -> Any:
+        """A name of Python, which the code needs where it reads it."""
         if form is LOAD:
             self.file.needs.add(name)
         elif name == _BUILTINS:
-            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(span)])
-        return self.at(py.Name(name, form), span)
-
-    def constant(self, value: Any, span: Span) -> Any:
-        """A constant of Python."""
-        return self.at(py.Constant(value), span)
+            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(place)])
+        return super().name(name, place, form)
 
     def detail(self, value: Any, span: Span) -> Any:
         """A constant that a helper has to know."""
         self.details.append(value)
         return self.constant(f"{DETAIL}{len(self.details) - 1}", span)
-
-    def call(self, function: Any, values: Sequence[Any], span: Span) -> Any:
-        """A call, of a helper by its name."""
-        called = self.name(function, span) if isinstance(function, str) else function
-        return self.at(py.Call(called, [*values], []), span)
 
     def do(self, word: str, detail: Any, values: Sequence[Any], span: Span) -> Any:
         """The call of a helper that gets a detail, and the span."""
@@ -269,7 +303,7 @@ class _Expressions:
             first, *others = [self.call(".type", [value], span) for value in several]
             signs: list[Any] = [*[py.Is() for _ in others], sign()]
             tests.append(self.at(py.Compare(first, signs, [*others, self.name(known, span)]), span))
-        return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), span)
+        return self.every(tests, span)
 
     def _compare(self, node: ast.Compare, level: int) -> Any:
         span, (*links, (sign, right)) = node.span, node.rest
@@ -456,11 +490,9 @@ class _Expressions:
             return called
         known = self.call(".known", [self.name(value.id, node.span)], span)  # a function of the engine
         called = self.at(py.BoolOp(py.Or(), [known, called]), span)
-        kind = self.call(".type", [self.name(value.id, node.span)], span)
-        test = self.at(py.Compare(kind, [py.Is()], [self.name(".closure", span)]), span)
-        return self.at(
-            py.IfExp(test, self.at(py.Attribute(self.name(value.id, node.span), "run", LOAD), span), called), span
-        )
+        test = self.kind(self.name(value.id, node.span), py.Is(), ".closure", span)
+        run = self.at(py.Attribute(self.name(value.id, node.span), "run", LOAD), span)
+        return self.at(py.IfExp(test, run, called), span)
 
     def of_unknown(self, node: Any) -> Any:
         """What follows `root(`: an expression with one name that has no value, as in root(x**2 - 2, 1)."""
@@ -485,23 +517,22 @@ def _is_number(node: Any) -> bool:
     )
 
 
+def _is_plain(node: Any) -> bool:
+    """Whether this is such a number, or a name that may have one."""
+    return _is_number(node) or (isinstance(node, ast.Name) and node.id != "print" and not _is_special(node.id))
+
+
 def _keeps_numbers(node: Any) -> bool:
     """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
-    if isinstance(node, ast.Number):
-        return _is_number(node)
-    if isinstance(node, ast.Name):
-        return node.id != "print" and not _is_special(node.id)
-    if isinstance(node, ast.Binary):
-        return (
-            node.op in _CLOSED
-            and node.sign is None
-            and isinstance(node.left, _VALUES)
-            and isinstance(node.right, _VALUES)
-        )
-    if isinstance(node, ast.Unary):
-        return node.op == "-" and isinstance(node.operand, _VALUES)
+    if isinstance(node, ast.Number | ast.Name):
+        return _is_plain(node)
     if isinstance(node, ast.Compare):
         return len(node.rest) == 1 and node.rest[0][0] in _TESTS
+    if isinstance(node, ast.Binary):
+        are_values = isinstance(node.left, _VALUES) and isinstance(node.right, _VALUES)
+        return node.op in _CLOSED and node.sign is None and are_values
+    if isinstance(node, ast.Unary):
+        return node.op == "-" and isinstance(node.operand, _VALUES)
     if isinstance(node, ast.Assign | ast.Augment):
         targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
         is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and getattr(node, "op", "+") in _CLOSED
@@ -539,11 +570,10 @@ class _Plan:
             return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
         if isinstance(node, ast.Unary) and node.op == "-":
             return self.part(node.operand)
-        if isinstance(node, ast.Number):
-            return _is_number(node)
         if isinstance(node, ast.Name):
             self.names.setdefault(node.id, node.span)
-            return node.id != "print" and not _is_special(node.id)
+        if isinstance(node, ast.Number | ast.Name):
+            return _is_plain(node)
         if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
             return False
         self.others.append(node)
@@ -570,15 +600,12 @@ def of_expression(expression: ast.Expr) -> CodeType:
 
 def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
     """The code of a function with these parameters."""
-    made = _Generator(expression, expression.span)
-    return made.value(parameters)
+    return _Generator(expression, expression.span).value(parameters)
 
 
 def of_body(body: ast.Body, in_function: bool) -> CodeType:
     """The code of the body of a loop, whose names are global."""
-    made = _Generator(body, body[0].span)
-    made.in_function = in_function
-    return made.program()
+    return _Generator(body, body[0].span, in_function).program()
 
 
 @contextmanager
@@ -595,9 +622,9 @@ def deeply() -> Iterator[None]:
 class _Generator(_Expressions):
     """Makes the code of one tree."""
 
-    def __init__(self, tree: Any, span: Span) -> None:
+    def __init__(self, tree: Any, span: Span, in_function: bool = False) -> None:
         super().__init__(tree, span)
-        self.in_function = False
+        self.in_function = in_function
         self.loops = self.nested = self.depth = 0
         self.timed = False  # whether this is the body of a `time:`
 
@@ -647,14 +674,6 @@ class _Generator(_Expressions):
         return tuple(found)
 
     # Nodes of statements
-
-    def run(self, value: Any, span: Span) -> Any:
-        """An expression as a statement."""
-        return self.at(py.Expr(value), span)
-
-    def assign(self, name: str, value: Any, span: Span) -> Any:
-        """A value for a name."""
-        return self.at(py.Assign([self.name(name, span, STORE)], value), span)
 
     def defined(self, name: str, given: Any, body: list[Any], span: Span) -> Any:
         """A function of Python."""
@@ -756,8 +775,7 @@ class _Generator(_Expressions):
 
     def is_no_number(self, name: str, span: Span) -> Any:
         """Whether a name has another value than a plain number."""
-        kind = self.call(".type", [self.name(name, span)], span)
-        return self.at(py.Compare(kind, [py.IsNot()], [self.name(".float", span)]), span)
+        return self.kind(self.name(name, span), py.IsNot(), ".float", span)
 
     def entry_base(self, target: ast.Index, text: str) -> Any:
         """What an entry is written into; that of a dictionary is none of an array."""
@@ -836,7 +854,7 @@ class _Generator(_Expressions):
             kept = self.temporary()
             target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
         return [
-            self.at(py.For(target, values, [*self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
+            self.at(py.For(target, values, [self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
         ]  # where it goes on, on each Python
 
     def _on_while(self, node: ast.While) -> list[Any]:
@@ -857,7 +875,7 @@ class _Generator(_Expressions):
 
     def whiled(self, node: ast.While) -> Any:
         """A loop of Python."""
-        body = [*self.tick(node.span), *self.looped(node.body)]
+        body = [self.tick(node.span), *self.looped(node.body)]
         return self.at(py.While(self.test(node.test), body, []), node.span)
 
     def looped(self, body: ast.Body) -> list[Any]:
@@ -876,11 +894,6 @@ class _Generator(_Expressions):
         found = self.block(body)
         self.nested -= 1
         return found
-
-    def tick(self, span: Span) -> list[Any]:
-        """What stops a loop or a function where time is up, and no signal says so."""
-        poll = self.run(self.call(".poll", [], span), span)
-        return [self.at(py.If(self.name(".stop", span), [poll], []), span)]
 
     def _on_if(self, node: ast.If) -> list[Any]:
         other = self.block(node.otherwise) if node.otherwise else []
@@ -961,7 +974,7 @@ class _Generator(_Expressions):
         kept = self.loops, self.nested, self.timed, self.before
         self.loops, self.nested, self.timed, self.before = 0, 0, False, []
         with self.inner(names, bound=bound(node.body)):
-            body = [*self.tick(span), *self.prologue(node, names), *self.body(node.body)]
+            body = [self.tick(span), *self.prologue(node, names), *self.body(node.body)]
         self.loops, self.nested, self.timed, self.before = kept
         name = f".def {node.name}"
         made = self.defined(name, self.parameters(definition, span), body, span)

@@ -32,6 +32,7 @@ from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to
+from agrad.grammar.run.modules import REACH
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.runtime.builtins import is_result
@@ -43,94 +44,21 @@ _SWEPT = 10_000  # entries of the log, among which those are looked for that not
 _LEFT = 2  # references to such an object: of its entry, and of the one who counts
 _MANY = 1_000_000  # values of an iterator that runs no code of Python; also characters that a format fills up to
 _DEEPEST = 3000  # calls in each other: from Python to C and back they take some kB of the stack each
-_SETS = "difference intersection isdisjoint issubset issuperset symmetric_difference union copy"
-_READ: dict[Any, str] = {
-    list: "index count copy",
-    dict: "get keys values items copy",
-    set: _SETS,
-    frozenset: _SETS,
-    tuple: "index count",
-    str: "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index rindex count"
-    " title capitalize casefold swapcase isdigit isalpha isalnum isspace isupper islower isidentifier isnumeric"
-    " isdecimal isascii isprintable istitle partition rpartition removeprefix removesuffix",
-    bytes: "hex",
-    int: "bit_length bit_count conjugate real imag numerator denominator as_integer_ratio",
-    bool: "bit_length conjugate real imag numerator denominator",
-    float: "is_integer hex real imag conjugate as_integer_ratio",
-    complex: "real imag conjugate",
-    range: "start stop step index count",
-    slice: "start stop step indices",
-    GeneratorType: "send close",
-    property: "setter getter deleter",
-    deque: "count index copy maxlen",
-    Counter: "get keys values items copy elements most_common total",
-    OrderedDict: "get keys values items copy",
-    partial: "func args keywords",
-    re.Pattern: "search match fullmatch split findall finditer sub subn pattern flags groups groupindex",
-    re.Match: "group groups groupdict start end span pos endpos lastindex lastgroup re string expand",
-    type({}.keys()): "isdisjoint",
-    type({}.items()): "isdisjoint",
-}
-_WRITE: dict[Any, str] = {
-    list: "append extend insert remove pop clear reverse",
-    dict: "update setdefault pop popitem clear",
-    set: "add discard remove pop clear update difference_update intersection_update symmetric_difference_update",
-    deque: "append appendleft pop popleft extend extendleft rotate clear insert remove reverse",
-    Counter: "update subtract setdefault pop popitem clear",
-    OrderedDict: "update setdefault pop popitem clear move_to_end",
-}
-_SIZED: dict[Any, str] = {
-    str: "join replace center ljust rjust zfill expandtabs translate format encode",
-    bytes: "decode",
-    list: "sort",
-}
-# The special methods of Python's own values that may be called by their names.
-_DUNDERS = frozenset(
-    "len contains getitem iter next eq ne lt le gt ge hash str repr bool float int index neg pos abs add sub truediv"
-    " floordiv and or xor".split()
+# The types that have a row in the tables.
+_KINDS: tuple[Any, ...] = (
+    *(list, dict, set, frozenset, tuple, str, bytes, int, bool, float, complex, range, slice, property, deque, Counter),
+    *(OrderedDict, partial, re.Pattern, re.Match, GeneratorType, type({}.keys()), type({}.items())),
 )
+_DUNDERS, _DENIED = map(modules.reachable, ("dunders", "denied"))
 _OF_CLASSES = {(dict, "fromkeys"), (str, "maketrans"), (float, "fromhex")}
 # Types whose values may be asked for their type.
 _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, GeneratorType, MethodType, type(len)})
 # What no attribute of the engine's objects leads to.
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
-_DENIED = frozenset(
-    "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
-    " bracketed is_truth type_of_entries mro".split()
-)
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
 _STORES = ("_parameters", "_buffers", "_modules")  # of a module, which has what is assigned there
-_EXCEPTIONS = (
-    "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
-    " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
-    " OverflowError RecursionError ReferenceError RuntimeError StopIteration SyntaxError TimeoutError TypeError"
-    " UnboundLocalError UnicodeError ValueError ZeroDivisionError FileNotFoundError PermissionError Warning"
-    " DeprecationWarning RuntimeWarning UserWarning"
-)
-_BUILTINS = (
-    "abs all any ascii bin bool callable chr complex dict divmod enumerate filter float frozenset hash hex id int"
-    " isinstance issubclass len list map max min next object oct ord property repr reversed set slice staticmethod str"
-    f" classmethod super tuple zip True False None NotImplemented Ellipsis {_EXCEPTIONS}"
-)
-_ABSENT = {
-    "open": "a script of Python's reading opens no files by itself",
-    "input": "a script gets nothing from the keyboard",
-    **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
-    **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
-}
-_KINDS: dict[type, Any] = {
-    NameError: "name",
-    AttributeError: "name",
-    ImportError: "name",
-    ArithmeticError: "domain",
-    ValueError: "domain",
-    AssertionError: "assert",
-    MemoryError: "limit",
-    RecursionError: "limit",
-    LookupError: "shape",
-}
 _string: Any = import_module("_string")  # what the formats of texts are made of
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 _NUMBERED = "manual field specification", "automatic field numbering"
@@ -310,9 +238,9 @@ class Python(Machine):
         self.modules = modules.Modules(self)
         self.type: Any = _StandIn("type", (Type,), {"of": staticmethod(self.type_of)})
         self.large = large
-        for rows, flag in ((_READ, READ), (_WRITE, WRITE), (_SIZED, SIZED)):
-            for kind, names in rows.items():
-                self.table.setdefault(kind, {}).update(dict.fromkeys(names.split(), flag))
+        for kind in _KINDS:
+            rows = {flag: modules.REACH[flag].get(kind.__name__, "").split() for flag in (READ, WRITE, SIZED)}
+            self.table[kind] = {name: flag for flag, names in rows.items() for name in names}
         self.table[Range] = self.table[range]
         self.table[_Attributes] = dict.fromkeys([*self.table[dict]], READ)
         self.builtins.clear()
@@ -400,7 +328,8 @@ class Python(Machine):
             name, message = "MemoryError", error.message
         elif isinstance(error, RecursionError):
             message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
-        kind: Any = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
+        kinds = {kind: tuple([getattr(real, one) for one in row.split()]) for kind, row in REACH["kinds"].items()}
+        kind: Any = next((kind for kind, bases in kinds.items() if isinstance(error, bases)), "type")
         if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
             kind = "arity"
         made = AgradError(kind, f"{name}: {message}" if message else name)
@@ -452,8 +381,8 @@ class Python(Machine):
             return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
         if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
             return ["a number of the calculator is a float: int(n) is a whole one"]
-        if isinstance(error, NameError) and getattr(error, "name", None) in _ABSENT:
-            return [_ABSENT[error.name]]  # type: ignore[index]
+        if isinstance(error, NameError) and error.name in (absent := REACH["absent"]):
+            return [absent[error.name]]
         return [f"caused by {type(cause).__name__}: {_text(cause)}"] if isinstance(cause, Exception) else []
 
     # The log of what a statement changes
@@ -497,7 +426,7 @@ class Python(Machine):
         log = current().undo_log
         for cell in probe.__closure__ if log is not None else ():
             if id(cell) not in log.undos:  # type: ignore[union-attr]
-                self._log(log, cell, MISSING if cell == CellType() else cell.cell_contents)  # type: ignore[operator]
+                self._log(log, cell, MISSING if cell == CellType() else cell.cell_contents)
 
     # Attributes
 
@@ -1081,8 +1010,9 @@ class Python(Machine):
 
     def _builtins(self) -> dict[str, Any]:
         """The builtins of a script, and the helpers of its code."""
-        found: dict[str, Any] = {name: getattr(real, name) for name in _BUILTINS.split()}
-        self.builtin_of = {found[name] for name in _EXCEPTIONS.split()}
+        exceptions = modules.reachable("exceptions")
+        found: dict[str, Any] = {name: getattr(real, name) for name in modules.reachable("builtins") | exceptions}
+        self.builtin_of = {found[name] for name in exceptions}
         for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
             found[name] = modules.named(getattr(self, name), name)
         found |= {"type": self.type, "range": Range, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}

@@ -16,47 +16,9 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.creation import generator
 from agrad.engine.ops.data_files import unreadable
+from agrad.engine.text import beside
 from agrad.grammar.diagnostics import suggest
 
-# The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
-_NAMES = {
-    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2"
-    " expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp"
-    " lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau"
-    " trunc ulp",
-    "random": "seed random uniform randint randrange choice choices shuffle sample gauss normalvariate expovariate"
-    " betavariate gammavariate lognormvariate triangular getrandbits",
-    "copy": "copy deepcopy",
-    "time": "time perf_counter monotonic process_time sleep",
-    "itertools": "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile"
-    " filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
-    "functools": "cache cmp_to_key lru_cache partial reduce total_ordering wraps",
-    "collections": "Counter OrderedDict defaultdict deque namedtuple",
-    "dataclasses": "asdict astuple dataclass field fields is_dataclass replace FrozenInstanceError",
-    "typing": "Any Callable ClassVar Dict Final Generic Iterable Iterator List Literal Mapping Optional Protocol"
-    " Sequence Set Tuple Type TypeVar Union cast",
-    "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
-    " whitespace capwords",
-    "io": "BytesIO",
-    "sys": "argv exit maxsize float_info version stdout stderr",
-    "matplotlib": "pyplot use",
-    "torchviz": "make_dot",
-    "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
-    " DOTALL X VERBOSE A ASCII",
-}
-# The packages that stand for real ones, by the modules that have their names.
-PACKAGES = {
-    name: f"agrad.{name}"
-    for name in (
-        "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
-        " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
-        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
-        " torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrize torch.nn.utils.parametrizations"
-        " torch.optim torch.optim.swa_utils torch.accelerator torch.amp torch.backends torch.backends.cudnn"
-        " torch.backends.mps torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils"
-        " torch.utils.checkpoint torch.utils.data numpy numpy.linalg numpy.random"
-    ).split()
-}
 # What a script does not get of them: these read and write files, or change what other sessions print.
 _WITHHELD = {"torch": "as_dtype"}
 # Whose functions and classes a script may have.
@@ -64,6 +26,23 @@ _OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op"
 _OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
+
+
+def _tables() -> dict[str, dict[str, str]]:
+    """The tables of what can be reached by their headings: the words of each row by its name."""
+    blocks = beside(__file__, "reach.txt").replace("\n ", " ").split("\n\n")
+    rows = ([line for line in block.splitlines() if line[0] != "#"] for block in blocks)
+    return {head[1:-1]: dict(row.split(": ", 1) for row in more) for head, *more in filter(None, rows)}
+
+
+REACH = _tables()
+# The packages that stand for real ones, and have their names behind `agrad.`.
+PACKAGES = tuple(" ".join(REACH["packages"].values()).split())
+
+
+def reachable(name: str) -> frozenset[str]:
+    """A row of words."""
+    return frozenset(REACH["words"][name].split())
 
 
 def through(values: Iterable[Any]) -> Iterator[Any]:
@@ -89,20 +68,20 @@ class Module:
 
 def names() -> list[str]:
     """The modules that a script can import."""
-    return [*_NAMES, *(name for name in PACKAGES if "." not in name)]
+    return [*REACH["modules"], *(name for name in PACKAGES if "." not in name)]
 
 
 def names_in(name: str) -> list[str]:
     """The names of a module that `import *` gives."""
     if name in PACKAGES:
         return sorted(_public(name))
-    return _NAMES.get(name, "").split()
+    return REACH["modules"].get(name, "").split()
 
 
 def _public(name: str) -> list[str]:
     """The names of a package, and of the packages in it."""
     inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
-    return [*inner, *(one for one in dir(import_module(PACKAGES[name])) if _member(name, one) is not None)]
+    return [*inner, *(one for one in dir(import_module(f"agrad.{name}")) if _member(name, one) is not None)]
 
 
 def _member(name: str, member: str) -> Any:
@@ -110,7 +89,7 @@ def _member(name: str, member: str) -> Any:
     if member[0] == "_" or member in _WITHHELD.get(name, "").split():
         return None
     try:
-        found = getattr(import_module(PACKAGES[name]), member)
+        found = getattr(import_module(f"agrad.{name}"), member)
     except AttributeError:
         return None
     if found is None:
@@ -171,7 +150,7 @@ class Package(Module):
 
 def version(package: Package) -> str:
     """The version of a package that stands for a real one."""
-    return str(getattr(import_module(PACKAGES[vars(package)[".name"]]), "__version__", ""))
+    return str(getattr(import_module(f"agrad.{vars(package)['.name']}"), "__version__", ""))
 
 
 def as_array(found: Any) -> Any:
@@ -209,10 +188,10 @@ class Modules:
         if name not in self.known:
             if name in PACKAGES:
                 self.known[name] = Package(name, {})
-            elif name in _NAMES:
+            elif name in REACH["modules"]:
                 own = _OWN.get(name, lambda guards: {})(self.guards)
                 real = None if name in _DRAWING else import_module(name)
-                members = {one: own.get(one, getattr(real, one, None)) for one in _NAMES[name].split()}
+                members = {one: own.get(one, getattr(real, one, None)) for one in REACH["modules"][name].split()}
                 self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
             else:
                 raise ModuleNotFoundError(f"No module named {name!r}")
@@ -248,7 +227,7 @@ def _random(guards: Any) -> dict[str, Any]:
         made.setstate(before[0])
         state["seeded"] = before[1]
 
-    def method(name: str) -> Callable[..., Any]:
+    def method(name: str) -> Any:
         def check(*args: Any, **options: Any) -> None:
             guards.log_state("random", lambda: (made.getstate(), state["seeded"]), restore)
             if not state["seeded"] and name != "seed":
@@ -261,7 +240,7 @@ def _random(guards: Any) -> dict[str, Any]:
 
         return named(getattr(made, name), name, check)
 
-    return {name: method(name) for name in _NAMES["random"].split()}
+    return {name: method(name) for name in REACH["modules"]["random"].split()}
 
 
 def _itertools(guards: Any) -> dict[str, Any]:
@@ -377,9 +356,9 @@ def _typing(guards: Any) -> dict[str, Any]:
         def __repr__(self) -> str:
             return f"typing.{self.name}"
 
-    made: dict[str, Any] = {name: Type(name) for name in _NAMES["typing"].split()}
+    made: dict[str, Any] = {name: Type(name) for name in REACH["modules"]["typing"].split()}
     guards.generic.update((made["Generic"], made["Protocol"]))
-    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": lambda kind, value: value}
+    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": named(lambda kind, value: value, "cast")}
 
 
 def _re(guards: Any) -> dict[str, Any]:

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
@@ -26,42 +25,17 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.run import modules
-from agrad.grammar.run.code import binds, deeply
+from agrad.grammar.run.code import LOAD, Nodes, arguments, binds, deeply
 from agrad.grammar.run.places import File
 from agrad.grammar.syntax import ast, parser
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, HEADERS
 from agrad.lazy import pattern
 
-LOAD, STORE, DELETE = py.Load(), py.Store(), py.Del()
-# The special methods that a class may define, and that may be called by their names.
-SPECIAL = frozenset(
-    "abs add and bool call ceil complex contains delitem divmod enter eq exit float floor floordiv format ge getitem"
-    " gt hash iadd iand ifloordiv ilshift imatmul imod imul index init int invert ior ipow irshift isub iter itruediv"
-    " ixor le len lshift lt matmul missing mod mul ne neg next or pos post_init pow radd rand rdivmod repr reversed"
-    " rfloordiv rlshift rmatmul rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor setitem str sub truediv"
-    " trunc xor".split()
-)
-TOLD = frozenset(
-    {"name", "qualname", "doc", "module", "class", "dict", "version"}
-)  # what else may be read as an attribute
-# Methods that change nothing, of texts and of containers: whatever else has such an attribute may give it away.
-NATIVE = frozenset(
-    "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index count title"
-    " capitalize isdigit isalpha isalnum isspace isupper islower partition rpartition get keys values items".split()
-)
+SPECIAL, TOLD, _NATIVE, _KNOWN = map(modules.reachable, ("special", "told", "unchanging", "nodes"))
 _NAMED = frozenset({"__name__", "__doc__", "__qualname__"})  # of functions, which may be assigned to
 _READ = frozenset({"name"})  # `__name__`, which has a value of its own
 _IN_CLASS = SPECIAL | {"match_args", "doc"}
 _IDENTIFIERS = frozenset({"id", "arg", "attr", "name", "asname", "module", "rest", "names", "kwd_attrs"})
-_KNOWN = frozenset(
-    "Module FunctionDef ClassDef Return Delete Assign AugAssign AnnAssign For While If With Match Raise Try Assert"
-    " Import ImportFrom Global Nonlocal Expr Pass Break Continue BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict Set"
-    " ListComp SetComp DictComp GeneratorExp Yield YieldFrom Compare Call FormattedValue JoinedStr Constant Attribute"
-    " Subscript Starred Name List Tuple Slice comprehension ExceptHandler arguments arg keyword alias withitem"
-    " match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar MatchAs MatchOr Load Store"
-    " Del And Or Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub Eq"
-    " NotEq Lt LtE Gt GtE Is IsNot In NotIn".split()
-)
 _LARGE = (py.Mult, py.Pow, py.LShift, py.Mod)  # operators whose result may be much larger than the operands
 _SMALL = 2**62
 _SIMPLE = (py.Name, py.Constant)
@@ -350,14 +324,14 @@ def nodes(tree: Any) -> Iterator[Any]:
             waiting += node
 
 
-class _Guards:
+class _Guards(Nodes):
     """Puts the guards into the tree of one statement."""
 
     def __init__(self, statement: ast.Python) -> None:
+        super().__init__()
         self.statement, self.places = statement, statement.places
         self.source = statement.span.source
         self.parts: list[ast.Node] = []  # the statements in it, and the loops
-        self.fresh = count()
         self.deletes = False  # whether a name may be deleted, as is that of an exception behind its handler
         self.functions = self.loops_left = self.calls_left = 0
         self.owner: str | None = None  # the class whose body this is
@@ -369,7 +343,7 @@ class _Guards:
         with deeply():
             body = self.many([statement.tree])
         if statement.shown:
-            body[0].value = self.call("shown", body[0].value, body[0].value)
+            body[0].value = self.helped("shown", body[0].value, body[0].value)
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
@@ -442,27 +416,9 @@ class _Guards:
             return self.statement.span
         return Span(self.source, *self.places.of(node))
 
-    def at(self, node: Any, like: Any) -> Any:
-        """A new node at the place of another."""
-        for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-            setattr(node, name, getattr(like, name))
-        return node
-
-    def name(self, name: str, like: Any, form: Any = LOAD) -> Any:
-        """A name, such as that of a helper."""
-        return self.at(py.Name(name, form), like)
-
-    def constant(self, value: Any, like: Any) -> Any:
-        """A constant."""
-        return self.at(py.Constant(value), like)
-
-    def call(self, helper: str, like: Any, *values: Any) -> Any:
+    def helped(self, helper: str, like: Any, *values: Any) -> Any:
         """The call of a helper."""
-        return self.at(py.Call(self.name(f".{helper}", like), [*values], []), like)
-
-    def run(self, value: Any) -> Any:
-        """An expression as a statement."""
-        return self.at(py.Expr(value), value)
+        return self.call(f".{helper}", values, like)
 
     def refuse(self, message: str, node: Any, *fixes: str) -> NoReturn:
         """Raise the error for what is not read."""
@@ -507,12 +463,11 @@ class _Guards:
         text = self.constant(name, node)
         if not is_read:
             self.wrote(base)
-            return self.at(py.Attribute(self.call("mine", node, base, text), name, node.ctx), node)
-        found = self.call(helper, node, base, text)
+            return self.at(py.Attribute(self.helped("mine", node, base, text), name, node.ctx), node)
+        found = self.helped(helper, node, base, text)
         if not isinstance(base, py.Name) or is_special(name):
             return found
-        kind = self.call("type", node, base)
-        test = self.at(py.Compare(kind, [py.In()], [self.name(".open", node)]), node)
+        test = self.kind(base, py.In(), ".open", node)
         return self.at(py.IfExp(test, self.at(py.Attribute(base, name, LOAD), node), found), node)
 
     def attribute_name(self, node: Any) -> str:
@@ -527,7 +482,7 @@ class _Guards:
         self.whole(node)
         if not isinstance(node.ctx, py.Load):
             self.wrote(node.value)
-            node.value = self.call("logged", node.value, node.value)
+            node.value = self.helped("logged", node.value, node.value)
         return node
 
     def wrote(self, base: Any) -> None:
@@ -541,13 +496,13 @@ class _Guards:
         """An operator: what may be large is a helper's, where no test of types shows that it is not."""
         node, (left, right) = self.whole(node), (node.left, node.right)
         if isinstance(node.op, py.BitXor) and not is_script(self.source):
-            return self.call("xor", node, left, right)
+            return self.helped("xor", node, left, right)
         if not isinstance(node.op, _LARGE):
             return node
         is_product = isinstance(node.op, py.Mult)
         if any(_is_number(one, float) for one in ((left, right) if is_product else (left,))):
             return node
-        helped = self.call(type(node.op).__name__.lower(), node, left, right)
+        helped = self.helped(type(node.op).__name__.lower(), node, left, right)
         if not (is_product or isinstance(node.op, py.Mod)) or not isinstance(left, _SIMPLE):
             return helped
         tests = [self.is_real(left)] if isinstance(left, py.Name) else []
@@ -559,17 +514,15 @@ class _Guards:
                 signs: list[Any] = [py.Lt(), py.Lt()]
                 ends = [self.constant(end, node) for end in (-_SMALL, _SMALL)]
                 tests.append(self.at(py.Compare(ends[0], signs, [left, ends[1]]), node))
-                is_float = self.at(py.Compare(tests[0].left, [py.Is()], [self.name(".float", node)]), node)
-                tests = [self.at(py.BoolOp(py.Or(), [is_float, self.at(py.BoolOp(py.And(), tests), node)]), node)]
+                is_float = self.kind(left, py.Is(), ".float", node)
+                tests = [self.at(py.BoolOp(py.Or(), [is_float, self.every(tests, node)]), node)]
         if not tests or not all(isinstance(one, py.Name) or _is_number(one) for one in (left, right)[: 1 + is_product]):
             return helped
-        test = tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), node)
-        return self.at(py.IfExp(test, node, helped), node)
+        return self.at(py.IfExp(self.every(tests, node), node, helped), node)
 
     def is_real(self, name: Any) -> Any:
         """Whether a name has a real number."""
-        kind = self.call("type", name, name)
-        return self.at(py.Compare(kind, [py.In()], [self.name(".reals", name)]), name)
+        return self.kind(name, py.In(), ".reals", name)
 
     def _augassign(self, node: Any) -> Any:
         target, op = node.target, type(node.op).__name__.lower()
@@ -582,7 +535,7 @@ class _Guards:
             self.statement.reads.add(target.id)
             value = self.visit(node.value)
             now = self.name(target.id, target)
-            found = self.call(f"i{op}", node, now, value)
+            found = self.helped(f"i{op}", node, now, value)
             if isinstance(node.op, py.Add | py.Sub):
                 test = self.is_real(now)
                 found = self.at(py.IfExp(test, self.at(py.BinOp(now, node.op, value), node), found), node)
@@ -593,20 +546,20 @@ class _Guards:
                 self.refuse(f".{name} cannot be assigned to", target)
             base = self.visit(target.value)
             self.place(target)
-            place = self.call("loaded", target, base, self.constant(name, target))
+            place = self.helped("loaded", target, base, self.constant(name, target))
         else:
             base, index = self.visit(target.value), self.index(target.slice)
             self.place(target)
-            place = self.call("entry", target, base, index)
+            place = self.helped("entry", target, base, index)
         self.wrote(base)
-        return self.run(self.call("augmented", node, place, self.visit(node.value), self.name(f".i{op}", node)))
+        return self.run(self.helped("augmented", node, place, self.visit(node.value), self.name(f".i{op}", node)), node)
 
     def index(self, node: Any) -> Any:
         """What stands in the brackets of an index, as a value."""
         if isinstance(node, py.Slice):
             self.place(node)
             parts = [node.lower, node.upper, node.step]
-            return self.call(
+            return self.helped(
                 "slice", node, *[self.constant(None, node) if one is None else self.visit(one) for one in parts]
             )
         if isinstance(node, py.Tuple):
@@ -621,7 +574,7 @@ class _Guards:
         if function.attr[-1:] == "_" and isinstance(function.value, py.Name):
             self.statement.written.add(function.value.id)
         node.func = py.Name(".", LOAD)
-        if function.attr in NATIVE:
+        if function.attr in _NATIVE:
             function.value = self.visit(function.value)
             self.place(function)
             called = function
@@ -638,15 +591,11 @@ class _Guards:
             return node
         texts: list[Any] = [one.value for one in spec.values if isinstance(one, py.Constant)]
         if len(texts) < len(spec.values) or any(map(_WIDE.search, texts)):
-            checked = self.call("spec", node, spec)
+            checked = self.helped("spec", node, spec)
             node.format_spec = self.at(py.JoinedStr([self.at(py.FormattedValue(checked, -1, None), node)]), node)
         return node
 
     # What runs next
-
-    def tick(self, like: Any) -> Any:
-        """What stops a loop or a function where time is up, and no signal says so."""
-        return self.at(py.If(self.name(".stop", like), [self.run(self.call("poll", like))], []), like)
 
     def _for(self, node: Any) -> Any:
         span = self.span(node)
@@ -658,7 +607,7 @@ class _Guards:
         """What a loop goes over: a range may be long, since each turn runs code."""
         if isinstance(node, py.Call) and isinstance(node.func, py.Name) and node.func.id == "range":
             made = self.whole(node)
-            made.func = self.call("native", made.func, made.func)
+            made.func = self.helped("native", made.func, made.func)
             return made
         return self.visit(node)
 
@@ -686,7 +635,7 @@ class _Guards:
         node.target = self.visit(node.target)
         self.whole(node, "iter", "target")
         like = node.iter
-        polled = self.call("polled", like)
+        polled = self.helped("polled", like)
         first = self.at(
             py.BoolOp(py.Or(), [self.at(py.UnaryOp(py.Not(), self.name(".stop", like)), like), polled]), like
         )
@@ -716,18 +665,18 @@ class _Guards:
         if node.type is None:
             node.type = self.name(".Exception", node)
         else:
-            node.type = self.call("caught", node.type, node.type)
+            node.type = self.helped("caught", node.type, node.type)
         return node
 
     def _withitem(self, node: Any) -> Any:
         node = self.whole(node)
-        node.context_expr = self.call("manager", node.context_expr, node.context_expr)
+        node.context_expr = self.helped("manager", node.context_expr, node.context_expr)
         return node
 
     def _assert(self, node: Any) -> Any:
         """A test, and an exception that has its place on each Python."""
         node = self.whole(node)
-        made = self.call("AssertionError", node.test, *([] if node.msg is None else [node.msg]))
+        made = self.helped("AssertionError", node.test, *([] if node.msg is None else [node.msg]))
         fails = self.at(py.UnaryOp(py.Not(), node.test), node.test)
         return self.at(py.If(fails, [self.at(py.Raise(made, None), node.test)], []), node)
 
@@ -739,11 +688,11 @@ class _Guards:
         made: list[Any] = []
         for number, one in enumerate(self.statement.commands[start]):
             self.binds(*binds(one))
-            done = self.call("command", node, self.constant(start, node), self.constant(number, node))
+            done = self.helped("command", node, self.constant(start, node), self.constant(number, node))
             if isinstance(one, ast.Variable):
-                made.append(self.at(py.Assign([self.name(one.name.id, node, STORE)], done), node))
+                made.append(self.assign(one.name.id, done, node))
             else:
-                made.append(self.run(done))
+                made.append(self.run(done, node))
         return made
 
     # Functions and classes
@@ -773,8 +722,8 @@ class _Guards:
         first = [self.tick(node)]
         if outer:
             cells = self.at(py.Tuple([self.name(name, node) for name in outer], LOAD), node)
-            probe = self.at(py.Lambda(py.arguments([], [], None, [], [], None, []), cells), node)
-            first.append(self.run(self.call("cells", node, probe)))
+            probe = self.at(py.Lambda(arguments(), cells), node)
+            first.append(self.run(self.helped("cells", node, probe), node))
         node.body[_is_docstring(node.body) : 0] = first
         return node
 
@@ -782,7 +731,7 @@ class _Guards:
         node.args = self.visit(node.args)
         with self.inside(None):
             self.whole(node, "args")
-        polled = self.at(py.BoolOp(py.And(), [self.name(".stop", node), self.call("poll", node)]), node)
+        polled = self.at(py.BoolOp(py.And(), [self.name(".stop", node), self.helped("poll", node)]), node)
         node.body = self.at(py.BoolOp(py.Or(), [polled, node.body]), node)
         return node
 
@@ -797,7 +746,7 @@ class _Guards:
         if any(isinstance(one, py.Starred) for one in node.bases):
             self.refuse("the bases of a class are written one by one", node)
         node.decorator_list, node.bases = self.many(node.decorator_list), self.many(node.bases)
-        node.bases, node.type_params = [self.call("base", one, one) for one in node.bases], []
+        node.bases, node.type_params = [self.helped("base", one, one) for one in node.bases], []
         with self.inside(node.name):
             self.whole(node, "name", "bases", "keywords", "decorator_list", "type_params")
         return node
@@ -853,7 +802,7 @@ class _Guards:
                 attributes = self.constant(tuple([self.word(name, one) for name in one.kwd_attrs]), node)
                 places = self.constant(len(one.patterns), node)
                 one.cls = self.kept(
-                    kept, self.call("pattern", node, self.visit(one.cls), attributes, places), given, node
+                    kept, self.helped("pattern", node, self.visit(one.cls), attributes, places), given, node
                 )
             elif isinstance(one, py.MatchValue) and isinstance(one.value, py.Attribute):
                 one.value = self.kept(kept, self.visit(one.value), given, node)
@@ -869,8 +818,7 @@ class _Guards:
         if not given:
             return node
         self.binds(kept)
-        stored = self.at(py.Assign([self.name(kept, node, STORE)], self.call("values", node, *given)), node)
-        return [stored, node]
+        return [self.assign(kept, self.helped("values", node, *given), node), node]
 
     def kept(self, name: str, value: Any, given: list[Any], like: Any) -> Any:
         """An attribute of what is looked up before."""
