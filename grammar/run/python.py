@@ -17,7 +17,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
@@ -219,10 +219,8 @@ class Reader:
     def tree(self, text: str) -> Any:
         """The tree that CPython makes of a text, which it could compile."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                compile(text, "<agrad>", "exec", dont_inherit=True, optimize=0)
-                return compile(text, "<agrad>", "exec", flags=py.PyCF_ONLY_AST, dont_inherit=True)
+            compiled(text)
+            return compiled(text, flags=py.PyCF_ONLY_AST)
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(Span(self.source, 0, 0))]) from None
         except SyntaxError as error:
@@ -275,12 +273,17 @@ class Reader:
 def _is_python(line: str) -> bool:
     """Whether a line by itself is one of Python."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(line, "<agrad>", "exec", dont_inherit=True)
+        compiled(line)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return True
+
+
+def compiled(tree: Any, name: str = "<agrad>", flags: int = 0) -> Any:
+    """What CPython makes of a text or a tree, without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(tree, name, "exec", flags, dont_inherit=True, optimize=0)
 
 
 class Places:
@@ -347,9 +350,7 @@ class _Guards(Nodes):
         for name, value in (("tree", None), ("parts", tuple(self.parts)), ("deletes", self.deletes)):
             setattr(statement, name, value)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                code = compile(py.Module(body, []), self.file(), "exec", dont_inherit=True, optimize=0)
+            code: CodeType = compiled(py.Module(body, []), self.file())
         except (RecursionError, MemoryError):
             raise AgradError("limit", "this nests too deeply", labels=[Label(statement.span)]) from None
         return code.replace(co_name=".top")
@@ -365,6 +366,8 @@ class _Guards(Nodes):
     def visit(self, node: Any) -> Any:
         """What a node becomes; a list for some statements."""
         kind = type(node).__name__
+        if hasattr(node, "checked"):
+            return node
         if kind not in _KNOWN:
             self.refuse(f"{_WORDS.get(kind, kind)} is not read", node)
         if isinstance(node, py.stmt):
@@ -376,7 +379,7 @@ class _Guards(Nodes):
         """What several nodes become."""
         made: list[Any] = []
         for one in found:
-            new = self.visit(one)
+            new = self.visit(one) if isinstance(one, py.AST) else one
             made += new if type(new) is list else [new]
         return made
 
@@ -388,19 +391,11 @@ class _Guards(Nodes):
             if isinstance(value, py.AST):
                 setattr(node, name, self.visit(value))
             elif type(value) is list:
-                setattr(node, name, [new for one in value for new in self.several(one, name, node)])
-            elif type(value) is str and name in _IDENTIFIERS:
-                self.word(value, node)
+                setattr(node, name, self.many(value))
+            for one in value if type(value) is list else [value]:
+                if type(one) is str and name in _IDENTIFIERS:
+                    self.word(one, node)
         return node
-
-    def several(self, one: Any, field: str, node: Any) -> list[Any]:
-        """What an entry of a list in a node becomes."""
-        if isinstance(one, py.AST):
-            made = self.visit(one)
-            return made if type(made) is list else [made]
-        if type(one) is str and field in _IDENTIFIERS:
-            self.word(one, node)
-        return [one]
 
     def place(self, node: Any) -> None:
         """Let the columns of a node be its span."""
@@ -797,20 +792,16 @@ class _Guards(Nodes):
         """The classes and values of patterns are looked up, and checked, before."""
         self.place(node)
         kept, given = f".match{next(self.fresh)}", list[Any]()
+        held = partial(self.held, kept, given, node)
         for one in nodes([case.pattern for case in node.cases]):
             if isinstance(one, py.MatchClass):
                 attributes = self.constant(tuple([self.word(name, one) for name in one.kwd_attrs]), node)
                 places = self.constant(len(one.patterns), node)
-                one.cls = self.kept(
-                    kept, self.helped("pattern", node, self.visit(one.cls), attributes, places), given, node
-                )
+                one.cls = held(self.helped("pattern", node, self.visit(one.cls), attributes, places))
             elif isinstance(one, py.MatchValue) and isinstance(one.value, py.Attribute):
-                one.value = self.kept(kept, self.visit(one.value), given, node)
+                one.value = held(self.visit(one.value))
             elif isinstance(one, py.MatchMapping):
-                one.keys = [
-                    self.kept(kept, self.visit(key), given, node) if isinstance(key, py.Attribute) else key
-                    for key in one.keys
-                ]
+                one.keys = [held(self.visit(key)) if isinstance(key, py.Attribute) else key for key in one.keys]
         node.subject, node.cases = self.visit(node.subject), [self.visit(one) for one in node.cases]
         for one in nodes(node.cases):
             if isinstance(one, py.MatchAs | py.MatchStar | py.MatchMapping):
@@ -820,24 +811,12 @@ class _Guards(Nodes):
         self.binds(kept)
         return [self.assign(kept, self.helped("values", node, *given), node), node]
 
-    def kept(self, name: str, value: Any, given: list[Any], like: Any) -> Any:
+    def held(self, name: str, given: list[Any], like: Any, value: Any) -> Any:
         """An attribute of what is looked up before."""
         given.append(value)
         made = self.at(py.Attribute(self.name(name, like), f"v{len(given)}", LOAD), like)
         made.checked = True
         return made
-
-    def _matchclass(self, node: Any) -> Any:
-        return self.whole(node, "cls")
-
-    def _matchvalue(self, node: Any) -> Any:
-        self.whole(node, *["value"] * hasattr(node.value, "checked"))
-        return node
-
-    def _matchmapping(self, node: Any) -> Any:
-        self.whole(node, "keys")
-        node.keys = [key if hasattr(key, "checked") else self.visit(key) for key in node.keys]
-        return node
 
 
 def is_special(name: str) -> bool:
