@@ -16,7 +16,7 @@ import _ast as py
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from math import inf
 from types import CodeType
@@ -64,13 +64,20 @@ class Nodes:
     def __init__(self) -> None:
         self.fresh = count()
 
+    @contextmanager
+    def having(self, **values: Any) -> Iterator[None]:
+        """A part of the tree, for which some things are known that do not hold outside."""
+        kept = {name: getattr(self, name) for name in values}
+        vars(self).update(values)
+        yield
+        vars(self).update(kept)
+
     def at(self, node: Any, place: Any) -> Any:
         """A node with its place."""
         node.lineno = node.end_lineno = 1
-        if isinstance(place, Span):
-            node.col_offset, node.end_col_offset = place.start, place.end
-        else:
-            node.col_offset, node.end_col_offset = place.col_offset, place.end_col_offset
+        is_span = type(place) is Span
+        node.col_offset = place.start if is_span else place.col_offset
+        node.end_col_offset = place.end if is_span else place.end_col_offset
         return node
 
     def name(self, name: str, place: Any, form: Any = LOAD) -> Any:
@@ -131,7 +138,7 @@ class _Expressions(Nodes):
             self.file.needs.add(name)
         elif name == _BUILTINS:
             raise AgradError("name", f"{name} cannot be given a value", labels=[Label(place)])
-        return super().name(name, place, form)
+        return self.at(py.Name(name, form), place)
 
     def detail(self, value: Any, span: Span) -> Any:
         """A constant that a helper has to know."""
@@ -159,15 +166,10 @@ class _Expressions(Nodes):
         mark = self.at(py.arg(THUNK), node.span)
         return self.at(py.Lambda(py.arguments([], [], mark, [], [], None, []), value), node.span)
 
-    @contextmanager
-    def inner(self, parameters: Iterable[str], temporaries: bool = True, bound: Iterable[str] = ()) -> Iterator[None]:
-        """A function inside of what is running."""
-        kept = self.top, self.once, self.bound, self.temporaries, self.around
-        self.around = self.around if self.top else [*self.around, self.bound]
-        self.top, self.once, self.temporaries = False, False, temporaries
-        self.bound = {*parameters, *bound}
-        yield
-        self.top, self.once, self.bound, self.temporaries, self.around = kept
+    def inner(self, names: Iterable[str], temporaries: bool = True) -> AbstractContextManager[None]:
+        """A function inside of what is running; `names`: its own."""
+        around = self.around if self.top else [*self.around, self.bound]
+        return self.having(top=False, once=False, bound={*names}, temporaries=temporaries, around=around)
 
     # Expressions
 
@@ -199,14 +201,11 @@ class _Expressions(Nodes):
         is_like_detail = type(value) is str and value[:1] == DETAIL
         return self.detail(value, span) if is_like_detail else self.constant(value, span)
 
-    def _string(self, node: ast.String, level: int) -> Any:
-        return self.literal(node.value, node.span)
+    def _string(self, node: Any, level: int) -> Any:
+        value = ... if isinstance(node, ast.EllipsisLiteral) else getattr(node, "value", None)
+        return self.literal(value, node.span)
 
-    def _noneliteral(self, node: ast.NoneLiteral, level: int) -> Any:
-        return self.literal(None, node.span)
-
-    def _ellipsisliteral(self, node: ast.EllipsisLiteral, level: int) -> Any:
-        return self.literal(..., node.span)
+    _noneliteral = _ellipsisliteral = _string
 
     def _name(self, node: ast.Name, level: int) -> Any:
         name, span = node.id, node.span
@@ -283,17 +282,10 @@ class _Expressions(Nodes):
         ]
         test = self.all_plain(plan.names, plan.numbers, span, values)
         self.computed |= kept
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.expr(node, level)
-        with self.mode("once"):
+        with self.having(once=True):
             return self.at(py.IfExp(test, quick, self.expr(node, level)), span)
-
-    @contextmanager
-    def mode(self, name: str) -> Iterator[None]:
-        """`plainly` or `once`, where neither is so."""
-        setattr(self, name, True)
-        yield
-        setattr(self, name, False)
 
     def all_plain(self, names: Mapping[str, Span], numbers: bool, span: Span, values: Sequence[Any] = ()) -> Any:
         """Whether all names are numbers, or numbers or arrays; of values, which are all computed, all are the same."""
@@ -397,12 +389,10 @@ class _Expressions(Nodes):
     def function(self, definition: Definition, defaults: Sequence[Any]) -> Any:
         """A function of an expression."""
         span = definition.tree.span
-        before, self.before = self.before, []
-        with self.inner(_parameters(definition)):
+        with self.having(before=[]), self.inner(_parameters(definition)):
             body = self.expr(definition.tree)
-        if self.before:
-            raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
-        self.before = before
+            if self.before:
+                raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
         made = self.at(py.Lambda(self.parameters(definition, span), body), span)
         return self.do("define", definition, [made, *defaults], definition.span)
 
@@ -730,7 +720,7 @@ class _Generator(_Expressions):
         plan = _Plan(tree) if is_plain else None
         if plan is None or not plan.fits or plan.others:
             return stores
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.assign(target.id, self.expr(tree), target.span)
         return [self.at(py.If(self.all_plain(plan.names, True, tree.span), [quick], stores), tree.span)]
 
@@ -869,7 +859,7 @@ class _Generator(_Expressions):
         never = [self.assign(kept, self.constant(None, span), span)]
         skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, never), span)
         known = self.at(py.Try([self.assign(kept, self.all_plain(read, True, span), span)], [skip], [], []), span)
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.whiled(node)
         return [known, self.at(py.If(self.name(kept, span), [quick], [self.whiled(node)]), span)]
 
@@ -880,20 +870,16 @@ class _Generator(_Expressions):
 
     def looped(self, body: ast.Body) -> list[Any]:
         """The body of a loop."""
-        self.loops += 1
-        found = self.within(body)
-        self.loops -= 1
-        return found
+        with self.having(loops=self.loops + 1):
+            return self.within(body)
 
     def within(self, body: ast.Body) -> list[Any]:
         """The body of what CPython lets be nested so deeply only."""
-        self.nested += 1
-        if self.nested > _MOST_NESTED:
+        if self.nested == _MOST_NESTED:
             message = f"loops and with blocks are nested more than {_MOST_NESTED} deep"
             raise AgradError("limit", message, labels=[Label(body[0].span)])
-        found = self.block(body)
-        self.nested -= 1
-        return found
+        with self.having(nested=self.nested + 1):
+            return self.block(body)
 
     def _on_if(self, node: ast.If) -> list[Any]:
         other = self.block(node.otherwise) if node.otherwise else []
@@ -945,18 +931,14 @@ class _Generator(_Expressions):
         return self.switched(self.call(".unrecorded", [], node.span), node)
 
     def _on_fails(self, node: ast.Fails) -> list[Any]:
-        loops, self.loops = self.loops, 0
-        found = self.switched(self.do("fails", node.kind, [], node.span), node)
-        self.loops = loops
-        return found
+        with self.having(loops=0):
+            return self.switched(self.do("fails", node.kind, [], node.span), node)
 
     def _on_time(self, node: ast.Time) -> list[Any]:
         """The body is a function, which is called several times."""
-        name, span, kept = self.temporary("top" if self.top else "time"), node.span, (self.loops, self.timed)
-        names = sorted(bound(node.body))
-        self.loops, self.timed = 0, True
-        body = self.block(node.body)
-        self.loops, self.timed = kept
+        name, span, names = self.temporary("top" if self.top else "time"), node.span, sorted(bound(node.body))
+        with self.having(loops=0, timed=True):
+            body = self.block(node.body)
         form = py.Global if self.top else py.Nonlocal
         body = [self.at(form(names), span), *body] if names else body
         timed = self.do("time", None, [self.name(name, span)], span)
@@ -971,11 +953,8 @@ class _Generator(_Expressions):
         names = [one.name.lstrip("*") for one in node.parameters if one.name != "*"]
         outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
         reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
-        kept = self.loops, self.nested, self.timed, self.before
-        self.loops, self.nested, self.timed, self.before = 0, 0, False, []
-        with self.inner(names, bound=bound(node.body)):
+        with self.having(loops=0, nested=0, timed=False, before=[]), self.inner({*names, *bound(node.body)}):
             body = [self.tick(span), *self.prologue(node, names), *self.body(node.body)]
-        self.loops, self.nested, self.timed, self.before = kept
         name = f".def {node.name}"
         made = self.defined(name, self.parameters(definition, span), body, span)
         value = self.do("define", definition, [self.name(name, span), *values], span)
@@ -1098,24 +1077,24 @@ def statements(tree: Any) -> Iterator[ast.Statement]:
 
 def binds(node: Any) -> set[str]:
     """The names that a statement binds, those of the statements in it apart."""
-    found: set[str] = set()
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            found |= {*names_of(target)}
-    elif isinstance(node, ast.Augment | ast.For):
-        found = {*names_of(node.target)}
-    elif isinstance(node, ast.Variable):
-        found = {node.name.id}
-    elif isinstance(node, ast.Define):
-        found = {node.name}
-    elif isinstance(node, ast.Delete):
-        found = {target.id for target in node.targets if isinstance(target, ast.Name)}
-    elif isinstance(node, ast.Python):
-        found = {*node.binds}
-    elif isinstance(node, ast.Command) and node.word in _BINDING:
-        for one in ast.nodes(node.operands):
-            found |= {name.id for name in one.names} if isinstance(one, ast.Unknowns) else set()
-    return found
+    kind = type(node)
+    return {*_BINDS[kind](node)} if kind in _BINDS else set()
+
+
+_BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
+    ast.Assign: lambda node: [name for target in node.targets for name in names_of(target)],
+    ast.Augment: lambda node: names_of(node.target),
+    ast.For: lambda node: names_of(node.target),
+    ast.Variable: lambda node: [node.name.id],
+    ast.Define: lambda node: [node.name],
+    ast.Delete: lambda node: [target.id for target in node.targets if isinstance(target, ast.Name)],
+    ast.Python: lambda node: node.binds,
+    ast.Command: lambda node: [
+        name.id
+        for one in (ast.nodes(node.operands) if node.word in _BINDING else ())
+        for name in (one.names if isinstance(one, ast.Unknowns) else ())
+    ],
+}
 
 
 def bound(body: Any) -> set[str]:

@@ -16,7 +16,7 @@ import _ast as py
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from types import CodeType
 from typing import Any, NamedTuple, NoReturn
@@ -608,7 +608,6 @@ class _Guards(Nodes):
 
     def looped(self, node: Any, span: Span) -> None:
         """The parts of a loop."""
-        kept, self.loops_left = self.loops_left, 0
         if isinstance(node, py.For):
             names = [one.id for one in nodes(node.target) if isinstance(one, py.Name)]
             inside = Span(self.source, self.places.of(node.body[0])[0], span.end)
@@ -616,8 +615,8 @@ class _Guards(Nodes):
             body = (ast.Pass(span=inside),)
             self.parts.append(ast.For(target, ast.NoneLiteral(span=span), body, span=span))
             node.target = self.visit(node.target)
-        self.whole(node, "iter", "target", "orelse")
-        self.loops_left = kept
+        with self.having(loops_left=0):
+            self.whole(node, "iter", "target", "orelse")
         node.orelse = self.many(node.orelse)
         node.body.insert(0, self.tick(node))
 
@@ -648,9 +647,8 @@ class _Guards(Nodes):
     def _try(self, node: Any) -> Any:
         self.place(node)
         node.body, node.handlers, node.orelse = map(self.many, (node.body, node.handlers, node.orelse))
-        self.loops_left, self.calls_left = self.loops_left + 1, self.calls_left + 1
-        node.finalbody = self.many(node.finalbody)
-        self.loops_left, self.calls_left = self.loops_left - 1, self.calls_left - 1
+        with self.having(loops_left=self.loops_left + 1, calls_left=self.calls_left + 1):
+            node.finalbody = self.many(node.finalbody)
         return node
 
     def _excepthandler(self, node: Any) -> Any:
@@ -692,15 +690,10 @@ class _Guards(Nodes):
 
     # Functions and classes
 
-    @contextmanager
-    def inside(self, owner: str | None) -> Iterator[None]:
+    def inside(self, owner: str | None) -> AbstractContextManager[None]:
         """The body of a class, or of a function."""
-        kept = self.owner, self.private, self.functions, self.loops_left, self.calls_left
-        self.owner, self.loops_left, self.calls_left = owner, 0, 0
-        self.private = owner if owner is not None else self.private
-        self.functions += owner is None
-        yield
-        self.owner, self.private, self.functions, self.loops_left, self.calls_left = kept
+        private, functions = owner if owner is not None else self.private, self.functions + (owner is None)
+        return self.having(owner=owner, private=private, functions=functions, loops_left=0, calls_left=0)
 
     def bound(self, node: Any) -> None:
         """A definition binds a name."""
