@@ -9,7 +9,7 @@ from pygments.lexer import Lexer
 from pygments.token import Text, string_to_tokentype
 
 from agrad.cli.integrations.lookup import KINDS
-from agrad.grammar.run.typed import tokens
+from agrad.grammar.syntax.typed import tokens
 
 _TYPES = {name: string_to_tokentype(kind.pygments) for name, kind in KINDS.items()}
 

@@ -26,17 +26,19 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import Object, stores_of
+from agrad.grammar import reach
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import ABSENT, MODULES
+from agrad.grammar.reach import REACH
 from agrad.grammar.results import Noted, Quit, Represented
 from agrad.grammar.run import crossing, modules, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to
-from agrad.grammar.run.modules import REACH
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
 from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.readings import is_script
 
 READ, WRITE, SIZED = "read", "write", "sized"
 _BITS = 4_000_000  # of a whole number: arithmetic on larger ones takes seconds, and nothing can stop it
@@ -49,7 +51,7 @@ _KINDS: tuple[Any, ...] = (
     *(list, dict, set, frozenset, tuple, str, bytes, int, bool, float, complex, range, slice, property, deque, Counter),
     *(OrderedDict, partial, re.Pattern, re.Match, GeneratorType, type({}.keys()), type({}.items())),
 )
-_DUNDERS, _DENIED = map(modules.reachable, ("dunders", "denied"))
+_DUNDERS, _DENIED = map(reach.reachable, ("dunders", "denied"))
 _OF_CLASSES = {(dict, "fromkeys"), (str, "maketrans"), (float, "fromhex")}
 # Types whose values may be asked for their type.
 _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, GeneratorType, MethodType, type(len)})
@@ -239,7 +241,7 @@ class Python(Machine):
         self.type: Any = _StandIn("type", (Type,), {"of": staticmethod(self.type_of)})
         self.large = large
         for kind in _KINDS:
-            rows = {flag: modules.REACH[flag].get(kind.__name__, "").split() for flag in (READ, WRITE, SIZED)}
+            rows = {flag: REACH[flag].get(kind.__name__, "").split() for flag in (READ, WRITE, SIZED)}
             self.table[kind] = {name: flag for flag, names in rows.items() for name in names}
         self.table[Range] = self.table[range]
         self.table[_Attributes] = dict.fromkeys([*self.table[dict]], READ)
@@ -345,15 +347,15 @@ class Python(Machine):
             before, dot, behind = place.text.rpartition(f".{name}")
             return [f"{before}.{one}{behind}" for one in suggest(name, self.names_of(error.obj)) if dot]
         if isinstance(error, ModuleNotFoundError):
-            known = [*modules.names(), *modules.PACKAGES]
+            known = [*reach.names(), *reach.PACKAGES]
             return [f"import {one}" for one in suggest(str(error).split("'")[1], known)]
         if type(error) is NameError and isinstance(name, str):
             there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
             close = suggest(name, there)
             known = [MODULES[name]] if name in MODULES else []
-            found = [module for module in ("math", "torch") if name in modules.names_in(module) and not known]
+            found = [module for module in ("math", "torch") if name in reach.names_in(module) and not known]
             known += [f"from {module} import {name}" for module in found]
-            if not (known or close) and name in FUNCTIONS and not python.is_script(place.source):
+            if not (known or close) and name in FUNCTIONS and not is_script(place.source):
                 known = [f"calculator   goes back to the language that has {name}"]
             return [*close, *known]
         if isinstance(error, TypeError) and "for ^: 'float'" in str(error):
@@ -364,7 +366,7 @@ class Python(Machine):
         """The attributes of a value that a script may know."""
         kind = x if isinstance(x, type) else type(x)
         if isinstance(x, modules.Module):
-            return {*modules.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
+            return {*reach.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
         is_known = self.own(kind) or self.is_ours(kind)
         found = {*self.table.get(kind, ())}
         if is_known and hasattr(x, "__dict__"):
@@ -378,7 +380,7 @@ class Python(Machine):
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
             instead = ABSENT.get(str(error).split("'")[1])
-            return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
+            return [*([instead] if instead else []), f"a script can import {', '.join(reach.names())}"]
         if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
             return ["a number of the calculator is a float: int(n) is a whole one"]
         if isinstance(error, NameError) and error.name in (absent := REACH["absent"]):
@@ -1010,8 +1012,8 @@ class Python(Machine):
 
     def _builtins(self) -> dict[str, Any]:
         """The builtins of a script, and the helpers of its code."""
-        exceptions = modules.reachable("exceptions")
-        found: dict[str, Any] = {name: getattr(real, name) for name in modules.reachable("builtins") | exceptions}
+        exceptions = reach.reachable("exceptions")
+        found: dict[str, Any] = {name: getattr(real, name) for name in reach.reachable("builtins") | exceptions}
         self.builtin_of = {found[name] for name in exceptions}
         for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
             found[name] = modules.named(getattr(self, name), name)

@@ -8,41 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from types import FunctionType, MethodType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.creation import generator
 from agrad.engine.ops.data_files import unreadable
-from agrad.engine.text import beside
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.reach import PACKAGES, REACH, member, names_in
 
-# What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "as_dtype"}
-# Whose functions and classes a script may have.
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op", "agrad.engine.autodiff.autograd")
-_OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
-
-
-def _tables() -> dict[str, dict[str, str]]:
-    """The tables of what can be reached by their headings: the words of each row by its name."""
-    blocks = beside(__file__, "reach.txt").replace("\n ", " ").split("\n\n")
-    rows = ([line for line in block.splitlines() if line[0] != "#"] for block in blocks)
-    return {head[1:-1]: dict(row.split(": ", 1) for row in more) for head, *more in filter(None, rows)}
-
-
-REACH = _tables()
-# The packages that stand for real ones, and have their names behind `agrad.`.
-PACKAGES = tuple(" ".join(REACH["packages"].values()).split())
-
-
-def reachable(name: str) -> frozenset[str]:
-    """A row of words."""
-    return frozenset(REACH["words"][name].split())
 
 
 def through(values: Iterable[Any]) -> Iterator[Any]:
@@ -64,43 +40,6 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<module {vars(self)['.name']!r}>"
-
-
-def names() -> list[str]:
-    """The modules that a script can import."""
-    return [*REACH["modules"], *(name for name in PACKAGES if "." not in name)]
-
-
-def names_in(name: str) -> list[str]:
-    """The names of a module that `import *` gives."""
-    if name in PACKAGES:
-        return sorted(_public(name))
-    return REACH["modules"].get(name, "").split()
-
-
-def _public(name: str) -> list[str]:
-    """The names of a package, and of the packages in it."""
-    inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
-    return [*inner, *(one for one in dir(import_module(f"agrad.{name}")) if _member(name, one) is not None)]
-
-
-def _member(name: str, member: str) -> Any:
-    """What has a name in a package, None if a script may not have it: it gets functions, classes and numbers."""
-    if member[0] == "_" or member in _WITHHELD.get(name, "").split():
-        return None
-    try:
-        found = getattr(import_module(f"agrad.{name}"), member)
-    except AttributeError:
-        return None
-    if found is None:
-        return None
-    kind = type(found)
-    if kind in (int, float, bool, str, tuple) or kind.__module__ in _OF_VALUES:
-        return found
-    is_code = isinstance(found, type) or kind is FunctionType or kind is MethodType
-    of = str(getattr(found, "__module__", ""))
-    is_ours = of.startswith(_OURS) or of in ("torch", "numpy")
-    return found if is_code and (is_ours or getattr(FUNCTIONS.get(member), "call", None) is found) else None
 
 
 def named(function: Any, name: str, check: Callable[..., object] = lambda *_, **__: None) -> Any:
@@ -140,7 +79,7 @@ class Package(Module):
         if full in PACKAGES:
             found: Any = Package(full, {})
         else:
-            found = _member(vars(self)[".name"], name)
+            found = member(vars(self)[".name"], name)
             found = _filed(found) if full in ("torch.save", "torch.load") else found
             if found is None:
                 raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")

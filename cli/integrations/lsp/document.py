@@ -19,11 +19,11 @@ from agrad.grammar.help.completion import given
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.python_completion import told
 from agrad.grammar.lint.lint import MARGIN
-from agrad.grammar.run.python import parts
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
+from agrad.grammar.syntax.readings import parts
 
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]+\w)[^;(\n]*", re.MULTILINE)
 _PATIENCE = 50  # lines without indentation that an open bracket may take
