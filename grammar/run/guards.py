@@ -490,13 +490,9 @@ class Python(Machine):
             return self.type_of(x)
         if word == "version" and isinstance(x, modules.Package):
             return modules.version(x)
+        is_told = isinstance(x, type) or kind in (FunctionType, MethodType, type(len))
         if word in ("name", "qualname", "module", "doc"):
-            if (
-                isinstance(x, type)
-                or kind in (FunctionType, MethodType, type(len))
-                or (word == "doc" and self.own(kind))
-                or (word == "name" and name in getattr(x, "__dict__", ()))
-            ):
+            if is_told or (word == "doc" and self.own(kind)) or (word == "name" and name in getattr(x, "__dict__", ())):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
             raise self.missing(x, name)
@@ -526,11 +522,7 @@ class Python(Machine):
                 return self.taken(getattr(x, name))
         elif isinstance(x, modules.Module):
             if name[0] not in "_.":
-                try:
-                    return getattr(x, name)
-                except AttributeError:
-                    told = f"module {vars(x)['.name']!r} has no attribute {name!r}"
-                    raise AttributeError(told, name=name, obj=x) from None
+                return getattr(x, name)
         elif isinstance(x, BaseException) and name in ("args", "value"):
             return getattr(x, name)
         elif kind is FunctionType or kind is MethodType:
@@ -539,10 +531,7 @@ class Python(Machine):
                 return vars(function)[name]
             if name == "from_iterable":
                 return getattr(function, name)
-        elif (
-            kind in self.named
-            and (name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index"))
-        ) or (kind.__module__ == "dataclasses" and name in ("name", "type", "default")):
+        elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
             found = self.taken(getattr(x, self._asked.get((kind.__module__, name), name)))
@@ -1076,7 +1065,13 @@ class _Attributes(dict[str, Any]):
         for name in [*self]:
             del self[name]
 
-    update, setdefault, pop = MutableMapping.update, MutableMapping.setdefault, MutableMapping.pop  # which call these
+    def pop(self, name: str, *default: Any) -> Any:
+        """The attribute, which the object loses."""
+        found = super().pop(name, *default)
+        vars(self._mine(self._of, name)).pop(name, None)
+        return found
+
+    update, setdefault = MutableMapping.update, MutableMapping.setdefault  # which call these
 
 
 def _index(times: Any) -> Any:

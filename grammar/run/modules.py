@@ -38,6 +38,9 @@ class Module:
         vars(self).update(members)
         vars(self)[".name"] = name
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"module {vars(self).get('.name')!r} has no attribute {name!r}", name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"<module {vars(self)['.name']!r}>"
 
@@ -81,9 +84,7 @@ class Package(Module):
         else:
             found = member(vars(self)[".name"], name)
             found = _filed(found) if full in ("torch.save", "torch.load") else found
-            if found is None:
-                raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
-        vars(self)[name] = found
+        vars(self)[name] = super().__getattr__(name) if found is None else found
         return found
 
 
@@ -256,6 +257,7 @@ def _collections(guards: Any) -> dict[str, Any]:
     def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
         made = real.namedtuple(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         guards.named.add(made)
+        guards.table[made] = dict.fromkeys([*made._fields, *"_fields _replace _asdict count index".split()], "read")
         return made
 
     return {"defaultdict": defaultdict, "namedtuple": namedtuple}

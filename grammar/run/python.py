@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import _ast as py
 import re
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from types import CodeType
@@ -87,6 +86,7 @@ class _Guards(Nodes):
         self.parts: list[ast.Node] = []  # the statements in it, and the loops
         self.deletes = False  # whether a name may be deleted, as is that of an exception behind its handler
         self.functions = self.loops_left = self.calls_left = 0
+        self.outer: set[str] = set()  # the names of functions around that this one binds
         self.owner: str | None = None  # the class whose body this is
         self.private = ""  # the class that names with two underscores belong to
 
@@ -196,6 +196,10 @@ class _Guards(Nodes):
 
     def _global(self, node: Any) -> Any:
         self.statement.globals.update(node.names)
+        return self.whole(node)
+
+    def _nonlocal(self, node: Any) -> Any:
+        self.outer.update(node.names)
         return self.whole(node)
 
     def _attribute(self, node: Any, helper: str = "attr") -> Any:
@@ -454,14 +458,13 @@ class _Guards(Nodes):
         self.bound(node)
         node.decorator_list = self.many(node.decorator_list)
         node.args, node.returns, node.type_params = self.visit(node.args), None, []
-        with self.inside(None):
-            self.whole(node, "name", "args", "decorator_list", "type_params")
-        outer = sorted({name for one in _own_nodes(node.body) if isinstance(one, py.Nonlocal) for name in one.names})
         first = [self.tick(node)]
-        if outer:
-            cells = self.at(py.Tuple([self.name(name, node) for name in outer], LOAD), node)
-            probe = self.at(py.Lambda(arguments(), cells), node)
-            first.append(self.run(self.helped("cells", node, probe), node))
+        with self.inside(None), self.having(outer=set()):
+            self.whole(node, "name", "args", "decorator_list", "type_params")
+            if self.outer:
+                cells = self.at(py.Tuple([self.name(name, node) for name in sorted(self.outer)], LOAD), node)
+                probe = self.at(py.Lambda(arguments(), cells), node)
+                first.append(self.run(self.helped("cells", node, probe), node))
         node.body[_is_docstring(node.body) : 0] = first
         return node
 
@@ -577,17 +580,3 @@ def _is_docstring(body: list[Any]) -> int:
     first = body[0]
     is_text = isinstance(first, py.Expr) and isinstance(first.value, py.Constant) and type(first.value.value) is str
     return int(is_text)
-
-
-def _own_nodes(body: list[Any]) -> Iterator[Any]:
-    """The statements of a function, those of functions and classes in it apart."""
-    waiting = [*body]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, py.FunctionDef | py.ClassDef):
-            continue
-        yield one
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += (
-                getattr(one, name, None) or [] if isinstance(one, py.stmt | py.ExceptHandler | py.match_case) else []
-            )
