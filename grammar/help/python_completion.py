@@ -15,7 +15,7 @@ from agrad.grammar import reach
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.completion import Candidate, described, likeliest
 from agrad.grammar.help.help import first_sentence
-from agrad.grammar.run import modules
+from agrad.grammar.runtime import modules
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import readings
 from agrad.grammar.syntax.typed import tokens

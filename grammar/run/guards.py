@@ -31,11 +31,12 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import ABSENT, MODULES
 from agrad.grammar.reach import REACH
 from agrad.grammar.results import Noted, Quit, Represented
-from agrad.grammar.run import crossing, modules, python
+from agrad.grammar.run import crossing, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
+from agrad.grammar.runtime import modules
 from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.readings import is_script

@@ -339,7 +339,7 @@ def _sys(guards: Any) -> dict[str, Any]:
 def _matplotlib(guards: Any) -> dict[str, Any]:
     """`pyplot`, which draws with agrad's own plots."""
     session = guards.session
-    figure = import_module("agrad.grammar.values.figures").Figure(lambda plot: session.emit(plot), session.draw)
+    figure = import_module("agrad.grammar.runtime.figures").Figure(lambda plot: session.emit(plot), session.draw)
 
     def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -364,7 +364,7 @@ def _matplotlib(guards: Any) -> dict[str, Any]:
 
 def _torchviz(guards: Any) -> dict[str, Any]:
     """`make_dot(y).render("g")`: the graph of a value, written to a file."""
-    picture = import_module("agrad.grammar.values.figures").Picture
+    picture = import_module("agrad.grammar.runtime.figures").Picture
     guards.table[picture] = dict.fromkeys(("render", "source"), "read")
 
     def make_dot(var: Any, params: Any = None, **_: Any) -> Any:
