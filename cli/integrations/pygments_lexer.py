@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pygments.lexer import Lexer
 from pygments.token import Text, string_to_tokentype
 
-from agrad.grammar.run.typed import tokens
+from agrad.grammar.syntax.typed import tokens
 
 # By the kinds of tokens that the prompt colours.
 TYPES = {

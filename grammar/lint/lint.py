@@ -28,7 +28,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS, Closure, defined
 from agrad.grammar.runtime.fixes import explain, unknown
 from agrad.grammar.session.inputs import script
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast, readings
 from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import can_be_read, parse, starts
@@ -45,8 +45,8 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
     allowed, known, found = current().files, {*names}, list[AgradError]()
     before, allowed.on = allowed.on, reads_files
     try:
-        for is_python, start, end in python.parts(source):
-            part, files = python.blank(source.text, start, end), Files()
+        for is_python, start, end in readings.parts(source):
+            part, files = readings.blank(source.text, start, end), Files()
             if is_python:
                 there = {*known, *Session().python.builtins, "_"}
                 found += python.problems(source, part, there)
@@ -288,7 +288,7 @@ class EditedScript:
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
-        if any(part.is_python for part in python.parts(Source(self.name, text, 1, True))):
+        if any(part.is_python for part in readings.parts(Source(self.name, text, 1, True))):
             return problems(Source(self.name, text, 1, True), self.names)
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):
@@ -476,7 +476,7 @@ class Files:
         """The statements of a script, None if it cannot be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
-            body = python.parse(source)
+            body = readings.parse(source)
             for statement in body:
                 if isinstance(statement, ast.Python):
                     python.code_of(statement)  # which finds what it binds
@@ -556,7 +556,7 @@ def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
     found: list[AgradError] = []
     start = 0
-    for text in () if any(part.is_python for part in python.parts(source)) else pieces(source.text):
+    for text in () if any(part.is_python for part in readings.parts(source)) else pieces(source.text):
         found += mistakes(source.name, text, source.position(start)[0], source.is_file)
         start += len(text)
     return found

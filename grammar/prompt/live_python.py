@@ -13,7 +13,7 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.run.modules import Module
+from agrad.grammar.runtime.modules import Module
 
 _LONGEST = 60  # characters that are shown
 _ENTRIES = 4096  # of a tensor

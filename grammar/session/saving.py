@@ -26,9 +26,9 @@ from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Plot, Printed
-from agrad.grammar.run.python import is_in_python
 from agrad.grammar.session.log import Entry, Exchange, Picture, Transcript, number_of, statements
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.readings import is_in_python
 from agrad.lazy import pattern
 
 _HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")

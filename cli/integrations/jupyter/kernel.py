@@ -23,10 +23,10 @@ from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
-from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import COMMAND_WORDS
+from agrad.grammar.syntax.typed import can_be_read, needs_more
 
 
 def new_session() -> Session:

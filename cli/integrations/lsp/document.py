@@ -20,11 +20,11 @@ from agrad.grammar.help.completion import given
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.python_completion import told
 from agrad.grammar.lint.lint import pieces
-from agrad.grammar.run.python import parts
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
+from agrad.grammar.syntax.readings import parts
 
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]+\w)[^;(\n]*", re.MULTILINE)
 _ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
