@@ -12,7 +12,7 @@ arranged  the same steps in another order, for machine code
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -98,19 +98,22 @@ class Rewriting:
 def rewritten(program: Program, visit: Visit) -> Program:
     """The program with each step replaced by what `visit` returns a reference to; by itself for None."""
     new = Rewriting(program)
-    references = inserted(new, program, visit)
+    references = inserted(new, program, range(len(program.inputs)), visit)
     checks: dict[tuple[int, Any, Any], GuardCheck] = {}
     for check in program.checks:  # the first of equal ones
         checks.setdefault((references[check.slot], check.read, check.outcome), check)
     return new.program([references[slot] for slot in program.outputs], checks)
 
 
-def inserted(new: Rewriting, program: Program, visit: Visit) -> list[int]:
-    """The references of what is in the slots of a program whose steps are written into another in the same way."""
-    references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
+def inserted(new: Rewriting, program: Program, given: Iterable[int], visit: Visit | None = None) -> list[int]:
+    """The references of what is in the slots of a program whose steps are written into another in the same way.
+
+    `given`: those of its inputs.
+    """
+    references = [*given, *map(new.constant, program.constants)]
     for step in program.steps:
         operands = tuple([references[x] for x in step.operands])
-        found = visit(new, step, operands)
+        found = visit(new, step, operands) if visit is not None else None
         references.append(new.step(step, operands) if found is None else found)
     return references
 

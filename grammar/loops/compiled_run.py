@@ -26,10 +26,10 @@ from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Op
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import Place
-from agrad.engine.program.ir import Program, unchecked
+from agrad.engine.program.ir import Program, spans, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import extract
-from agrad.engine.values import IEEE, Value, np, shape_of, size_of
+from agrad.engine.values import IEEE, Array, Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.results import Result
@@ -884,14 +884,16 @@ class Native:
         self, program: Program, places: Sequence[int], conditions: Program | None, answers: Sequence[bool]
     ) -> None:
         """The inputs at the places are the first outputs, for the next iteration."""
-        self._program, self._places, self._conditions, self._answers = program, places, conditions, answers
+        self._program, self._conditions, self._answers = program, conditions, answers
         # Whether no operation raises anything that depends on values.
         is_quiet = all(step.op.total or step.op.reach != "pointwise" for step in program.steps)
         self._due = iterations_to_repay(program) if is_quiet else math.inf
-        self._code: llvm.repeated.Iterated | None = None
+        self._code: llvm.repeated.Repeated | None = None
         self._is_asked = conditions is None  # whether it asks the conditions itself
-        # Where the entries of each input begin among those of all, and end.
-        self._ends = np.cumsum([0, *(size_of(one.shape) for one in program.inputs)]).tolist()
+        shapes, others = [one.shape for one in program.inputs], range(1, len(program.inputs))
+        self._entries = spans(map(size_of, shapes))  # of each input, among those of all
+        self._changed = [(place, shapes[place]) for place in places]
+        self._same = [place for place in others if place not in places]
 
     def is_worth(self, count: int) -> bool:
         """Whether there is code, which is made where it pays for so many iterations."""
@@ -906,11 +908,12 @@ class Native:
             return
         if not llvm.repeated.notices_invalid():
             return
-        asked, found = scalarised(asked) if asked is not None else None, None
-        if asked is not None and not asked.checks and all(_is_exact(step.op) for step in asked.steps):
-            found, self._is_asked = llvm.repeated.Conditions(asked, tuple(self._answers)), True
-        changed = [entry for place in self._places for entry in range(*self._ends[place : place + 2])]
-        self._code = llvm.repeated.Iterated(numbers, changed, found)
+        asked = scalarised(asked) if asked is not None else None
+        if asked is not None and (asked.checks or not all(_is_exact(step.op) for step in asked.steps)):
+            asked = None
+        self._is_asked = self._is_asked or asked is not None
+        changed = [entry for place, _ in self._changed for entry in self._entries[place]]
+        self._code = llvm.repeated.iterated(numbers, changed, asked, self._answers)
 
     def run(self, values: list[Any], numbers: range, same: Callable[[range], int], is_noticed: bool) -> Iterator[int]:
         """Advance the values; yields how many iterations have run, every few milliseconds.
@@ -919,27 +922,34 @@ class Native:
         conditions come out as they should; with `is_noticed`, no operation may be undefined.
         """
         assert self._code is not None
-        state = np.concatenate([np.ravel(value) for value in values])
+        state = _joined([float(numbers[0]), *[values[place] for place, _ in self._changed]])
+        fixed = _joined([*[values[place] for place in self._same], float(numbers.step)])
         position, block, last = 0, iterations_at_once(len(self._code.program.steps)), len(numbers) - 1
         while position < last:
             count = min(block, last - position)
             if not self._is_asked:
                 count = same(numbers[position + 1 : position + 1 + count])
-            before, state[0] = state.copy(), numbers[position]
-            done, undefined = self._code.run(state, count, numbers.step)
+            before = state.copy()
+            done, undefined = self._code.tested(state, fixed, count)
             if undefined and is_noticed:
                 block, state = count // _FEWER, before
                 if block < _FEWEST:
                     break
                 continue
             if done:
-                for place in self._places:
-                    part, shape = state[slice(*self._ends[place : place + 2])], self._program.inputs[place].shape
-                    values[place] = part.reshape(shape).copy() if shape else float(part[0])
+                end = 1
+                for place, shape in self._changed:
+                    begin, end = end, end + size_of(shape)
+                    values[place] = state[begin:end].reshape(shape).copy() if shape else float(state[begin])
                 yield done
             position += done
             if done < count or not count:
                 break
+
+
+def _joined(values: Sequence[Any]) -> Array:
+    """All entries of some numbers and arrays."""
+    return np.concatenate([np.ravel(value) for value in values])
 
 
 def _is_exact(op: Op) -> bool:

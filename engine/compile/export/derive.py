@@ -254,7 +254,7 @@ def merged(programs: Sequence[Program]) -> Program:
         raise refusal(programs[0])
     tree = branching(known)
     new = Rewriting(tree.program)
-    slots = inserted(new, tree.program, lambda new, step, operands: new.shared(step, operands, operands))
+    slots = inserted(new, tree.program, range(len(new.inputs)), lambda new, step, xs: new.shared(step, xs, xs))
 
     def chosen(number: int) -> list[int]:
         """The results behind a choice."""
