@@ -9,18 +9,7 @@ from typing import Any
 
 from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
-from agrad.engine.compile.derive import (
-    GRADIENT,
-    HVP,
-    JVP,
-    ROWS,
-    VALUE,
-    VJP,
-    Derivation,
-    NotBatched,
-    TooLong,
-    batched,
-)
+from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, NotBatched, TooLong, batched
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice

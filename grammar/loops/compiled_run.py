@@ -52,6 +52,12 @@ class NotTraceable(Exception):
     """A loop body does something that cannot be staged; with the reason."""
 
 
+def refuse(is_so: object, reason: str) -> None:
+    """Raise NotTraceable where it is so."""
+    if is_so:
+        raise NotTraceable(reason)
+
+
 @dataclass(slots=True, eq=False)
 class Placeholder:
     """A value that the loop body reads from outside, and the proxy that represents it while it is staged.
@@ -113,11 +119,7 @@ class Stager(Guarded):
     refused = NotTraceable
 
     def __init__(
-        self,
-        session: Any,
-        counter: str,
-        around: tuple[dict[str, Any], ...] = (),
-        held: Callable[[], list[Any]] = list,
+        self, session: Any, counter: str, around: tuple[dict[str, Any], ...] = (), held: Callable[[], list[Any]] = list
     ) -> None:
         super().__init__(session)
         self.around = around or (session.names,)  # the names around the loop, innermost first
@@ -190,8 +192,7 @@ class Stager(Guarded):
         """What stands for a value that a function keeps."""
         if isinstance(value, Closure):
             return self.own(value)
-        if value is not None and not isinstance(value, float | str):
-            raise NotTraceable("a function keeps a value from before")
+        refuse(value is not None and not isinstance(value, float | str), "a function keeps a value from before")
         return value
 
     def proxy_of(self, name: str, value: Any) -> Any:
@@ -233,11 +234,9 @@ class Stager(Guarded):
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator or a comparison."""
         function, kinds = function_of(sign), {type(left), type(right)}
-        if str in kinds:
-            raise NotTraceable("it computes with texts")
+        refuse(str in kinds, "it computes with texts")
         value = combined(function, left, right) if kinds & SEQUENCES else function(left, right)
-        if not isinstance(value, float | bool | Tensor):
-            raise NotTraceable("it computes with what is neither a number nor an array")
+        refuse(not isinstance(value, float | bool | Tensor), "it computes with what is neither a number nor an array")
         return value
 
     # Conditions: they must come out the same in each iteration, or depend on the counter
@@ -246,8 +245,7 @@ class Stager(Guarded):
         """The truth of a value."""
         if not isinstance(value, Tensor):
             return bool(value)
-        if value.shape:
-            raise NotTraceable("an array decides what it does")
+        refuse(value.shape, "an array decides what it does")
         self.conditions.append((value, bool(value.item())))
         return self.conditions[-1][1]
 
@@ -260,8 +258,7 @@ class Stager(Guarded):
     def on_poll(self) -> None:
         """A loop or a function goes on."""
         self.jumps += 1
-        if self.jumps > _MOST_JUMPS:
-            raise NotTraceable("it is long")
+        refuse(self.jumps > _MOST_JUMPS, "it is long")
 
     @contextmanager
     def on_unrecorded(self) -> Iterator[None]:  # type: ignore[override]
@@ -288,8 +285,7 @@ class Stager(Guarded):
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")
             return self._watched(entry, super().on_method(site, value, *given))
-        if not known.pure:
-            raise NotTraceable(f"it calls .{name}()")
+        refuse(not known.pure, f"it calls .{name}()")
         return super().on_method(site, value, *given)
 
     def _pure(self, entry: Entry | None, name: str) -> Entry:
@@ -325,8 +321,7 @@ class Stager(Guarded):
 
     def _detach(self, value: Tensor, options: dict[str, Any]) -> Any:
         """The value without its graph: an alias, which sees later writes as long as it lives."""
-        if options:
-            raise NotTraceable("it calls .detach() with an argument")
+        refuse(options, "it calls .detach() with an argument")
         alias = self.cut(value)
         if alias is not value and value in self.by_proxy:
             self.by_proxy[value].aliases.append(weakref.ref(alias))
@@ -339,8 +334,7 @@ class Stager(Guarded):
             raise NotTraceable("it writes into a value that it computed")
         if any(alias() is not None for alias in one.aliases) or len(sharers(one.value.node)) > 1:
             raise NotTraceable(f"{one.name} shares its data with another value")
-        if shape_of(as_value(value)) != target.shape:
-            raise NotTraceable(f"{one.name} is written with a value of another shape")
+        refuse(shape_of(as_value(value)) != target.shape, f"{one.name} is written with a value of another shape")
         source = value if isinstance(value, Tensor) else tensor(value)
         before, node = target.node, self._stopped(source, one.kind == LEAF).node
         node.keeps_grad, node.grad, node.name, node.value = before.keeps_grad, before.grad, before.name, source.value
@@ -375,10 +369,8 @@ class Stager(Guarded):
         parts = self.places_in(index)
         if parts is None:
             return super().on_index(site, value, index)
-        if not isinstance(value, Tensor) or not value.shape:
-            raise NotTraceable("it takes an entry of what is no array by the counter")
-        if value.requires_grad and self.recording:
-            raise NotTraceable("it takes an entry of what requires grad by the counter")
+        refuse(not isinstance(value, Tensor) or not value.shape, "it takes an entry of what is no array by the counter")
+        refuse(value.requires_grad and self.recording, "it takes an entry of what requires grad by the counter")
         entry: Tensor = OPS["entries_at"].call((value, *parts[1]), index=parts[0])
         if is_basic(index):
             mark(entry, value)
@@ -394,8 +386,7 @@ class Stager(Guarded):
                 return slice(part_of(part.start), part_of(part.stop), part_of(part.step))
             if not isinstance(part, Tensor) or part.shape:
                 return part
-            if not self.is_number(part):
-                raise NotTraceable("an array decides what an index takes")
+            refuse(not self.is_number(part), "an array decides what an index takes")
             found.append(part)
             return Place(len(found) - 1)
 
@@ -447,8 +438,7 @@ class Stager(Guarded):
     def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:
         """`x.name = y`."""
         name = site[0]
-        if name != "grad" or value is not None or target not in self.by_proxy:
-            raise NotTraceable(f"it assigns to .{name}")
+        refuse(name != "grad" or value is not None or target not in self.by_proxy, f"it assigns to .{name}")
         self._clear(target)
 
     # Gradients
@@ -493,8 +483,7 @@ class Stager(Guarded):
             known = {id(value) for value in parts_of(self.session.names.values())}
             values += [one.proxy for one in self.placeholders if one.kind == LEAF and id(one.value) in known]
         for target in values:
-            if target not in self.by_proxy:
-                raise NotTraceable("it clears the gradient of a value that it computed")
+            refuse(target not in self.by_proxy, "it clears the gradient of a value that it computed")
             self._clear(target)
 
     def _clear(self, target: Tensor) -> None:
@@ -526,8 +515,7 @@ class Stager(Guarded):
 
     def _set(self, node: Any, value: Any) -> None:
         name = node.operands[0].id
-        if len(self.scopes) > 1:
-            raise NotTraceable("it sets a leaf in a function")
+        refuse(len(self.scopes) > 1, "it sets a leaf in a function")
         target = self.scope[name]
         value = as_array(value)
         self.renew(target, self.cut(value) if isinstance(value, Tensor) else value, "set")
@@ -536,13 +524,11 @@ class Stager(Guarded):
         if method not in STEPS or any(type(rate) is not float for rate in rates.values()):
             raise NotTraceable("it has a step with a rate that may change")
         for target in targets:
-            if target not in self.by_proxy:
-                raise NotTraceable("it has a step of a value that it computed")
+            refuse(target not in self.by_proxy, "it has a step of a value that it computed")
             one, gradient = self.by_proxy[target], self._gradient(target)
             kept = tuple(moment.proxy for moment in self._moments(one))
             change, left = STEPS[method](target, gradient, kept, **rates)
-            if len(left) != len(kept):
-                raise NotTraceable("step keeps something else in the next iteration")
+            refuse(len(left) != len(kept), "step keeps something else in the next iteration")
             for moment, value in zip(one.moments, left, strict=True):
                 moment.proxy = value
             self.renew(target, OPS["sub"].call(target, change), "step")
@@ -623,8 +609,7 @@ class CompiledIteration:
         found = []
         for value, answer in stager.conditions:
             behind = {node for node in collect([value.node]) if node.op is None}
-            if behind & changed:
-                raise NotTraceable("a condition depends on a value that changes")
+            refuse(behind & changed, "a condition depends on a value that changes")
             if self.placeholders[0].leaf in behind:
                 found.append((value, answer))
         return found
@@ -655,8 +640,7 @@ class CompiledIteration:
             raise NotTraceable(f"{one.name} gets or loses its gradient")
         if value is None or (one.kind == GRADIENT and value is one.proxy):
             return None
-        if value.shape != one.proxy.shape:
-            raise NotTraceable(f"{one.name} changes its shape")
+        refuse(value.shape != one.proxy.shape, f"{one.name} changes its shape")
         self.carried.append((place, one))
         return value  # type: ignore[no-any-return]
 
@@ -804,8 +788,7 @@ def _changes(name: str) -> NotTraceable:
 
 def runner(program: Program) -> tuple[Program, Callable[..., tuple[Value, ...]]]:
     """A program, optimised, and a function that computes it."""
-    if program.checks:
-        raise NotTraceable("a value decides what it does")
+    refuse(program.checks, "a value decides what it does")
     program = optimised(program)
     return program, Compiled(program).inside
 
