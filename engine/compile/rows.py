@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.arguments import Arguments, row_of
-from agrad.engine.compile.llvm.decisions import Branches
 from agrad.engine.compile.registry import Code, load
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.compile.specializations import MOST, Specialization, Specializations, supporting
@@ -144,13 +143,13 @@ class Columns:
         """Compute rows whose specialisations are one function; the places of the others, None for all.
 
         That says which one holds, and the code of this one computes the row: so a row has the same bits whenever the
-        function is made, which may sum up in another order. What is made of numbers needs none: eight rows are computed
-        at once.
+        function is made, which may sum up in another order. Functions of numbers need none: eight rows are computed at
+        once.
         """
         together = self.specializations.together
-        if together is None or not isinstance(together.code, Branches):
+        if together is None or self.of_numbers:
             return None
-        shapes, numbers = [out.shape[1:] for out in outs], together.code.which(columns)
+        shapes, numbers = [out.shape[1:] for out in outs], together.code.which(columns, threads)
         left = np.ones(len(numbers), dtype=bool)
         for number in np.unique(numbers[numbers >= 0]).tolist():
             used, places = together.members[number], np.flatnonzero(numbers == number)

@@ -7,16 +7,18 @@ arrays that have become numbers are passed entry by entry. `Branches` is for loo
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.arguments import packing, reading, row_of
 from agrad.engine.compile.llvm.backend import buffered
-from agrad.engine.compile.llvm.ir_builder import Code, loads, module, of_step, stores
+from agrad.engine.compile.llvm.ir_builder import Code, counted, loads, module, of_step, stores
 from agrad.engine.compile.llvm.loops import UNKNOWN, Loops, reason_against
 from agrad.engine.compile.llvm.schedule import Schedule
-from agrad.engine.compile.llvm.target import LONG, binding, compiled
+from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, in_pieces
 from agrad.engine.compile.paths import Branching, Paths, branching
 from agrad.engine.compile.plan import Lowered
 from agrad.engine.compile.scalarise import regular
@@ -51,12 +53,31 @@ class Decisions:
         # Of results, before their number.
         self._size = max([sum(map(size_of, outputs[number])) for number in self.members])
         self.text, self.length = self._written(branching(paths))
-        self._compute = buffered(compiled(self.text, self.length < LONG), "decide", 8 * (self._size + 1))
+        self._engine = compiled(self.text, self.length < LONG)
+        self._compute = buffered(self._engine, "decide", 8 * (self._size + 1))
         self._read = _reading({number: reading(outputs[number]) for number in self.members}, 8 * self._size)
 
     def call(self, values: tuple[Any, ...]) -> tuple[int, tuple[Value, ...]] | None:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
         return self._compute(self._pack(*values), self._read)  # type: ignore[no-any-return]
+
+    def which(self, columns: Sequence[Array], threads: int | None) -> Any:
+        """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
+        count = len(columns[0])
+        given = np.concatenate([np.asarray(x, np.float64).reshape(count, -1) for x in columns], axis=1)
+        found = np.empty((count, self._size + 1))
+        addresses = [one.ctypes.data for one in (given, found)]
+
+        def work(first: int, end: int, kept: object = (given, found)) -> None:
+            """Some rows; the arrays stay alive while a thread has their addresses."""
+            self._function_of_rows(*addresses, first, end)
+
+        in_pieces(count, work, threads)
+        return found[:, -1].copy().view(np.int64)
+
+    @cached_property
+    def _function_of_rows(self) -> Any:
+        return function(self._engine, "decide_rows", None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)
 
     def _written(self, tree: Branching) -> tuple[str, int]:
         """The text of the function, and how many instructions it has."""
@@ -83,7 +104,15 @@ class Decisions:
             code.lines.append(f"  %holds{number} = fcmp une double {slots[one.guard.slot].text}, 0x0000000000000000")
             code.lines.append(f"  br i1 %holds{number}, {', '.join(labels)}")
             code.lines += [f"u{number}:", _returned(UNKNOWN)] if None in after else []
-        return module([code], "\n".join((*head, *code.lines, "}"))), len(code.lines)
+        body = "\n".join((*head, *code.lines, "}"))
+        each = (
+            f"  %from = mul i64 %row, {inputs}\n  %given = getelementptr double, ptr %in, i64 %from",
+            f"  %to = mul i64 %row, {self._size + 1}\n  %found = getelementptr double, ptr %out, i64 %to",
+            "  call void @decide(ptr %given, ptr %found)",
+        )
+        rows = "define void @decide_rows(ptr %in, ptr %out, i64 %first, i64 %end) {\nentry:"
+        text = "\n".join((rows, *counted("row", "entry", "%end", each, "%first"), "  ret void\n}"))
+        return module([code], body, text), len(code.lines)
 
 
 def _returned(number: int) -> str:
@@ -139,7 +168,7 @@ class Branches:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
         return self.loops.along(values)
 
-    def which(self, columns: Sequence[Array]) -> Any:
+    def which(self, columns: Sequence[Array], threads: int | None) -> Any:
         """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
         hits = [self.call(row_of(columns, row)) for row in range(len(columns[0]))]
         return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])

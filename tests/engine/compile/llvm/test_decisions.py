@@ -1,7 +1,5 @@
 """Specialisations as one function of machine code, which branches at their guards: the results of each alone."""
 
-import ctypes
-
 import numpy as np
 import pytest
 from compiled import eagerly, same
@@ -57,12 +55,10 @@ def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
 def test_results_are_inside_their_buffer():
     programs = [trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0)]
     code = decided(programs, 1_000)
-    kinds = None, ctypes.c_void_p, ctypes.c_void_p
-    decide = target.function(target.compiled(code.text, True), "decide", *kinds)
     for x, result in ((0.5, 1.5), (-0.5, -0.5)):
         guarded = np.full(9, 7.25)
         found = np.array([x])
-        decide(found.ctypes.data, guarded[4:].ctypes.data)
+        code._function_of_rows(found.ctypes.data, guarded[4:].ctypes.data, 0, 1)
         number = int(guarded[5:6].view(np.int64)[0])
         assert guarded[4] == result and (np.delete(guarded, [4, 5]) == 7.25).all()
         assert code.call((x,)) == (number, (result,))
