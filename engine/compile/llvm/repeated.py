@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -169,17 +169,23 @@ class Stepped:
 
         False, and nothing done, where a matrix that is the same in all iterations is singular.
         """
-        fixed, width, size = self.before.run(same), table.shape[1], len(start)
+        fixed = self.before.run(same)
         with self.loops.holding(fixed) as call:
-            if call is None:
-                return False
-            state = start
-            for row, made in zip(rows, table, strict=True):
-                result: Any = call(state, row, *fixed)[0]
-                made[:] = result[:width]
-                sums += result[width:]
-                state = made[:size]
-        return True
+            if call is not None:
+                iterate(call, start, rows, fixed, table, sums)
+        return call is not None
+
+
+def iterate(
+    step: Callable[..., Any], start: Array, rows: Array, same: Sequence[Any], table: Array, sums: Array
+) -> None:
+    """All iterations by a function of a state, a row, and what is the same."""
+    state, width = start, table.shape[1]
+    for row, made in zip(rows, table, strict=True):
+        (result,) = step(state, row, *same)
+        made[:] = result[:width]
+        sums += result[width:]
+        state = made[: len(start)]
 
 
 def stepped(program: Program) -> Stepped | None:
