@@ -69,7 +69,7 @@ class Tensor(Methods):
     array: Value | None
     bracketed: bool  # set by the language alone: where it was written as a list of numbers
     kind: Any  # set by `agrad.torch` alone: PyTorch's type of the entries
-    is_truth: bool  # set by the language alone: whether it is an entry of a mask
+    is_truth: bool  # set where it is an entry of a mask, or of a comparison that is not recorded
     view_of: Any  # set by the language, and by `agrad.torch`: what PyTorch would share the data with
 
     # What it is

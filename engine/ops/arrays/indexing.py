@@ -83,11 +83,11 @@ def _tidy(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return tidy_slice(part)
-    if _is_truth(part):
+    if is_truth(part):
         raise AgradError(
             "type", _TRUTH, fixes=[Hint("where(c, x, y)   chooses"), Hint("x[int(c)]   the entry at 0 or 1")]
         )
-    if isinstance(part, list) and part and all(map(_is_truth, part)):
+    if isinstance(part, list) and part and all(map(is_truth, part)):
         part = np.array([*map(bool, part)])
     part = getattr(part, "value", part)
     if isinstance(part, str | float) or not hasattr(part, "__iter__"):
@@ -112,10 +112,16 @@ def _tidy(part: Any) -> Any:
     return places
 
 
-def _is_truth(part: Any) -> bool:
-    """Whether a part of an index is one truth value, for which NumPy and PyTorch make a new axis."""
+def is_truth(part: Any) -> bool:
+    """Whether this is True or False, or the result of a comparison, or an entry of a mask.
+
+    NumPy and PyTorch make a new axis for it, as an index.
+    """
     if isinstance(part, Tensor):
-        return not part.shape and part.node.op is not None and part.node.op.role == "truths"
+        op, operands = part.node.op, part.node.inputs
+        if op is not None and op.scatter is not None:  # an entry
+            op = getattr(operands[0], "op", None)
+        return not part.shape and (getattr(part, "is_truth", False) or (op is not None and op.role == "truths"))
     kind = getattr(getattr(part, "dtype", None), "kind", "")
     return isinstance(part, bool) or (kind == "b" and not part.shape)
 
