@@ -253,7 +253,7 @@ def test_one_truth_value_is_no_index_since_it_is_a_new_axis_elsewhere():
     x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x * 1
     bare, mask = ag.tensor([1.0, 2.0, 3.0]), ag.tensor([True, False, True])
-    unrecorded = (bare[0] > 0, bare[0] != 2, 1 < bare[1], ag.isnan(bare[0]), mask[0], (bare > 0)[1], (x > 0)[0])
+    unrecorded = (bare[0] > 0, bare[0] != 2, bare[1] > 1, ag.isnan(bare[0]), mask[0], (bare > 0)[1], (x > 0)[0])
     for truth in (True, False, np.True_, np.array(True), x[0] > 0, *unrecorded):
         refuses(lambda truth=truth: x[truth], "one truth value", kind="type")
         refuses(lambda truth=truth: x[..., truth], "one truth value", kind="type")
