@@ -576,3 +576,17 @@ class _NoGrad(scope, ContextDecorator):
 def no_grad() -> _NoGrad:
     """Nothing is recorded inside; leaves may be written in place."""
     return _NoGrad()
+
+
+def is_truth(part: Any) -> bool:
+    """Whether this is True or False, or the result of a comparison, or an entry of a mask.
+
+    NumPy and PyTorch make a new axis for it, as an index.
+    """
+    if isinstance(part, Tensor):
+        op, operands = part.node.op, part.node.inputs
+        if op is not None and op.scatter is not None:  # an entry
+            op = getattr(operands[0], "op", None)
+        return not part.shape and (getattr(part, "is_truth", False) or (op is not None and op.role == "truths"))
+    kind = getattr(getattr(part, "dtype", None), "kind", "")
+    return isinstance(part, bool) or (kind == "b" and not part.shape)

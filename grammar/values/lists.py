@@ -11,9 +11,8 @@ from typing import Any
 from agrad.engine.core.context import afford, current, remember_entry, scope
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import OPS, Signature
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.arrays.indexing import is_truth
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_number, format_shape, whole
 from agrad.engine.values import is_mask as of_truths

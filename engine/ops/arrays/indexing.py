@@ -13,7 +13,7 @@ from agrad.engine.core.arguments import axis_of, tidy_slice
 from agrad.engine.core.context import afford
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import Function
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import is_truth
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape
@@ -110,20 +110,6 @@ def _tidy(part: Any) -> Any:
         wrong = numbers[places != numbers][0]
         raise AgradError("type", f"an index must be made of whole numbers, not {describe(float(wrong))}")
     return places
-
-
-def is_truth(part: Any) -> bool:
-    """Whether this is True or False, or the result of a comparison, or an entry of a mask.
-
-    NumPy and PyTorch make a new axis for it, as an index.
-    """
-    if isinstance(part, Tensor):
-        op, operands = part.node.op, part.node.inputs
-        if op is not None and op.scatter is not None:  # an entry
-            op = getattr(operands[0], "op", None)
-        return not part.shape and (getattr(part, "is_truth", False) or (op is not None and op.role == "truths"))
-    kind = getattr(getattr(part, "dtype", None), "kind", "")
-    return isinstance(part, bool) or (kind == "b" and not part.shape)
 
 
 _TRUTH = "an index is a place, a slice, or a mask with an axis, not one truth value"
