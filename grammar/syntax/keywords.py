@@ -129,7 +129,7 @@ _OWN_SHAPES = {
     "for": "for i in range(3): x = x + i",
     "fails": "fails freed: backward d",
 }
-SHAPES: Rows[str] = Rows()
+SHAPES: Rows[str] = Rows(told_by="agrad.grammar.commands")
 for _word, _shape in _OWN_SHAPES.items():
     SHAPES[_word] = _shape
 

@@ -399,3 +399,11 @@ def test_a_check_follows_a_script_of_python_that_is_loaded(tmp_path, monkeypatch
     assert problems(Source("x.ag", 'load "lib.py"\nprint k, area(2)\n', 1, True)) == []
     (found,) = problems(Source("x.ag", 'load "lib.py"\nprint k, zork\n', 1, True))
     assert "zork" in found.message
+
+
+def test_an_import_of_a_nan_has_no_note(tmp_path):
+    """`from math import *` binds one."""
+    piped = {"capture_output": True, "text": True, "cwd": tmp_path}
+    for module in ("math", "numpy"):
+        done = subprocess.run([*launch.agrad(), "run", "-"], input=f"from {module} import *\n", **piped)
+        assert (done.returncode, done.stderr) == (0, "")

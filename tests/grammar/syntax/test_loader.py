@@ -86,6 +86,14 @@ def test_lark_is_imported_with_the_first_text() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+def test_the_first_statement_of_a_session_is_told_how_a_command_is_written() -> None:
+    """No command has been imported then."""
+    told = {"undo all": "undo 100", "plot x^2 from 0 to 1": "plot x^2 for x in 0..1", "set x 4": "set x = 4"}
+    for text, fix in told.items():
+        done = subprocess.run([sys.executable, "-m", "agrad.cli", "repl"], input=text, capture_output=True, text=True)
+        assert f"\n  fix: {fix}\n" in done.stderr, text
+
+
 @pytest.mark.long
 def test_threads_may_parse_at_the_same_time() -> None:
     def read(number: int) -> set[str]:
