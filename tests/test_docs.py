@@ -54,7 +54,7 @@ def test_a_script_for_completion_is_fresh(shell, name):
     ("notebooks.md", {"pycon", "text"}, 4, ()),
     ("pytorch.md", {"pycon", "sh", "text"}, 5, ()),
     ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
-])  # fmt: skip
+], short=4)  # fmt: skip
 def test_the_examples_of_a_page_about_python(page, kinds, least, needed):
     for library in needed:
         pytest.importorskip(library)

@@ -555,7 +555,7 @@ STANDARDS = "c99 c11 c17 c2x gnu90 gnu99 gnu11 gnu17 gnu2x"
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-@pytest.mark.parametrize("optimized", ["-O0", "-O3"])
+@pytest.mark.parametrize("optimized", [pytest.param("-O0", marks=pytest.mark.long), "-O3"])
 def test_every_standard_of_c_reads_what_is_exported(optimized, tmp_path):
     names = [name for name in NAMED if name not in FUNCTIONS]
     texts = [
