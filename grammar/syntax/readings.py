@@ -30,7 +30,7 @@ _TOKEN = pattern(
     | (?P<line>\n) | (?P<end>;)"""
 )
 _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|or)\b)(?=[^\W\d]|\.?\d|["'])""")
-_SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from|class)\b|^\f*calculator\b")
+_SWITCH = pattern(r"(?m)(?:^|;)[ \t\f]*(?:import|from|class)\b|^\f*calculator\b")
 _IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
 _BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
 _GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above

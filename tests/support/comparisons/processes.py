@@ -149,7 +149,7 @@ def _load() -> None:
     """Import all that a command may import, and run some, so that a forked process has little to do of its own."""
     for package in (agrad.engine, agrad.grammar, agrad.cli):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__") and not module.name.startswith(PACKAGES):
+            if not module.name.endswith(("__main__", "papermill_parameters")) and not module.name.startswith(PACKAGES):
                 import_module(module.name)
     for name in ("concurrent.futures.thread", "difflib", "mmap", "numpy.ma"):
         import_module(name)

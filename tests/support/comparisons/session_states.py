@@ -415,7 +415,9 @@ class Pair:
         if self.log._file is not None:
             os.close(self.log._file)
             crash_log.open_log(other, True)
-            assert state(other) == held, f"{lines}\n-- restored\n{state(other)}\nmeant {held}"
+            found = state(other)
+            os.close(other.record.keeper._file)
+            assert found == held, f"{lines}\n-- restored\n{found}\nmeant {held}"
 
 
 def new_session() -> Session:
