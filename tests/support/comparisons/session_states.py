@@ -414,9 +414,10 @@ class Pair:
         other = new_session()
         if self.log._file is not None:
             os.close(self.log._file)
-            crash_log.open_log(other, True)
+            log, _, _ = crash_log.open_log(other, True)
             found = state(other)
-            os.close(other.record.keeper._file)
+            if log._file is not None:
+                os.close(log._file)
             assert found == held, f"{lines}\n-- restored\n{found}\nmeant {held}"
 
 
