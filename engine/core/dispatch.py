@@ -14,7 +14,7 @@ from weakref import ref
 
 from agrad.engine.core.arguments import to_spread
 from agrad.engine.core.context import MOST_UNDEFINED, afford_spread, current, exhausted, next_stamp
-from agrad.engine.core.graph import Node, interned, new_node, node_of_two
+from agrad.engine.core.graph import Node, interned, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.op import (
@@ -161,7 +161,7 @@ def of_floats(op: Op, nx: Any, ny: Any, a: float, b: float, depth: int) -> Tenso
     if not (context.recording and (True in live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
         return plain(out, (nx, ny))
     made = Tensor()
-    made.node, made.array = node_of_two(op, (nx, ny), out, (), True in live, depth), None
+    made.node, made.array = new_node(op, (nx, ny), None, out, (), True in live, depth), None
     return made
 
 
@@ -196,7 +196,7 @@ def of_two(op: Op, nx: Any, ny: Any, a: Any, b: Any, depth: int) -> Tensor:
         nx.value = a
     if ny is not b and 1 in reads:
         ny.value = b
-    node = node_of_two(op, (nx, ny), out if reads_out else None, shape, True in live, depth)
+    node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live, depth)
     made = Tensor()
     made.node, made.array, node.handle = node, out, ref(made)
     return made

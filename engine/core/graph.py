@@ -318,8 +318,9 @@ def new_node(
     value: Value | None,
     shape: Shape,
     requires_grad: bool,
+    depth: int = 1,
 ) -> Node:
-    """The next node."""
+    """The next node, made for code that is `depth` calls away, or further."""
     node = Node()
     node.op = op
     node.inputs = inputs
@@ -332,30 +333,9 @@ def new_node(
     node.code = None
     node.place = context.place
     if context.script is not None and node.place is None:
-        context.script.locate(node, _getframe(1))
-    node.guard = context.guard
-    node.name = node.collected = node.freed = node.extra = node.handle = None
-    return node
-
-
-def node_of_two(
-    op: Op, inputs: tuple[Input, ...], value: Value | None, shape: Shape, requires_grad: bool, depth: int
-) -> Node:
-    """The next node, for code that is `depth` calls away, or further: the steps of `new_node`, with one call less."""
-    node = Node()
-    node.op = op
-    node.inputs = inputs
-    node.value = value
-    node.shape = shape
-    node.requires_grad = requires_grad
-    node.seq = node.stamp = next_stamp()
-    context = current()
-    node.code = None
-    node.place = context.place
-    if context.script is not None and node.place is None:
         context.script.locate(node, _getframe(depth))
     node.guard = context.guard
-    node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
+    node.name = node.collected = node.freed = node.extra = node.handle = None
     return node
 
 

@@ -47,7 +47,7 @@ class dtype:  # noqa: N801 - NumPy's name
 DTYPES: dict[Any, dtype] = {
     name: dtype(name.rstrip("_")) for name in "bool_ int64 int32 int16 int8 uint8 float64 float32 float16".split()
 }
-DTYPES["int_"], DTYPES["float_"] = DTYPES["int64"], DTYPES["float64"]
+DTYPES["int_"] = DTYPES["int64"]
 _TOLD = {bool_: "bool_", int64: "int64", float64: "float64"}
 
 

@@ -25,7 +25,6 @@ from agrad.torch.autograd import no_grad as no_grad
 from agrad.torch.autograd import set_grad_enabled as set_grad_enabled
 from agrad.torch.creation import Generator as Generator
 from agrad.torch.creation import default_generator as default_generator
-from agrad.torch.printing import printoptions as printoptions
 from agrad.torch.printing import set_printoptions as set_printoptions
 from agrad.torch.registry import TORCH
 from agrad.torch.tensor import Tensor as Tensor

@@ -53,7 +53,7 @@ def main() -> int:
         raise
     except BaseException as error:
         sys.stderr.write(explained(error))
-        return 1
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from itertools import combinations as choices
 from itertools import combinations_with_replacement as choices_again
 from typing import Any
 
 from agrad.engine.core import tensor as core
+from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.context import current
 from agrad.engine.values import np
 from agrad.torch.autograd import inference_mode
@@ -167,7 +169,8 @@ def _scattered(take: str) -> Callable[..., Any]:
 
 
 def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+    before = axis_of("slice", input.shape, dim)
+    return input[(slice(None),) * before + (slice(start, end, step),)]
 
 
 def _cummin(input: Any, dim: int) -> Any:
@@ -264,9 +267,7 @@ install_rows(
         "diagonal_scatter": _scattered("diagonal"),
         "bitwise_left_shift __lshift__ PLACE": _shift(1),
         "bitwise_right_shift __rshift__ PLACE": _shift(-1),
-        "chain_matmul FUNCTION": lambda *matrices: T.matmul(
-            matrices[0] if len(matrices) == 2 else T.chain_matmul(*matrices[:-1]), matrices[-1]
-        ),
+        "chain_matmul FUNCTION": lambda *matrices: reduce(T.matmul, matrices),
         "sum_to_size": lambda input, *size: input.sum(
             [at for at in range(input.ndim) if at < input.ndim - len(sizes(size)) or sizes(size)[at - input.ndim] == 1],
             True,

@@ -31,10 +31,12 @@ class Distribution:
     positive: tuple[str, ...] = ()  # the parameters that are above 0
     names: tuple[str, ...] = ()
     batch_shape, event_shape, has_rsample = Size(), Size(), False
+    _is_checked = True  # whether values outside of the support are refused
 
     def __init__(self, *args: Any, validate_args: Any = None, **given: Any) -> None:
         if any(name.startswith("_") for name in self.names):
             raise TypeError("the names of parameters do not begin with _")
+        self._is_checked = validate_args is not False
         given |= dict(zip(self.names, args, strict=False))
         missing = [name for name in self.names if name not in given]
         if missing or len(given) > len(self.names):
@@ -66,8 +68,20 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} has no rsample: what it draws has no derivative")
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability."""
+        """The logarithm of the density, or of the probability. Raises ValueError where the value cannot be drawn."""
+        given = value.value if isinstance(value, core.Tensor) else value
+        if self._is_checked and not np.all(self._within(np.asarray(given, dtype=float))):
+            raise ValueError(
+                f"Expected value argument to be within the support of {type(self).__name__}, not:\n{value}"
+            )
+        return self._log_prob(value)
+
+    def _log_prob(self, value: Any) -> Any:
         raise NotImplementedError
+
+    def _within(self, value: Any) -> Any:
+        """Which entries of an array can be drawn."""
+        return ~np.isnan(value)
 
     def sample_n(self, n: int) -> Any:
         """So many samples."""
@@ -92,6 +106,14 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def _not_negative(self: Distribution, value: Any) -> Any:
+    return value >= 0
+
+
+def _whole(self: Distribution, value: Any) -> Any:
+    return (value >= 0) & (value == np.floor(value))
+
+
 def _drawn(method: str, shape: Any) -> Any:
     return tensor_of(np.asarray(getattr(default_generator._numbers, method)(tuple(shape))))
 
@@ -114,7 +136,7 @@ class Normal(Distribution):
         """Random numbers, which are differentiable by the parameters."""
         return self.loc + _drawn("standard_normal", self._shape(sample_shape)) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - _HALF_LOG_2PI
 
@@ -144,7 +166,10 @@ class Uniform(Distribution):
         """Random numbers, which are differentiable by the ends."""
         return self.low + _drawn("random", self._shape(sample_shape)) * (self.high - self.low)
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return (value >= self.low.value) & (value <= self.high.value)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density: -inf outside."""
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return T.log(inside) - T.log(self.high - self.low)
@@ -157,6 +182,7 @@ class Uniform(Distribution):
 class Exponential(Distribution):
     """The exponential distribution."""
 
+    _within = _not_negative
     names, positive, has_rsample = ("rate",), ("rate",), True
     rate: Any
     mean = property(lambda self: self.rate.reciprocal())
@@ -167,7 +193,7 @@ class Exponential(Distribution):
         """Random numbers, which are differentiable by the rate."""
         return _drawn("standard_exponential", self._shape(sample_shape)) / self.rate
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return self.rate.log() - self.rate * value
 
@@ -190,7 +216,7 @@ class Laplace(Distribution):
         u = _drawn("random", self._shape(sample_shape)) * (2 - _EPS) + (_EPS - 1)
         return self.loc - self.scale * u.sign() * T.log1p(-u.abs())
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return -T.log(2 * self.scale) - T.abs(value - self.loc) / self.scale
 
@@ -211,7 +237,7 @@ class Gumbel(Distribution):
         u = _drawn("random", self._shape(sample_shape)) * (1 - _EPS) + _EPS
         return self.loc - self.scale * T.log(-T.log(u))
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
@@ -235,7 +261,7 @@ class Cauchy(Laplace):
         """Random numbers, which are differentiable by the parameters."""
         return self.loc + T.tan(math.pi * (_drawn("random", self._shape(sample_shape)) - 0.5)) * self.scale
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
@@ -258,9 +284,12 @@ class LogNormal(Normal):
 
     sample = Distribution.sample
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return value > 0
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
-        return super().log_prob(value.log()) - value.log()
+        return super()._log_prob(value.log()) - value.log()
 
     def cdf(self, value: Any) -> Any:
         """The probability of what is at most a value."""
@@ -278,6 +307,7 @@ class LogNormal(Normal):
 class HalfNormal(Distribution):
     """That of the size of normal numbers around 0."""
 
+    _within = _not_negative
     names, positive, has_rsample = ("scale",), ("scale",), True
     scale: Any
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
@@ -286,7 +316,7 @@ class HalfNormal(Distribution):
         """Random numbers, which are differentiable by the scale."""
         return Normal(0.0, self.scale).rsample(sample_shape).abs()
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         found = Normal(0.0, self.scale).log_prob(value) + math.log(2)
         return T.where(tensor_of(value) >= 0, found, -math.inf)
@@ -295,6 +325,7 @@ class HalfNormal(Distribution):
 class Gamma(Distribution):
     """The gamma distribution; what it draws has no derivative here."""
 
+    _within = _not_negative
     names, positive = ("concentration", "rate"), ("concentration", "rate")
     concentration: Any
     rate: Any
@@ -307,7 +338,7 @@ class Gamma(Distribution):
         drawn = default_generator._numbers.standard_gamma(rates, self._shape(sample_shape))
         return tensor_of(np.asarray(drawn)) / self.rate.detach()
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         a, b, value = self.concentration, self.rate, tensor_of(value)
         return T.xlogy(a, b) + T.xlogy(a - 1, value) - b * value - T.lgamma(a)
@@ -335,7 +366,10 @@ class Dirichlet(Distribution):
         drawn = Gamma(self.concentration, 1.0).sample(sample_shape)
         return drawn / drawn.sum(-1, True)
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & (abs(value.sum(-1) - 1) < 1e-6)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         a = self.concentration
         return T.xlogy(a - 1.0, value).sum(-1) + T.lgamma(a.sum(-1)) - T.lgamma(a).sum(-1)
@@ -357,10 +391,13 @@ class Beta(Distribution):
         """Random numbers without a graph."""
         return self._shares.sample(sample_shape).select(-1, 0)
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return (value >= 0) & (value <= 1)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         value = tensor_of(value)
-        return self._shares.log_prob(T.stack([value, 1.0 - value], -1))
+        return self._shares._log_prob(T.stack([value, 1.0 - value], -1))
 
 
 class StudentT(Distribution):
@@ -374,7 +411,7 @@ class StudentT(Distribution):
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: Any = None) -> None:
         super().__init__(df, loc, scale, validate_args=validate_args)
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         y, df = (value - self.loc) / self.scale, self.df
         z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi)
@@ -385,6 +422,7 @@ class StudentT(Distribution):
 class Poisson(Distribution):
     """The distribution of counts."""
 
+    _within = _whole
     names = ("rate",)
     rate: Any
     mean = variance = property(lambda self: self.rate)
@@ -393,7 +431,7 @@ class Poisson(Distribution):
         """Random counts."""
         return T.poisson(self.rate.detach().expand(self._shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         return T.xlogy(tensor_of(value), self.rate) - self.rate - T.lgamma(tensor_of(value) + 1)
 
@@ -447,7 +485,10 @@ class Bernoulli(_Discrete):
         """Random zeros and ones."""
         return T.bernoulli(self.probs.detach().expand(self._shape(sample_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         logits, value = T.broadcast_tensors(self.logits, tensor_of(value))
         return -_crossed(logits, value)
@@ -465,6 +506,7 @@ def _crossed(logits: Any, target: Any) -> Any:
 class Geometric(_Discrete):
     """How often an event fails before it comes."""
 
+    _within = _whole
     mean = property(lambda self: 1.0 / self.probs - 1.0)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -472,7 +514,7 @@ class Geometric(_Discrete):
         u = _drawn("random", self._shape(sample_shape)).clamp(min=float(np.finfo(np.float64).tiny))
         return (u.log() / (-self.probs.detach()).log1p()).floor()
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         return value * (-self.probs).log1p() + self.probs.log()
 
@@ -491,7 +533,10 @@ class Binomial(_Discrete):
         count, p = (np.asarray(x.value) for x in (self.total_count, self.probs))
         return tensor_of(default_generator._numbers.binomial(count.astype(int), p, self._shape(sample_shape)) * 1.0)
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return _whole(self, value) & (value <= self.total_count.value)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         n, value = self.total_count, tensor_of(value)
         ways = T.lgamma(n + 1) - T.lgamma(value + 1) - T.lgamma(n - value + 1)
@@ -522,7 +567,10 @@ class Categorical(_Discrete):
         drawn = T.multinomial(self.probs.detach().reshape(-1, self._count), count, True).T
         return drawn.reshape(Size((*sample_shape, *self.batch_shape)))
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return _whole(self, value) & (value < self._count)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
         value = tensor_of(value)
         shape = np.broadcast_shapes(value.shape, self.batch_shape)
@@ -546,9 +594,12 @@ class OneHotCategorical(Categorical):
         """Random rows."""
         return T.eye(self._count)[super().sample(sample_shape)]
 
-    def log_prob(self, value: Any) -> Any:
+    def _within(self, value: Any) -> Any:
+        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
-        return super().log_prob(value.argmax(-1))
+        return super()._log_prob(value.argmax(-1))
 
 
 # Of vectors, and made of others
@@ -588,7 +639,7 @@ class MultivariateNormal(Distribution):
         scale: Any = self.scale_tril
         return scale.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         apart = self._apart(value - self.loc)
         return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + apart) - self._half_log_det()
@@ -625,7 +676,7 @@ class Independent(Distribution):
         """Random numbers, which are differentiable by the parameters."""
         return self.base_dist.rsample(sample_shape)
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return self._summed(self.base_dist.log_prob(value))
 
@@ -659,7 +710,7 @@ class MixtureSameFamily(Distribution):
         wide = which.reshape(*which.shape, *(1,) * (events + 1)).expand(*which.shape, 1, *self.event_shape)
         return drawn.gather(which.ndim, wide).squeeze(which.ndim)
 
-    def log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         found = self.component_distribution.log_prob(tensor_of(value).unsqueeze(-1 - len(self.event_shape)))
         return T.logsumexp(found + T.log_softmax(self.mixture_distribution.logits, -1), -1)
@@ -710,4 +761,11 @@ _DIVERGENCES: dict[type, Callable[[Any, Any], Any]] = {
         + (p.concentration - q.concentration) * T.digamma(p.concentration)
         + (q.rate - p.rate) * (p.concentration / p.rate)
     ),
+}
+
+
+NAMES = {
+    name: one
+    for name, one in globals().items()
+    if one is kl_divergence or (isinstance(one, type) and issubclass(one, Distribution) and name[0] != "_")
 }

@@ -1619,7 +1619,14 @@ give("__pos__", lambda self: self)
 give("__hash__", object.__hash__)
 
 
-METHODS_ALONE = frozenset(  # which are no functions of `torch`
-    "contiguous data_ptr dim element_size expand expand_as is_contiguous ndimension nelement repeat reshape_as silu "
-    "softplus stride to unfold view view_as".split()
+# Which are no functions of `torch`; of those that write in place only some of one tensor are.
+METHODS_ALONE = frozenset(
+    "contiguous data_ptr dim element_size expand expand_as fork_rng gammaln is_contiguous multigammaln ndimension "
+    "nelement repeat reshape_as rsub_ silu slice softmin softplus storage_offset stride sum_to_size to unfold view "
+    "view_as absolute_ digamma_ erfinv_ lgamma_ sgn_ sign_ tril_ triu_ cumsum_ cumprod_ "
+    "add_ addcdiv_ addcmul_ addmm_ addr_ arctan2_ atan2_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ "
+    "bitwise_or_ bitwise_right_shift_ bitwise_xor_ copysign_ div_ divide_ eq_ float_power_ floor_divide_ fmod_ ge_ "
+    "greater_ greater_equal_ gt_ heaviside_ hypot_ index_add_ index_copy_ index_fill_ le_ lerp_ less_ less_equal_ "
+    "logaddexp_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ masked_fill_ masked_scatter_ mul_ multiply_ ne_ "
+    "not_equal_ pow_ put_ remainder_ scatter_ scatter_add_ scatter_reduce_ sub_ subtract_ true_divide_".split()
 )

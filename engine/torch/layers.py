@@ -14,7 +14,7 @@ from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
 from agrad.engine.values import np
 from agrad.torch.creation import default_generator
-from agrad.torch.registry import TORCH, checked, tensor_of
+from agrad.torch.registry import TORCH, checked, engine, tensor_of
 from agrad.torch.tensor import entitle
 
 T = type("T", (), {"__getattr__": lambda self, name: TORCH[name]})()
@@ -213,8 +213,7 @@ def multilabel_soft_margin_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """The logistic loss of several labels."""
-    log = TORCH["logsigmoid"]
-    loss = -(target * log(input) + (1 - target) * log(-input))
+    loss = -(target * engine("logsigmoid", input) + (1 - target) * engine("logsigmoid", -input))
     return _reduced((loss if weight is None else loss * weight).sum(-1) / input.shape[-1], reduction)
 
 

@@ -659,8 +659,9 @@ def _own_names() -> dict[str, dict[str, Any]]:
     """The names that modules have of this package."""
     checks = {"gradcheck": _gradcheck, "gradgradcheck": _gradgradcheck}
     passes = "backward grad Function Variable no_grad enable_grad inference_mode set_grad_enabled detect_anomaly "
-    nowhere: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all", "empty_cache", "synchronize"), _nothing)
-    nowhere |= {"is_available": lambda: False, "device_count": lambda: 0}
+    absent: dict[str, Any] = {"is_available": lambda: False}
+    nowhere = absent | {"device_count": lambda: 0, "empty_cache": _nothing, "synchronize": _nothing}
+    seeded = nowhere | {"manual_seed": _nothing}
     pairs = [pair.partition("=") for pair in _SPECIAL.split()]
     special = {name: plain(name, ours or name, True) for name, _, ours in pairs}
     transforms = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call stack_module_state"
@@ -676,7 +677,7 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "func": _names_from(func, transforms),
         "nn": _names_from(layers, "Module Parameter"),
         "nn.functional": _functional(),
-        "nn.modules": _names_from(layers, "Module Parameter"),
+        "nn.modules": _names_from(layers, "Module"),
         "nn.modules.module": _names_from(layers, "Module Parameter"),
         "nn.utils.rnn": tools.RNN,
         "nn.utils.parametrize": tools.PARAMETRIZE,
@@ -687,11 +688,11 @@ def _own_names() -> dict[str, dict[str, Any]]:
         "special": special | {name: TORCH[name] for name in ("softmax", "log_softmax", "logsumexp")},
         "testing": {"assert_close": assert_close},
         "random": {name: TORCH[name] for name in _OF_SEEDS.split()},
-        "cuda": nowhere,
-        "mps": nowhere,
+        "cuda": seeded | {"manual_seed_all": _nothing},
+        "mps": seeded,
         "accelerator": nowhere | {"current_accelerator": _nothing},
-        "backends.cudnn": {**nowhere, "deterministic": False, "benchmark": False},
-        "backends.mps": {**nowhere, "is_built": lambda: False},
+        "backends.cudnn": {**absent, "deterministic": False, "benchmark": False},
+        "backends.mps": {**absent, "is_built": lambda: False},
         "amp": {"autocast": TORCH["autocast"]},
         "jit": {"script": _same, "trace": lambda f, *_, **__: f, "ignore": _same},
     }
@@ -703,7 +704,7 @@ def install(torch: Any) -> None:
     for line in _MODULES.strip().splitlines():
         name, doc, ours = (part.strip() for part in line.split("|"))
         others: list[Any] = [import_module(f"agrad.engine.{ours}")] if ours else []
-        others += [composed.MODULES] if ours == "nn" else [distributions] if name == "distributions" else []
+        others += [composed.MODULES] if ours == "nn" else [distributions.NAMES] if name == "distributions" else []
         table[name] = made = Module(name, doc, own.get(name, {}), *others, adapt=_ADAPTED.get(name))
         sys.modules[made.__name__] = made
         owner, _, last = name.rpartition(".")

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from agrad.engine.core.context import current, remember_order
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.nn.objects import Object, stores_of
 from agrad.grammar import reach
 from agrad.grammar.diagnostics import Span, suggest
@@ -326,7 +326,7 @@ class Python(Machine):
             return error
         if isinstance(error, MemoryError) and not isinstance(error, Large):
             return error
-        name, message = type(error).__name__, _text(error)
+        name, (message, _, fix) = type(error).__name__, _text(error).partition("\n  fix: ")
         if isinstance(error, Large):
             name, message = "MemoryError", error.message
         elif isinstance(error, RecursionError):
@@ -336,7 +336,8 @@ class Python(Machine):
         if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
             kind = "arity"
         made = AgradError(kind, f"{name}: {message}" if message else name)
-        made.fixes, made.notes = self._fixes(error, frame, place), self._notes(error)
+        made.fixes = self._fixes(error, frame, place) or ([Hint(fix)] if fix else [])
+        made.notes = self._notes(error)
         return made
 
     def _fixes(self, error: Exception, frame: FrameType, place: Span) -> list[str]:

@@ -7,6 +7,7 @@ the random generator.
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -450,7 +451,7 @@ class Session:
         written = self.record.keeper is not None and statement is not None and not isinstance(statement, BLOCKS)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
-        around, watch = (self.emit, self._log, silence), self.watch
+        around, watch = (self.emit, self._log, silence, sys.getrecursionlimit()), self.watch
         watch.start(span, limits)
         # From here to `try` nothing is called, so that no Ctrl-C can come in between.
         self.emit, self._log, running.undo_log = held, log, log
@@ -521,8 +522,9 @@ class Session:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()
 
-    def _end(self, emit: Emit, log: UndoLog | None, silence: Silence) -> None:
+    def _end(self, emit: Emit, log: UndoLog | None, silence: Silence, levels: int) -> None:
         """Restore the context around a statement that has ended. May be called again if it was interrupted."""
+        sys.setrecursionlimit(levels)
         self.watch.running = False
         self.emit, self._log = emit, log
         silence.end()

@@ -1,5 +1,6 @@
 """agrad.torch: programs print what PyTorch prints, names that are not there are named, scripts run in its place."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import agrad.torch as torch
+from agrad.grammar.reach import PACKAGES, names_in
 
 HERE = Path(__file__).parent
 RUNNER = HERE.parent / "support" / "torch_runner.py"
@@ -44,6 +46,13 @@ def test_what_lessons_use_gives_what_pytorch_gives():
 def test_what_is_written_there_is_what_pytorch_prints():
     pytest.importorskip("torch")
     assert wrong("torch", PROGRAMS | LINES) == {}
+
+
+def test_no_module_has_names_that_pytorch_or_numpy_has_not():
+    pytest.importorskip("torch")
+    real = {name: importlib.import_module(name) for name in PACKAGES}
+    more = [f"{name}.{one}" for name in PACKAGES for one in names_in(name) if not hasattr(real[name], one)]
+    assert more == ["torch.nn.modules.Parameter"]  # torch.nn has it, whose layers these are
 
 
 @pytest.mark.parametrize(("code", "kind", "near"), [

@@ -49,12 +49,13 @@ def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interru
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return each
 
-    outer, collects = sys.gettrace(), gc.isenabled()
+    outer, collects, levels = sys.gettrace(), gc.isenabled(), sys.getrecursionlimit()
     gc.disable()
     sys.settrace(trace)
     try:
         yield
     finally:
         sys.settrace(outer)
+        sys.setrecursionlimit(levels)  # which one that comes while code is made leaves as it is there
         if collects:
             gc.enable()
