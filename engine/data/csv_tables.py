@@ -112,10 +112,11 @@ class Dialect:
 
     def is_number(self, text: str) -> bool:
         """Whether an entry is a number, or stands for one that is missing."""
-        with suppress(ValueError):
+        try:
             self.strict(text)
-            return True
-        return False
+        except ValueError:
+            return False
+        return True
 
     def other(self, text: str) -> str:
         """The decimal mark with which an entry that is no number would be one, or nothing."""

@@ -78,7 +78,7 @@ def test_a_second_ctrl_c_ends_agrad_and_the_session_can_be_resumed(blocked, tmp_
     ("module", "name", "statement", "said"),
     [
         ("scipy.integrate", "quad", "integral(cos, 0, 1)", "integral"),
-        ("scipy.integrate", "solve_ivp", "ode(f, 1, [0, 1])", "ode"),
+        ("scipy.integrate", "DOP853", "ode(f, 1, [0, 1])", "ode"),
         ("scipy.optimize", "root", "solve a**3 == a + 1 for a from 1", "solve"),
         ("numpy.linalg", "svd", "svd(rand(3, 3))[1]", "svd"),
     ],
