@@ -39,17 +39,23 @@ def asked_about(text: str, place: int) -> list[str]:
     found = word_at(tokens, place)
     if found:
         return path_of(found)
-    open_at: list[int] = []
     before = [token for token in tokens if token and token.end_pos <= place]
-    for number, token in enumerate(before):
+    number = called(before)
+    if number is not None:
+        return path_of(before[:number])
+    return path_of(before[:1]) if before and before[0].isidentifier() else []
+
+
+def called(tokens: Sequence[Token]) -> int | None:
+    """Of some tokens the number of the bracket that calls a name, and is still open; None where there is none."""
+    open_at: list[int] = []
+    for number, token in enumerate(tokens):
         if token.type in OPENERS:
             open_at.append(number)
         elif token.type in CLOSING and open_at:
             open_at.pop()
-    for number in reversed(open_at):
-        if number and before[number].type == "LPAR" and before[number - 1].type == "NAME":
-            return path_of(before[:number])
-    return path_of(before[:1]) if before and before[0].isidentifier() else []
+    calls = (number for number in reversed(open_at) if number and tokens[number].type == "LPAR")
+    return next((number for number in calls if tokens[number - 1].type == "NAME"), None)
 
 
 def help_about(path: Sequence[str], session: Session) -> str | None:
@@ -78,19 +84,24 @@ def info(name: str, session: Session) -> str:
 
 
 class Kind(Struct):
-    """A kind of token: the type that Pygments has for it, and the scope of TextMate's grammars."""
+    """A kind of token: the type that Pygments has for it, the scope of TextMate's grammars, the group of Vim's.
+
+    `lsp`: the type of the language server's protocol, if it has one.
+    """
 
     pygments: str
     textmate: str
+    vim: str
+    lsp: str = ""
 
 
 KINDS = {
-    "number": Kind("Number", "constant.numeric"),
-    "string": Kind("String", "string.quoted"),
-    "name": Kind("Name", "variable.other"),
-    "command": Kind("Keyword.Reserved", "support.function"),
-    "keyword": Kind("Keyword", "keyword.control"),
-    "operator": Kind("Operator", "keyword.operator"),
-    "comment": Kind("Comment", "comment.line"),
-    "error": Kind("Error", "invalid.illegal"),
+    "number": Kind("Number", "constant.numeric", "Number", "number"),
+    "string": Kind("String", "string.quoted", "String", "string"),
+    "name": Kind("Name", "variable.other", "Identifier", "variable"),
+    "command": Kind("Keyword.Reserved", "support.function", "Statement", "macro"),
+    "keyword": Kind("Keyword", "keyword.control", "Keyword", "keyword"),
+    "operator": Kind("Operator", "keyword.operator", "Operator", "operator"),
+    "comment": Kind("Comment", "comment.line", "Comment", "comment"),
+    "error": Kind("Error", "invalid.illegal", "Error"),
 }

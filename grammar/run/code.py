@@ -1013,7 +1013,7 @@ class _Generator(_Expressions):
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
-_BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
+BINDING = frozenset({"solve", "fit", "minimize", "maximize"})  # commands that give names values
 _WRITES = (ast.Index, ast.Attribute)
 
 
@@ -1099,7 +1099,7 @@ def binds(node: Any) -> set[str]:
         found = {target.id for target in node.targets if isinstance(target, ast.Name)}
     elif isinstance(node, ast.Python):
         found = {*node.binds}
-    elif isinstance(node, ast.Command) and node.word in _BINDING:
+    elif isinstance(node, ast.Command) and node.word in BINDING:
         for one in ast.nodes(node.operands):
             found |= {name.id for name in one.names} if isinstance(one, ast.Unknowns) else set()
     return found

@@ -15,6 +15,7 @@ from __future__ import annotations
 import _ast as py
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -80,6 +81,8 @@ _COMMAND = pattern(r"""[ \t]*([a-z_]+)[ \t]+(?!(?:and|as|else|for|if|in|is|not|o
 _SWITCH = pattern(r"(?m)^[ \t\f]*(?:.*;[ \t]*)?(?:import|from|class)\b|^\f*calculator\b")
 _IMPORT = pattern(r"[ \t\f]*(?:(?:import|class)[ \t]+[^\W\d]|from[ \t]+[^\W\d][\w.]*[ \t]+import\b)")
 _BACK = pattern(r"\f*calculator[ \t]*(?:#.*)?")
+_MARGIN = pattern(r"(?m)^(?![ \t\f]|(?:else|elif|except|finally)\b|[)\]}]|[ \t]*(?:#|$))")
+_MISTAKES = 50  # syntax errors of one text that are reported
 _GOES_ON = pattern(r"[ \t]|(?:else|elif|except|finally)\b|[ \t]*(?:#|$)")  # the block of the lines above
 
 
@@ -162,11 +165,7 @@ def problems(source: Source, text: str, known: set[str]) -> list[AgradError]:
 
     `known`: the names that it has from the start, and then also those that it binds.
     """
-    try:
-        statements = Reader(source, text).statements()
-    except AgradError as problem:
-        return [problem]
-    read, found = list[tuple[str, Span]](), list[AgradError]()
+    read, (statements, found) = list[tuple[str, Span]](), readable(source, text, known)
     for statement in statements:
         inner = statement.commands.values() if isinstance(statement, ast.Python) else ((statement,),)
         known.update(name for body in inner for one in body for name in binds(one))
@@ -185,6 +184,33 @@ def problems(source: Source, text: str, known: set[str]) -> list[AgradError]:
         AgradError("name", _UNKNOWN.format(name), labels=[Label(span)]) for name, span in read if name not in known
     ]
     return [*found, *wrong]
+
+
+def readable(source: Source, text: str, names: set[str]) -> tuple[tuple[ast.Statement, ...], list[AgradError]]:
+    """The statements of a text that can be parsed, and the errors of the others, whose words are added to the names."""
+    found = list[AgradError]()
+    for _ in range(_MISTAKES):
+        try:
+            return Reader(source, text).statements(), found
+        except AgradError as problem:
+            found.append(problem)
+            start, end = _mistaken(text, problem)
+            names.update(re.findall(r"[^\W\d]\w*", text[start:end]))
+            if not text[start:end].strip():
+                break
+            text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return (), found
+
+
+def _mistaken(text: str, problem: AgradError) -> tuple[int, int]:
+    """The statement without indentation that a syntax error is in, with its block: where it begins and ends."""
+    place: Any = problem.labels[0].origin
+    starts = [0, *(found.start() for found in _MARGIN.finditer(text)), len(text)]
+    number = max(bisect_right(starts, min(place.start, len(text) - 1)) - 1, 0)
+    end = len(text) if "triple-quoted" in problem.message else starts[number + 1]
+    # What comes too early ends the statement above.
+    is_early = number and place.start == starts[number] and "expected" in problem.message
+    return starts[number - 1 if is_early else number], end
 
 
 def bound(node: Any) -> list[str]:
