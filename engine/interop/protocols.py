@@ -110,8 +110,8 @@ def _number(convert: Function) -> Function:
 
 
 def _ratio(self: Tensor) -> tuple[int, int]:
-    """The number as a fraction; refused for those functions of `statistics` that make a result of the type of a Tensor."""
-    caller: Any = sys._getframe(1)
+    """The number as a fraction; refused where `statistics` would make a Tensor of one."""
+    caller: Any = sys._getframe(2)
     while caller is not None and caller.f_globals.get("__name__") == "statistics":
         name, caller = caller.f_code.co_name, caller.f_back
         if name in ("mean", "harmonic_mean", "variance", "pvariance"):
@@ -327,7 +327,7 @@ def install() -> None:
         "imag": property(lambda x: tensor(np.zeros(x.shape) if x.shape else 0.0)),
         "conjugate": lambda x: x,
         "is_integer": lambda x: x.item().is_integer(),
-        "as_integer_ratio": _ratio,
+        "as_integer_ratio": lambda x: _ratio(x),
         "hex": lambda x: x.item().hex(),
         "__contains__": _contains,
     }
