@@ -237,7 +237,7 @@ async def test_symbols_folds_colours_and_signatures(editor):
         "operator",
     ]
     for line, column, usage, parameters, active in (
-        (4, 9, "def loss(x, k=2):", ["x", "k=2"], 0), (4, 18, "sin(x)", ["x"], 0), (10, 20, "math.atan2(y, x, /)", ["y", "x", "/"], 1)
+        (4, 9, "def loss(x, k=2):", ["x", "k=2"], 0), (4, 18, "sin(x)", ["x"], 0), (10, 20, "math.atan2(y, x)", ["y", "x"], 1)
     ):  # fmt: skip
         found = await client.text_document_signature_help_async(
             types.SignatureHelpParams(*editor.at("outline.ag", line, column))
