@@ -22,7 +22,6 @@ from agrad.cli.repl.plain import answered
 from agrad.cli.settings import find
 from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
-from agrad.engine.text import beside
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.run.typed import can_be_read, needs_more
@@ -228,7 +227,7 @@ def _colour(folder: Path) -> None:
     about = {"name": NAME, "version": __version__, "jupyterlab": {"extension": True, "_build": entry}}
     (folder / "static").mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-    script = beside(__file__, "lab.js").replace("WORDS;", f"{json.dumps(words)};")
+    script = Path(__file__).with_name("lab.js").read_text("utf-8").replace("WORDS;", f"{json.dumps(words)};")
     (folder / "static" / "remoteEntry.js").write_text(script, encoding="utf-8")
 
 
