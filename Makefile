@@ -97,7 +97,7 @@ types:
 	@ln -sfn ../../../engine/torch ../../../engine/numpy build/types/agrad
 
 table: $(VENV)/.agrad
-	$(BIN)/python -m agrad.grammar.syntax.keywords
+	$(BIN)/python tests/support/grammar_table.py
 	$(BIN)/python tests/support/operations_index.py
 
 # An ordinary install, not an editable one, is measured, since that is what users have.

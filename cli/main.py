@@ -396,7 +396,8 @@ class Root(Command, click.Group):
         if word in agrad.grammar.commands.COMMANDS:
             given = [one for one in args[1:] if re.match(r"[^\W\d]\w*=[^=]", one) and ".." not in one]
             words = [*(f"{one};" for one in given), *(one for one in args if one not in given)]
-            line = f"{typed(' '.join(words), of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
+            said = re.sub(r" --?to[ =](\S+)", r' to "\1"', " ".join(words))
+            line = f"{typed(said, of='echo')} | agrad run -" if len(args) > 1 else typed("help", word)
             raise Wrong(f"{word} is a statement, and no command", line)
         raise unknown("command", word, COMMANDS, ["eval", *args[word.isidentifier() and len(args) > 1 :]])
 

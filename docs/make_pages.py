@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import editor_grammar
 import manual
 import reference
 import stubs
 
 import agrad.engine as ag
-from agrad.cli.integrations import textmate
 from agrad.engine.autodiff.gradcheck import Report
 from agrad.engine.compile.function import Compiled
 from agrad.engine.core.op import FUNCTIONS
@@ -107,8 +107,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/language.md": reference.language_page,
     "engine/core/methods.pyi": stubs.methods,
     "engine/functions.pyi": stubs.functions,
-    "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
-    "docs/vim/syntax/agrad.vim": textmate.as_vim,
+    "docs/vscode/syntaxes/agrad.tmLanguage.json": editor_grammar.as_json,
+    "docs/vim/syntax/agrad.vim": editor_grammar.as_vim,
 }
 
 if __name__ == "__main__":

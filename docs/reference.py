@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
+from pathlib import Path
 
 from agrad.cli.repl.printer import SAYS
 from agrad.engine.core.context import Context, enter
@@ -31,7 +32,7 @@ from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.keywords import OPTIONS, SOFT, read_grammar
+from agrad.grammar.syntax.keywords import GRAMMAR, OPTIONS, SOFT
 
 _MADE = "Made by `make docs` from the table of functions; `help sin` in a session, and `agrad help sin`, say the same."
 
@@ -205,7 +206,7 @@ def _operators() -> Iterator[str]:
 
 def _grammar() -> Iterator[str]:
     """The rules of agrad.lark, with words and signs in the place of its terminals."""
-    text = read_grammar()
+    text = Path(GRAMMAR).read_text("utf-8")
     written = _terminals(text)
     yield "\n## Grammar\n\nThe rules of `grammar/agrad.lark`, with words and signs in the place of its terminals.\n"
     yield "```text"

@@ -16,6 +16,24 @@ def beside(path: str, name: str) -> str:
         return file.read()
 
 
+def tables(text: str) -> dict[str, dict[str, str]]:
+    """The tables in a text: below a line `[name]`, rows `words = value`, where each word has the value."""
+    found: dict[str, dict[str, str]] = {}
+    for part in f"\n{text}".split("\n[")[1:]:
+        name, _, rows = part.partition("]\n")
+        parted = (row.partition(" =") for row in rows.split("\n") if row[:1] not in ("", "#"))
+        found[name] = {word: value[1:] for words, _, value in parted for word in words.split()}
+    return found
+
+
+def paragraphs(text: str) -> list[str]:
+    """The parts of a text that begin at a margin; further lines of a part are indented."""
+    return _MARGIN.split(text.strip("\n"))
+
+
+_MARGIN = pattern(r"\n(?! )")
+
+
 def counted(number: int, what: str) -> str:
     """So many of something, in words."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from agrad.engine import autodiff
 from agrad.engine.core.context import current
@@ -19,10 +19,6 @@ from agrad.engine.ops import tables
 from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_value, spread
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
-
-if TYPE_CHECKING:
-    pass
-
 
 _SHOWN = 1000  # entries of a container of Python
 

@@ -51,8 +51,9 @@ def changed(tmp_path, request):
     }
     place = {"cwd": tmp_path, "env": os.environ | found, "text": True, "capture_output": True}
     if "`make table`" in EXAMPLES[request.param]:
-        index = ROOT / "tests" / "support" / "operations_index.py"
-        subprocess.run([sys.executable, index, tmp_path / "agrad"], check=True, **place)
+        for name in ("grammar_table", "operations_index"):
+            maker = ROOT / "tests" / "support" / f"{name}.py"
+            subprocess.run([sys.executable, maker, tmp_path / "agrad"], check=True, **place)
     return place
 
 

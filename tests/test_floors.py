@@ -30,18 +30,16 @@ FROM_ENGINE = """
     values: Array LOADING MANY Value format_bytes format_number format_shape format_value np
     extras: extra
     inspect.budget: budget
-    inspect.budget_forms: fields
-    inspect.json_values: plain
+    inspect.json_values: plain plain_fields
     interop.notebook: framed given html_of of_parts pictures taken
     ops.data_files: load_matrix
-    ops.solvers.fit_forms: fields
     ops.solvers.fitting: Ask GROUP Sums fit joined summed
     compile.registry: AUTO CHOICES NATIVE REFERENCE described
     core.op: FUNCTIONS
     core.tensor: Tensor
     autodiff.gradcheck: Finding
     struct: Struct
-    text: align as_name counted csv_lines display_width fit glued latex_name printable truncate wrap
+    text: align as_name beside counted csv_lines display_width fit glued latex_name printable tables truncate wrap
     data.tables: Aggregates Column NAMES Piece WIDE Wanted as_text pyarrow require_pyarrow unreadable
     data.csv_tables: CsvTable TextForm
     data.formats: is_folder open_table require_files

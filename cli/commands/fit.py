@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from functools import partial
 
 import click
@@ -12,18 +14,21 @@ from agrad.cli import arguments
 from agrad.cli.arguments import Limits, Line, Options, argument, declared, group, option
 from agrad.cli.arguments.expression import constants_option, texts_by_name
 from agrad.cli.arguments.options import Reading, TableCommand, require_readable, split
-from agrad.cli.main import end_in, limit_memory, typed
+from agrad.cli.main import Wrong, again, end_in, limit_memory, typed
 from agrad.cli.output import printer
 from agrad.grammar.results import Estimated
+from agrad.grammar.session.inputs import open_names
 
 
 class Asked(Options):
     """What `agrad fit` takes."""
 
     words: tuple[str, ...] = argument(nargs=-1, metavar="MODEL DATA", type=arguments.FILE)
-    measured: str = option("--y", "EXPR", "What was measured: a column, or an expression.", required=True)
+    measured: str | None = option(
+        "--y", "EXPR", "What was measured: a column, or an expression. A MODEL `y ~ a*x` says it, too."
+    )
     start: tuple[str, ...] = option(
-        "--over", "NAME=VALUE,...", "The parameters, with values to start from.", required=True, multiple=True
+        "--over", "NAME=VALUE,...", "The parameters, with values to start from. Must be given.", multiple=True
     )
     sigma: str | None = option(
         "--sigma", "EXPR", "The standard uncertainty of what was measured: a number, or a column."
@@ -52,6 +57,11 @@ def command(asked: Asked) -> int:
     model, path = asked.words
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
+    measured = asked.measured
+    if measured is None and "~" in model:
+        measured, model = map(str.strip, model.split("~", 1))
+    if measured is None or not asked.start:
+        raise _incomplete(model, measured, path)
     start = split(",".join(asked.start))
     texts = texts_by_name("--over", start)
     constants = texts_by_name("-D", asked.given)
@@ -59,7 +69,7 @@ def command(asked: Asked) -> int:
     limit_memory(asked.limits.memory, statements=False)
 
     ends = partial(end_in, seconds=asked.limits.timeout, as_json=asked.as_json)
-    formulas = {"model": model, "--y": asked.measured, "--sigma": asked.sigma}
+    formulas = {"model": model, "--y": measured, "--sigma": asked.sigma}
     ask = agrad.cli.data.request.Asked(
         {title: text for title, text in formulas.items() if text is not None}, False, constants, [*texts]
     )
@@ -74,3 +84,15 @@ def command(asked: Asked) -> int:
         raise found.failure("--over with other values starts elsewhere")
     printer(bench.sessions.first.settings, "json" if asked.as_json else "text")(Estimated(found))
     return 1 if found.problem else 0
+
+
+def _incomplete(model: str, measured: str | None, path: str) -> Wrong:
+    """The error for a line without --y or --over, with those parameters that the head of the file does not name."""
+    if measured is None:
+        return Wrong("missing option --y: what was measured", again("--y", "y"))
+    header = ""
+    with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        header = file.readline(10_000)
+    unknown = [name for name in open_names(model) if name not in re.findall(r"\w+", header)]
+    starts = ",".join(f"{name}=1" for name in unknown)
+    return Wrong("missing option --over: the parameters, with values to start from", again("--over", starts))

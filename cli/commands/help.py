@@ -9,27 +9,12 @@ from agrad.cli.arguments import completions
 from agrad.cli.main import COMMANDS, Command, root
 from agrad.cli.settings import SETTINGS
 from agrad.cli.terminal.pager import explain
+from agrad.engine.text import beside, tables
 
 # What there is beside the commands, with what it is about.
-
-ENVIRONMENT = {
-    "NO_COLOR": "If set and not empty, output is not coloured.",
-    "FORCE_COLOR": "If set to anything but 0, output is coloured even if it does not go to a terminal.",
-    "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
-    "AGRAD_ECHO": "Whether a session says in a line what a statement has changed: 1 or 0.",
-    "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
-    "LESS": "Options of less; the default leaves the text on the screen, and says how to go on.",
-    "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
-    "XDG_STATE_HOME": "On Linux, the folder that contains agrad's history and logs; the default is ~/.local/state.",
-}
-FILES = {
-    "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
-    "init.ag": "A script that is run when a session starts on a terminal.",
-    "history": "The lines typed at the prompt; on Linux in the folder of XDG_STATE_HOME.",
-    "lesson.json": "How far `agrad learn` has come.",
-    "sessions": "The logs of sessions, for `agrad repl --resume`; in the folder of the history.",
-    "ended": "The logs of the last sessions that have ended, for `agrad sessions`; in the same folder.",
-}
+_TABLES = tables(beside(__file__, "surroundings.txt"))
+ENVIRONMENT = _TABLES["environment"]
+FILES = {name: told.replace("{settings}", ", ".join(SETTINGS)) for name, told in _TABLES["files"].items()}
 
 
 def _words() -> dict[str, str]:

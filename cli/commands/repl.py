@@ -25,9 +25,9 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
 from agrad.grammar.results import Quit, Result
-from agrad.grammar.run.python import parts
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.readings import parts
 from agrad.lazy import pattern
 
 if TYPE_CHECKING:

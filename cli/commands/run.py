@@ -19,10 +19,9 @@ from agrad.cli.terminal.progress import clear, watching
 from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
-from agrad.grammar.run import python
 from agrad.grammar.session.inputs import refuse_data, refuse_page, require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast, readings
 
 _ARGUMENTS = "agrad.arguments"
 THEMES = ("auto", "light", "dark")  # of the pictures in `cli.output.pictures`
@@ -140,7 +139,7 @@ def _run(session: Session, asked: Asked, names: dict[str, str], source: Source) 
 def _overwritten(names: Mapping[str, str], source: Source) -> Iterator[Note]:
     """The notes on names of -D that a script gives another value before it reads them."""
     try:
-        statements = python.parse(source) if names else ()
+        statements = readings.parse(source) if names else ()
     except AgradError:  # which the run reports
         return
     for name, value in names.items():

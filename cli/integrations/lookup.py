@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agrad.engine.errors import AgradError
-from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.python_completion import told
@@ -78,30 +77,3 @@ def info(name: str, session: Session) -> str:
     except AgradError as problem:  # a limit of the session
         return problem.message
     return "\n".join(result.text(session.settings) for result in answers)
-
-
-# The kinds of tokens that `grammar.syntax.parser.tokens` tells apart, in the terms of other programs.
-
-
-class Kind(Struct):
-    """A kind of token: the type that Pygments has for it, the scope of TextMate's grammars, the group of Vim's.
-
-    `lsp`: the type of the language server's protocol, if it has one.
-    """
-
-    pygments: str
-    textmate: str
-    vim: str
-    lsp: str = ""
-
-
-KINDS = {
-    "number": Kind("Number", "constant.numeric", "Number", "number"),
-    "string": Kind("String", "string.quoted", "String", "string"),
-    "name": Kind("Name", "variable.other", "Identifier", "variable"),
-    "command": Kind("Keyword.Reserved", "support.function", "Statement", "macro"),
-    "keyword": Kind("Keyword", "keyword.control", "Keyword", "keyword"),
-    "operator": Kind("Operator", "keyword.operator", "Operator", "operator"),
-    "comment": Kind("Comment", "comment.line", "Comment", "comment"),
-    "error": Kind("Error", "invalid.illegal", "Error"),
-}

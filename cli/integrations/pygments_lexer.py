@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 from pygments.lexer import Lexer
 from pygments.token import Text, string_to_tokentype
 
-from agrad.cli.integrations.lookup import KINDS
-from agrad.grammar.run.typed import tokens
+from agrad.grammar.syntax.typed import tokens
 
-_TYPES = {name: string_to_tokentype(kind.pygments) for name, kind in KINDS.items()}
+# By the kinds of tokens that the prompt colours.
+TYPES = {
+    kind: string_to_tokentype("Keyword.Reserved" if kind == "command" else kind.capitalize())
+    for kind in ("number", "string", "name", "command", "keyword", "operator", "comment", "error")
+}
 
 
 class AgradLexer(Lexer):
@@ -29,7 +32,7 @@ class AgradLexer(Lexer):
         for kind, start, end in tokens(text):
             if start > done:
                 yield done, Text, text[done:start]
-            yield start, _TYPES[kind], text[start:end]
+            yield start, TYPES[kind], text[start:end]
             done = end
         if done < len(text):
             yield done, Text, text[done:]

@@ -9,7 +9,7 @@ from itertools import product, zip_longest
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.inspect.json_values import plain
+from agrad.engine.inspect.json_values import plain, plain_fields
 from agrad.engine.text import csv_lines, latex_name
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
@@ -113,16 +113,6 @@ def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     texts = {key: text for key, text in (("label", plot.label), ("title", plot.title)) if text}
     log = {"log": [axis for axis, is_log in zip(("axis", "values"), plot.log, strict=True) if is_log]}
     return {name: curves, **below, "axis": plot.axis, **texts, **(log if any(plot.log) else {})}
-
-
-def plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:
-    """Fields, and lists in them, whose numbers and arrays are as `plain` gives them."""
-    if isinstance(value, dict):
-        above = f"{path}." if path else ""
-        return {name: plain_fields(one, above + name, nonfinite) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_fields(one, f"{path}[{place}]", nonfinite) for place, one in enumerate(value)]
-    return plain(value, path, nonfinite) if isinstance(value, float) or hasattr(value, "tolist") else value
 
 
 def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:

@@ -59,9 +59,13 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class Rows(dict[str, E]):
-    """Rows by name. The module that makes a row is imported when the row is first asked for; the names are known."""
+    """Rows by name. The module that makes a row is imported when the row is first asked for; the names are known.
 
-    def __init__(self) -> None:
+    `told_by`: the module that tells further names, imported when it is first asked whether there is a row.
+    """
+
+    def __init__(self, told_by: str = "") -> None:
+        self.told_by = told_by
         # By the name of each row, the module that makes it; in the order of the table.
         self.modules: dict[str, str] = {}
 
@@ -88,6 +92,9 @@ class Rows(dict[str, E]):
         return super().pop(name, *default)
 
     def __contains__(self, name: object) -> bool:
+        if self.told_by:
+            teller, self.told_by = self.told_by, ""
+            import_module(teller)
         return name in self.modules
 
     def __iter__(self) -> Iterator[str]:

@@ -27,10 +27,10 @@ from agrad.grammar import help as helping
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.files import require_ordinary
-from agrad.grammar.run.typed import last_part, strangers, tokens
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.lexer import read
 from agrad.grammar.syntax.parser import kinds
+from agrad.grammar.syntax.typed import last_part, strangers, tokens
 from agrad.lazy import pattern, rare
 
 _USAGE = 34  # columns for the usage of a word; its description follows

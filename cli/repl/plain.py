@@ -19,8 +19,8 @@ from agrad.cli import __version__
 from agrad.cli.terminal import coloured, ignored, stop_once
 from agrad.engine.errors import AgradError
 from agrad.engine.text import fit
-from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.typed import can_be_read, needs_more
 from agrad.lazy import pattern
 
 # The prompt on a terminal that only shows text, as in an editor's shell: the terminal itself edits the line.

@@ -33,9 +33,9 @@ from agrad.grammar.results import (
     Table,
     uncertainty_of,
 )
-from agrad.grammar.run.typed import tokens
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.typed import tokens
 from agrad.lazy import pattern
 
 _OPENING = pattern(r"[^\[(]*[\[(]+")

@@ -20,8 +20,8 @@ from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.prompt.changes import Survey, survey
 from agrad.grammar.prompt.live import Live
-from agrad.grammar.run.python import parse
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.readings import parse
 from agrad.lazy import pattern
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds

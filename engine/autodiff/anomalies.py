@@ -367,7 +367,7 @@ def _of_power(base: str, exponent: str, x: float, y: float) -> list[str]:
     if x == 0.0:
         return [f"clip({base}, {_NEAR_ZERO})**{exponent}   has a base above 0"]
     degree = 1.0 / y if x < 0.0 and y % 1.0 else 0.0
-    if round(degree) % 2 == 1 and abs(degree - round(degree)) < 1e-9:
+    if abs(degree % 2.0 - 1.0) < 1e-9:
         return [f"sign({base})*abs({base})**{exponent}   is the real root"]
     return []
 

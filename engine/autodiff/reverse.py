@@ -119,14 +119,6 @@ def _of_numbers(seeds: dict[Node, Any], wanted: set[Node]) -> dict[Node, Any] | 
     return {node: known[0].get(node, 0.0) for node in wanted} if wanted else known[0]
 
 
-def passing_zeros(order: Iterable[Node], seeds: dict[Node, Any]) -> dict[Node, Any]:
-    """The pass as PyTorch makes it: what was not selected contributes a 0, which the rules go on with.
-
-    So 0*inf is nan behind a branch of `where` that was not taken, or an entry an index left out. It calls no hooks.
-    """
-    return walked(False, reverse, order, Flight(seeds, zeros=True), set())
-
-
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 

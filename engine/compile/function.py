@@ -9,20 +9,10 @@ from typing import Any
 
 from agrad.engine.compile import dask_arrays
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched, row_of
-from agrad.engine.compile.derive import (
-    GRADIENT,
-    HVP,
-    JVP,
-    ROWS,
-    VALUE,
-    VJP,
-    Derivation,
-    NotBatched,
-    TooLong,
-    batched,
-)
+from agrad.engine.compile.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, NotBatched, TooLong, batched
 from agrad.engine.compile.hessian import Hessian
-from agrad.engine.compile.plan import Lowered, explained, lowered
+from agrad.engine.compile.llvm.backend import Lowered
+from agrad.engine.compile.plan import explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.rows import Columns, Layout
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, code_size, is_of_data

@@ -20,7 +20,8 @@ from agrad.engine.autodiff.reverse import walk
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import of_products, of_second, second_steps
 from agrad.engine.compile.derive import NotBatched
-from agrad.engine.compile.plan import Lowered, ways
+from agrad.engine.compile.llvm.backend import Lowered
+from agrad.engine.compile.plan import ways
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.compile.specializations import Eager, Specialization, Specializations, code_size, is_of_data
 from agrad.engine.core.context import afford

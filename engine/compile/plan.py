@@ -12,7 +12,7 @@ from typing import NamedTuple
 from agrad.engine.compile.arguments import flat
 from agrad.engine.compile.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.derive import VALUE, Derivation, TooLong
-from agrad.engine.compile.llvm.backend import supports
+from agrad.engine.compile.llvm.backend import Lowered, supports
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import Kernel, Library
 from agrad.engine.compile.llvm.target import NEEDED, binding
@@ -20,21 +20,11 @@ from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, spans, unchecked
 from agrad.engine.program.passes import Rewriting, optimised, rewritten
-from agrad.engine.struct import Struct
 from agrad.engine.text import counted
-from agrad.engine.values import Shape, Value, format_shape, mask_type, shape_of, size_of
+from agrad.engine.values import Value, format_shape, mask_type, shape_of, size_of
 
 _MOST = 10_000  # instructions of a value
 _MOST_DERIVED = 45_000  # and of what is derived of it
-
-
-class Lowered(Struct):
-    """A program for machine code; of one that was scalarised, the shapes of its inputs and outputs."""
-
-    program: Program
-    shapes: tuple[tuple[Shape, ...], tuple[Shape, ...]] | None = None
-    name: str = "numbers"
-    reason: str = ""  # why there is no machine code for it, if that is known
 
 
 class Way(NamedTuple):

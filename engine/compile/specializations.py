@@ -15,9 +15,7 @@ from threading import RLock
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.compile import cost
-from agrad.engine.compile.llvm.decisions import MOST as MOST_STEPS
-from agrad.engine.compile.llvm.decisions import Branches, Decisions, joined
-from agrad.engine.compile.plan import Lowered
+from agrad.engine.compile.llvm.backend import MOST_JOINED, Branches, Decisions, Lowered, joined
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, Code, NativeBackend, NativeCode, load
 from agrad.engine.compile.scalarise import regular
 from agrad.engine.core.guards import bits
@@ -407,7 +405,7 @@ class Specializations:
         """Make one function of machine code of the specialisations, in which they share what is common."""
         self.outside = 0.0
         sizes = itertools.accumulate([max(one.size, one.length // _SHARED) for one in self.known])
-        short = [one for one, size in zip(self.known, sizes, strict=True) if size <= MOST_STEPS]
+        short = [one for one, size in zip(self.known, sizes, strict=True) if size <= MOST_JOINED]
         chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
         # the own program of each that is one of numbers
         own = [one._exact if one._exact is not None and one._exact.is_scalar else None for one in chosen]
@@ -427,7 +425,7 @@ class Specializations:
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
         count, steps = len(self.known), sum(one.size for one in self.known)
-        most, length = (MOST, _STEPS) if self.together is None else (_DECIDED, MOST_STEPS)
+        most, length = (MOST, _STEPS) if self.together is None else (_DECIDED, MOST_JOINED)
         while count > most or (count > _FEW and steps > length):
             count -= 1
             steps -= self.known[count].size

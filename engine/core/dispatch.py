@@ -36,6 +36,7 @@ from agrad.engine.values import (
     broadcast,
     coerce,
     format_shape,
+    is_mask,
     mask_type,
     np,
     settle,
@@ -116,6 +117,13 @@ def plain(value: Value, operands: Iterable[object]) -> Tensor:
     node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
     inherit(node, operands)
     return bare(node)
+
+
+def plain_truth(value: Value, operands: Iterable[object]) -> Tensor:
+    """The same for one truth value, which is no place in an array: see `is_truth`."""
+    made = plain(value, operands)
+    made.is_truth = True
+    return made
 
 
 def appended(
@@ -244,7 +252,8 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
     if not (context.recording and (source.requires_grad or source.recorded)):
-        return plain(out, (source,))
+        is_entry = op.scatter is not None and type(out) is float and is_mask(a)
+        return (plain_truth if is_entry else plain)(out, (source,))
     return appended(op, (source,), (a,), attrs, out, (source.requires_grad and op.rules[0] is not None,))
 
 
@@ -362,6 +371,7 @@ def _unary(op: Op) -> Function:
     scalar, differentiable = op.scalar, op.differentiable
     assert scalar is not None
     general = _general(op)
+    unrecorded = plain_truth if op.role == "truths" else plain
 
     def call(x: Any = MISSING, *rest: Any) -> Any:
         if rest:
@@ -384,7 +394,7 @@ def _unary(op: Op) -> Function:
                 out = ieee(op, (a,))
             context = current()
             if not (context.recording and (source.requires_grad or source.recorded)):
-                return plain(out, (source,))
+                return unrecorded(out, (source,))
             node = Node()
             node.op = op
             node.inputs = (source,)
@@ -414,6 +424,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
     assert scalar is not None
     first, second = (rule is not None for rule in op.rules)
     general = general or _general(op)
+    unrecorded = plain_truth if op.role == "truths" else plain
 
     def call(x: Any = MISSING, y: Any = MISSING, *rest: Any) -> Any:
         nx: Any  # a node, or the number itself
@@ -447,7 +458,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         live = (first and nx is not a and nx.requires_grad) or (second and ny is not b and ny.requires_grad)
         context = current()
         if not (context.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
-            return out if nx is a and ny is b else plain(out, (nx, ny))
+            return out if nx is a and ny is b else unrecorded(out, (nx, ny))
         node = Node()
         node.op = op
         node.inputs = (nx, ny)

@@ -69,7 +69,7 @@ class Tensor(Methods):
     array: Value | None
     bracketed: bool  # set by the language alone: where it was written as a list of numbers
     kind: Any  # set by `agrad.torch` alone: PyTorch's type of the entries
-    is_truth: bool  # set by the language alone: whether it is an entry of a mask
+    is_truth: bool  # set where it is an entry of a mask, or of a comparison that is not recorded
     view_of: Any  # set by the language, and by `agrad.torch`: what PyTorch would share the data with
 
     # What it is
@@ -576,3 +576,17 @@ class _NoGrad(scope, ContextDecorator):
 def no_grad() -> _NoGrad:
     """Nothing is recorded inside; leaves may be written in place."""
     return _NoGrad()
+
+
+def is_truth(part: Any) -> bool:
+    """Whether this is True or False, or the result of a comparison, or an entry of a mask.
+
+    NumPy and PyTorch make a new axis for it, as an index.
+    """
+    if isinstance(part, Tensor):
+        op, operands = part.node.op, part.node.inputs
+        if op is not None and op.scatter is not None:  # an entry
+            op = getattr(operands[0], "op", None)
+        return not part.shape and (getattr(part, "is_truth", False) or (op is not None and op.role == "truths"))
+    kind = getattr(getattr(part, "dtype", None), "kind", "")
+    return isinstance(part, bool) or (kind == "b" and not part.shape)

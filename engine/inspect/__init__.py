@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from agrad.lazy import lazy
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect import as_pytorch as as_pytorch
     from agrad.engine.inspect import backward_trace as backward_trace
     from agrad.engine.inspect import compare as compare
     from agrad.engine.inspect import dump as dump

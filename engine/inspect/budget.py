@@ -13,7 +13,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.inspect.json_values import objects
+from agrad.engine.inspect.json_values import plain_fields
 from agrad.engine.program.closed import settled, split
 from agrad.engine.program.trace import extract, inlined
 from agrad.engine.text import Grid, csv_lines, in_lines
@@ -118,7 +118,7 @@ class Budget(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The budget for JSON; what is not finite, or was not asked for, is null."""
-        return {"budget": objects(self)}
+        return {"budget": plain_fields(self, "", {})}
 
     def json(self) -> str:
         """One object."""

@@ -26,10 +26,13 @@ def plain(value: Any, path: str, nonfinite: dict[str, str]) -> object:
     return None
 
 
-def objects(value: Any) -> Any:
-    """The same, without the paths, for anything: a named tuple is an object; what is no list and no float stays."""
+def plain_fields(value: Any, path: str, nonfinite: dict[str, str]) -> Any:
+    """Fields, those of a named tuple too, and lists in them, whose numbers and arrays are as `plain` gives them."""
     if hasattr(value, "_asdict"):
-        return {name: objects(part) for name, part in value._asdict().items()}
-    if isinstance(value, list):
-        return [objects(part) for part in value]
-    return plain(value, "", {}) if isinstance(value, float) else value
+        value = value._asdict()
+    if isinstance(value, dict):
+        above = f"{path}." if path else ""
+        return {name: plain_fields(one, above + name, nonfinite) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_fields(one, f"{path}[{place}]", nonfinite) for place, one in enumerate(value)]
+    return plain(value, path, nonfinite) if isinstance(value, float) or hasattr(value, "tolist") else value

@@ -1,4 +1,4 @@
-"""Passes: programs made shorter. Each takes a program and returns one that computes the same, bit for bit.
+"""Passes: programs made shorter, which compute the same, bit for bit. The first three look at one step after another.
 
 fold      computes the steps whose operands are all constants, and those without entries
 simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
@@ -12,8 +12,9 @@ arranged  the same steps in another order, for machine code
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from agrad.engine.core.numpy_warnings import quiet
@@ -29,11 +30,12 @@ _LARGE = 16_384  # entries, from which on a graph holds an array once
 
 
 def optimised(program: Program, again: bool = False) -> Program:
-    """All passes; the slower ones after equal steps have been shared.
+    """All passes but `arranged`, most of them in one walk over the steps.
 
     With `again` the program will be differentiated: operations that stop a derivative are kept.
     """
-    return prune(share(simplify(fold(share(program), again), again)))
+    with quiet():
+        return prune(rewritten(program, partial(fold, again=again), partial(simplify, again=again), share))
 
 
 class Rewriting:
@@ -95,22 +97,29 @@ class Rewriting:
         return assembled(self.inputs, self.constants, self.steps, outputs, read, slot)
 
 
-def rewritten(program: Program, visit: Visit) -> Program:
-    """The program with each step replaced by what `visit` returns a reference to; by itself for None."""
+def rewritten(program: Program, *visits: Visit) -> Program:
+    """The program with each step replaced by what the first visit returns a reference to; by itself for None."""
     new = Rewriting(program)
-    references = inserted(new, program, visit)
+    references = inserted(new, program, range(len(program.inputs)), *visits)
     checks: dict[tuple[int, Any, Any], GuardCheck] = {}
     for check in program.checks:  # the first of equal ones
         checks.setdefault((references[check.slot], check.read, check.outcome), check)
     return new.program([references[slot] for slot in program.outputs], checks)
 
 
-def inserted(new: Rewriting, program: Program, visit: Visit) -> list[int]:
-    """The references of what is in the slots of a program whose steps are written into another in the same way."""
-    references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
+def inserted(new: Rewriting, program: Program, given: Iterable[int], *visits: Visit) -> list[int]:
+    """The references of what is in the slots of a program whose steps are written into another in the same way.
+
+    `given`: those of its inputs.
+    """
+    references = [*given, *map(new.constant, program.constants)]
     for step in program.steps:
         operands = tuple([references[x] for x in step.operands])
-        found = visit(new, step, operands)
+        found = None
+        for visit in visits:
+            found = visit(new, step, operands)
+            if found is not None:
+                break
         references.append(new.step(step, operands) if found is None else found)
     return references
 
@@ -141,58 +150,45 @@ def identified(value: Any) -> object:
 # The passes
 
 
-def fold(program: Program, again: bool = False) -> Program:
-    """Compute the steps on constants; one that raises is kept, to raise when the program runs.
+def fold(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = False) -> int | None:
+    """Compute a step on constants; one that raises is kept, to raise when the program runs.
 
-    So are those whose results have no entries, unless the program will be differentiated.
+    So is one whose result has no entries, unless the program will be differentiated.
     """
-
-    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
-        if not (again or size_of(step.shape)) and (step.op.total or step.op.moves_entries):
-            return new.constant(np.zeros(step.shape))
-        if not operands or max(operands) >= 0:
-            return None
-        try:
-            return new.constant(computed(step.op, tuple([new.constants[~x] for x in operands]), step.attrs))
-        except AgradError:
-            return None
-
-    with quiet():
-        return rewritten(program, visit)
-
-
-def simplify(program: Program, again: bool = False) -> Program:
-    """Drop steps whose result is exactly their operand."""
-
-    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
-        op = step.op
-        if op.role == "copy":
-            return None if again and not op.differentiable else operands[0]
-        if len(operands) == 1:
-            if op.role == "involution":
-                made = new.made_by(operands[0])
-                return made[1][0] if made is not None and made[0].op is op else None
-            return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
-        for identity in op.identities:
-            place = op.signature.operands.index(identity.operand)
-            number, other = new.number(operands[place]), operands[1 - place]
-            if number is None or frozen(number) != frozen(identity.number):
-                continue
-            if identity.becomes:
-                return new.step(replace(step, op=OPS[identity.becomes]), (other,))
-            return other if new.shape(other) == step.shape else None
+    if not (again or size_of(step.shape)) and (step.op.total or step.op.moves_entries):
+        return new.constant(np.zeros(step.shape))
+    if not operands or max(operands) >= 0:
+        return None
+    try:
+        return new.constant(computed(step.op, tuple([new.constants[~x] for x in operands]), step.attrs))
+    except AgradError:
         return None
 
-    return rewritten(program, visit)
+
+def simplify(new: Rewriting, step: Step, operands: tuple[int, ...], again: bool = False) -> int | None:
+    """Drop a step whose result is exactly its operand."""
+    op = step.op
+    if op.role == "copy":
+        return None if again and not op.differentiable else operands[0]
+    if len(operands) == 1:
+        if op.role == "involution":
+            made = new.made_by(operands[0])
+            return made[1][0] if made is not None and made[0].op is op else None
+        return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
+    for identity in op.identities:
+        place = op.signature.operands.index(identity.operand)
+        number, other = new.number(operands[place]), operands[1 - place]
+        if number is None or frozen(number) != frozen(identity.number):
+            continue
+        if identity.becomes:
+            return share(new, replace(step, op=OPS[identity.becomes]), (other,))
+        return other if new.shape(other) == step.shape else None
+    return None
 
 
-def share(program: Program) -> Program:
+def share(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
     """Compute equal steps once."""
-
-    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
-        return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
-
-    return rewritten(program, visit)
+    return new.shared(step, operands, tuple(sorted(operands)) if step.op.commutes else operands)
 
 
 def prune(program: Program) -> Program:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad, or_zeros
 from agrad.engine.compile.llvm.backend import supports
-from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, stepped
+from agrad.engine.compile.llvm.repeated import PIECE, Repeated, Stepped, iterate, stepped
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.core.context import afford, current
@@ -147,12 +147,7 @@ class Body:
                 if len(sums):
                     sums += result[width:]
         else:
-            step, state = self._step, start
-            for row, made in zip(rows, table, strict=True):
-                (result,) = step(state, row, same)
-                made[:] = result[:width]
-                sums += result[width:]
-                state = made[: self.sizes.state]
+            iterate(self._step, start, rows, (same,), table, sums)
         return found
 
     def split(self, x: Any, count: int) -> tuple[Any, Any]:

@@ -218,7 +218,18 @@ class Gumbel(Distribution):
 
 
 class Cauchy(Laplace):
-    """Cauchy's distribution."""
+    """Cauchy's distribution, which has neither a mean nor a variance."""
+
+    mean = property(lambda self: T.full_like(self.loc, math.nan))
+    variance = stddev = property(lambda self: T.full_like(self.loc, math.inf))
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of what is at most a value."""
+        return T.atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        """The value whose cdf is a probability."""
+        return T.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Random numbers, which are differentiable by the parameters."""
@@ -237,6 +248,7 @@ class LogNormal(Normal):
     """That of the exponential of normal numbers."""
 
     mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    mode = property(lambda self: (self.loc - self.scale.pow(2)).exp())
     stddev = property(lambda self: self.variance.sqrt())
     variance = property(lambda self: self.scale.pow(2).expm1() * (2 * self.loc + self.scale.pow(2)).exp())
 
@@ -249,6 +261,14 @@ class LogNormal(Normal):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
         return super().log_prob(value.log()) - value.log()
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of what is at most a value."""
+        return super().cdf(value.log())
+
+    def icdf(self, value: Any) -> Any:
+        """The value whose cdf is a probability."""
+        return super().icdf(value).exp()
 
     def entropy(self) -> Any:
         """The entropy."""

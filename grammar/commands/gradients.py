@@ -13,7 +13,6 @@ from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
-from agrad.engine.text import fit
 from agrad.engine.values import Value
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING, VALUE
 from agrad.grammar.commands.registry import Call, Session, all_graphed, command, graphed, wrong
@@ -25,47 +24,22 @@ from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values.lists import parts_of, settled
 
 
-def _check_backward(call: Call) -> None:
-    """Refuse an unknown form, and what has no effect beside it."""
-    form = call.options.get("as")
-    others = [word for word in call.options if word not in ("as", "seed")]
-    if form is None or (form == "pytorch" and not others):
-        return
-    labels, fixes = call.labels("as"), [f"backward {call.operand(0).span.text} as pytorch"]
-    if form != "pytorch":
-        raise AgradError("name", f"backward … as {form} is not known", labels=labels, fixes=fixes)
-    message = f"{others[0]} has no effect: as pytorch changes nothing"
-    raise AgradError("arity", message, labels=labels, fixes=fixes)
-
-
-@command(
-    changes="graph",
-    operands=EXPRESSION,
-    options={"seed": VALUE, "as": {"pytorch": "with what it saved"}},
-    check=_check_backward,
-)
+@command(changes="graph", operands=EXPRESSION, options={"seed": VALUE})
 def _backward(session: Session, call: Call) -> None:
     """backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]
-    backward d as pytorch
 
     Adds the derivative of d to the gradient of every leaf it depends on, and frees the graph unless `retain` is given.
-    `trace` shows every step. `as pytorch` changes nothing: it shows the gradients that PyTorch would compute from what
-    it saved, beside the exact ones, and which saved values are stale.
+    `trace` shows every step.
 
     retain: keeps the graph for another backward
     create_graph: makes the gradients differentiable
     fresh: overwrites gradients instead of adding to them
     trace: shows the steps, node by node
     seed: the gradient of d itself, for a d that is not one number
-    as: only shows what PyTorch would compute
-    as typed: backward d [retain] [create_graph] [fresh] [trace] [seed v], or backward d as pytorch
+    as typed: backward d [retain] [create_graph] [fresh] [trace] [seed v]
     example: var a = 3; d = a**2; backward d; grad a
     """
     options = call.options
-    if "as" in options:
-        found = inspect.as_pytorch.as_pytorch(graphed(call, 0), as_array(options.get("seed")))
-        session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
-        return
     create, fresh = "create_graph" in options, "fresh" in options
     trace = inspect.backward_trace.BackwardTrace(fresh=fresh) if "trace" in options else None
     seed, retain = as_array(options.get("seed")), "retain" in options or create

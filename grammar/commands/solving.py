@@ -52,7 +52,8 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     missing = [name for name, start in zip(names, starts, strict=True) if not isinstance(start, float)]
     if missing:
         message = f"fit: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no number to start from"
-        fix = Hint(f"from {', '.join(f'{name}=1' for name in missing)}   at the end")
+        before = "," if any(given.startswith("from ") for given in call.options) else " from"
+        fix = f"{call.node.span.text}{before} {', '.join(f'{name}=1' for name in missing)}"
         raise AgradError("name", message, fixes=[fix])
     return [start for start in starts if isinstance(start, float)]
 

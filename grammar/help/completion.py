@@ -22,7 +22,6 @@ from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
 from agrad.grammar.elsewhere import MODULES
 from agrad.grammar.help import help as texts
 from agrad.grammar.results import text_of
-from agrad.grammar.run.typed import last_part
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, is_result
 from agrad.grammar.session.session import Session
@@ -31,6 +30,7 @@ from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, STARTS, Token
 from agrad.grammar.syntax.parser import followers
+from agrad.grammar.syntax.typed import last_part
 from agrad.lazy import pattern
 
 _WORD = pattern(r"[^\W\d]\w*$")

@@ -16,7 +16,7 @@ from keyword import iskeyword
 from agrad.engine.core.op import ALIASES, FUNCTIONS, Entry, Kink
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
-from agrad.engine.text import align, beside, fit
+from agrad.engine.text import align, beside, fit, paragraphs
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.elsewhere import KNOWN_ELSEWHERE, MODULES, NO_METHODS, RENAMED
@@ -42,57 +42,16 @@ WIDEST = 110  # of lines of text: longer ones are hard to read
 _WIDEST = 50  # a column
 _BESIDE = 25  # where it is said what a command does, beside how it is typed
 
-STATEMENTS = """\
-  var x = 2              a leaf that requires grad
-  y = x**2*sin(x)        a value, with its graph
-  x[0] = 5   w -= 0.1    writing in place
-  def f(x) = x**2        a function; a block with return works too
-  for i in range(3): …   while c: …   if c: …   elif, else
-  no_grad: w -= w.grad   without recording
-  print f"{y:.3f}"       assert y ~= 3 +- 1e-9   fails freed: backward y   del x"""
 
-# The help for a statement that is not a command.
-STATEMENT_HELP = {
-    "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True), for short.",
-    "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
-    "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
-    "lambda": "lambda x: x**2\n  A function without a name, as in scan(lambda s, x: s + x, 0, xs).",
-    "import": "import torch\n  From here on Python is read, with PyTorch's and NumPy's modules, classes, dictionaries "
-    "and all else;\n  the word `calculator` goes back.",
-    "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
-    "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
-    "if": "if x > 0: y = x\n  `elif` and `else` are on their own lines.",
-    "print": 'print "loss", loss\n  Values separated by spaces; print(f"{loss:.4f}") works too.',
-    "assert": 'assert y ~= 12 +- 1e-9, "too far"\n'
-    "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance after +-.",
-    "fails": "fails freed: backward e\n  Holds if the rest of the line fails with an error of that kind.",
-    "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
-    "del": "del x\n  Deletes a name; its graph is freed if nothing else uses it.",
-}
+def _texts(name: str) -> list[str]:
+    """The parts of a text of help, which lies beside this file."""
+    return paragraphs(beside(__file__, f"{name}.txt"))
 
-OPERATORS = (
-    ("f(x)   x[0]   x.grad", "call, index, attribute"),
-    ("x**y   x^y", "power, from the right: 2**3**2 is 512"),
-    ("-x   +x", "sign: -2**2 is -4"),
-    ("x*y   x/y   x//y   x%y   x@y", "/ never rounds, // goes down, @ multiplies matrices"),
-    ("x + y   x - y", "sums"),
-    ("x ± u   x +/- u   x ± 5%   2.00(10)", "a value and its standard uncertainty: help uncertainty"),
-    ("== != < <= > >=", "True or False of two numbers, 1 or 0 for each entry of arrays; chains: 0 < x < 1"),
-    ("x ~= y   x ~= y +- 0.1", "equal to 1e-9 relative, or to a tolerance"),
-    ("x is None   x is not None", "whether there is a value, as for a gradient"),
-    ("not x", "1 where x is 0"),
-    ("x and y", "x if that is 0, else y"),
-    ("x or y", "x if that is not 0, else y"),
-    ("x if c else y", "a choice"),
-    ("[x**k for k in 0..9]", "x**k for each k, both ends included; also in a call, sum(1/k**2 for k in 1..100)"),
-)
 
-_PYTORCH = """\
-  Pasted code runs: from `import torch` on, Python is read, and torch, nn and np are PyTorch's and NumPy's.
-  In agrad's own language, y.backward(retain_graph=True), x.grad.zero_(), dim= and keepdim= mean
-  what they do there, with these differences:
-  Every number is a float64, and there is one device. A backward frees every node that it visits.
-  There are no views. std and var divide by n."""
+# What the overview says of statements; the help for each that is not a command; operators, and what each is.
+STATEMENTS = beside(__file__, "overview.txt").rstrip("\n")
+STATEMENT_HELP = dict(one.split(": ", 1) for one in _texts("statements"))
+OPERATORS = [tuple(row.split("  ->  ")) for row in _texts("operators")]
 
 # In the order in which a new user needs them; a family that is not here comes last.
 FAMILIES = (
@@ -270,7 +229,9 @@ def pytorch() -> str:
     for theirs, name in RENAMED.items():
         ours.setdefault(name, []).append(theirs)
     rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
-    return "\n".join(["if you come from PyTorch", _PYTORCH, "", "functions with several names", *_table(rows)])
+    return "\n".join(
+        ["if you come from PyTorch", *_texts("pytorch"), "", "functions with several names", *_table(rows)]
+    )
 
 
 def errors() -> str:
@@ -356,21 +317,10 @@ def _of_function(entry: Entry) -> str:
 
 # The terms of the documents and messages.
 GLOSSARY = {
-    word: meaning
-    for words, meaning in (line.split(": ", 1) for line in beside(__file__, "glossary.txt").splitlines())
-    for word in words.split(", ")
+    word: meaning for words, meaning in (one.split(": ", 1) for one in _texts("glossary")) for word in words.split(", ")
 }
-
 # The extras: what `pip install "agrad[jit]"` adds.
-EXTRAS = {
-    "science": "SciPy's special functions, such as digamma, erfinv and the Bessel functions",
-    "plot": "plots and graphs as files: SVG, PNG and PDF",
-    "jit": "compilation to machine code, with llvmlite; the last digits of functions and of sums may differ",
-    "data": "Parquet files, and CSV files at pyarrow's speed",
-    "dask": "agrad map on several processes or machines, with Dask",
-    "jupyter": "agrad in notebooks: agrad kernel, and %%agrad in cells of Python, with ipykernel",
-    "lsp": "agrad lsp, the language server for editors, with pygls",
-}
+EXTRAS = dict(one.split(": ", 1) for one in _texts("extras"))
 
 # Words of Python, each with the statement that it belongs to.
 PARTS = {
@@ -473,38 +423,8 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
-# One line for each attribute and method of values, for completion and help.
-
-
 # Lists, for `help lists` and docs/language.md: what they are, with lines that show it and that a test runs.
-
-LISTS = (
-    ("Of plain numbers, brackets make a vector: + - * / go entry by entry.", "[1, 2, 3] + [4, 5, 6] == [5, 7, 9]"),
-    (
-        "Else they make a list of these very values: a loop over it, an index and a method of a list reach them.",
-        "var w = 2; for p in [w]: p.grad = None",
-    ),
-    (
-        "A list is changed as in Python: by append, extend, insert, pop, remove, clear, reverse, sort, del, +=.",
-        "losses = []; losses.append(2); losses += [1]; losses == [2, 1]",
-    ),
-    (
-        "In arithmetic, and as the argument of a function of arrays, a list is the array of its entries; it is an "
-        "error if these have different shapes. A tuple, (w, b), is never an array.",
-        "var a = 3; xs = [a, 1]; 2*xs == [6, 2]; mean(xs) == 2",
-    ),
-    (
-        "A list that began empty, that a method or += has changed, or that list, sorted or tolist made, is put "
-        "together with another by +, and repeated by *, as in Python; so is a for in brackets by +. One that was "
-        "written in brackets is a vector there; + [x] makes it longer by one, which of a computed vector is an error.",
-        "xs = []; xs += [1, 2]; xs + [3] == [1, 2, 3]; [1, 2] + [3, 4] == [4, 6]; [0] + [k for k in 1..2] == [0, 1, 2]",
-    ),
-    (
-        "x[0], x.T, x.view(4) and the rows of a loop are copies. A write into one is an error while what it was taken "
-        "from is in use, since PyTorch would change that; of a plain number there is a note.",
-        "m = ones(2, 2); r = m[0]; fails type: r += 1",
-    ),
-)
+LISTS = [one.split("\n  ") for one in _texts("lists")]
 
 
 # The kinds of errors: what each is about, a program that causes one, and how it goes on.
@@ -529,5 +449,4 @@ def _kind(meaning: str, program: str = "", fix: str = "", shell: str = "", missi
 
 
 # errors.txt has the fields of each kind behind its name, on a line each; statements have `; ` between them.
-_ROWS = (kind.partition(": ") for kind in re.split(r"\n(?! )", beside(__file__, "errors.txt").strip()))
-KINDS = {name: _kind(*fields.split("\n  ")) for name, _, fields in _ROWS}
+KINDS = {name: _kind(*fields.split("\n  ")) for name, fields in (one.split(": ", 1) for one in _texts("errors"))}

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agrad.engine.core.tensor import Tensor
+from agrad.grammar import reach
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.completion import Candidate, described, likeliest
 from agrad.grammar.help.help import first_sentence
-from agrad.grammar.run import modules, python
-from agrad.grammar.run.typed import tokens
+from agrad.grammar.runtime import modules
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import readings
+from agrad.grammar.syntax.typed import tokens
 from agrad.lazy import pattern
 
 _WORD = pattern(r"[^\W\d]\w*$")
@@ -49,9 +51,9 @@ def completions(text: str, session: Session, others: Mapping[str, str]) -> tuple
 def _candidates(before: str, begun: bool, session: Session, others: Mapping[str, str]) -> Iterator[Candidate]:
     """All words that fit behind a text."""
     if found := _MEMBER.search(before):
-        yield from (Candidate(name, meaning=f"of {found[1]}") for name in modules.names_in(found[1]))
+        yield from (Candidate(name, meaning=f"of {found[1]}") for name in reach.names_in(found[1]))
     elif found := _MODULE.search(before):
-        names = {*modules.names(), *modules.PACKAGES}
+        names = {*reach.names(), *reach.PACKAGES}
         inside = {one.removeprefix(found[1]).split(".")[0] for one in names if one.startswith(found[1])}
         yield from (Candidate(name, meaning="a module") for name in sorted(inside))
     elif _POINT.search(before):
@@ -80,7 +82,7 @@ def _machine(session: Session) -> Any:
 
 def _words() -> Iterable[str]:
     """The commands that are words in Python."""
-    return [word for word in COMMANDS if word in python.WORDS]
+    return [word for word in COMMANDS if word in readings.WORDS]
 
 
 def _told(name: str, value: Any, session: Session) -> Candidate:

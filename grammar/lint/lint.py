@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import ChainMap
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import current
@@ -29,7 +28,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS, Closure, defined
 from agrad.grammar.runtime.fixes import explain, unknown
 from agrad.grammar.session.inputs import script
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast, readings
 from agrad.grammar.syntax.builder import KINDS
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import can_be_read, parse, starts
@@ -46,8 +45,8 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
     allowed, known, found = current().files, {*names}, list[AgradError]()
     before, allowed.on = allowed.on, reads_files
     try:
-        for is_python, start, end in python.parts(source):
-            part, files = python.blank(source.text, start, end), Files()
+        for is_python, start, end in readings.parts(source):
+            part, files = readings.blank(source.text, start, end), Files()
             if is_python:
                 there = {*known, *Session().python.builtins, "_"}
                 found += python.problems(source, part, there)
@@ -104,7 +103,7 @@ class _Check:
     def _statement(self, statement: ast.Statement) -> None:
         if isinstance(statement, ast.Fails):
             return
-        if len(self.scope.maps) == 1 and self.straight and (problem := self.files.known(statement).refused):
+        if len(self.scope.maps) == 1 and self.straight and (problem := facts_of(statement).refused):
             self.problems.append(problem)
             self.known |= self.files.givers((statement,)).keys()
             return
@@ -142,7 +141,7 @@ class _Check:
                 values = {name: value.value if isinstance(value, ast.String) else None for name, value in options}
                 call = Call(statement, [], values, {}, statement.span)
                 self._refused(statement.span, check, call, kinds=_REFUSED)
-        for node, sure, bound in self.files.known(statement).uses:
+        for node, sure, bound in facts_of(statement).uses:
             if isinstance(node, ast.Call):
                 self._call(node, bound)
             elif isinstance(node, ast.Attribute):
@@ -175,9 +174,7 @@ class _Check:
         """Whether an object may have an attribute of this name: a hook, one of Python's, or a table as a column."""
         if self.files.of_objects is None:
             bodies = chain.from_iterable(self.files.bodies.values())
-            self.files.of_objects = {"remove"}.union(
-                self.files.guessed, *(self.files.known(one).attributes for one in bodies)
-            )
+            self.files.of_objects = {"remove"}.union(self.files.guessed, *(facts_of(one).attributes for one in bodies))
         return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call, bound: Container[str]) -> None:
@@ -292,19 +289,17 @@ class EditedScript:
         self.name = name
         self.names = tuple(names)
         self.parts: dict[str, list[_Part]] = {}  # by their texts
-        self.facts: dict[int, Facts] = {}
 
     def problems(self, text: str) -> list[AgradError]:
         """What `problems` finds in a text, which becomes that of the script. Sources are parts of it."""
-        if any(part.is_python for part in python.parts(Source(self.name, text, 1, True))):
+        if any(part.is_python for part in readings.parts(Source(self.name, text, 1, True))):
             return problems(Source(self.name, text, 1, True), self.names)
         parts = self._read(text)
         if _is_the_sum_of_its_parts(text, parts):
             broken = next((place for place, part in enumerate(parts) if part.errors), None)
             # A part that is wrong by itself may be the beginning of something longer.
             if broken is None or not can_be_read("".join(part.source.text for part in parts[broken:])):
-                files = Files(self.facts)
-                self.facts = files.facts
+                files = Files()
                 return problems_of(files, files.join(self.name, parts), self.names)
         return problems(Source(self.name, text, 1, True), self.names)
 
@@ -336,8 +331,8 @@ def _is_the_sum_of_its_parts(text: str, parts: list[_Part]) -> bool:
 # A line with which a statement begins, unless it goes on inside a bracket.
 MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
 PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
-# The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _WORD = re.compile(r"[^\W\d]\w*")
+# The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _STAND_INS = {"def": "def _():"} | dict.fromkeys(("for", "while"), "while 1:")
 _STAND_INS |= dict.fromkeys(("if", "elif", "else"), "if 1:")
 
@@ -361,7 +356,7 @@ class Use(NamedTuple):
 
 
 class Facts:
-    """What a statement says by itself, kept for as long as the statement is in a script."""
+    """What a statement says by itself."""
 
     def __init__(self, statement: ast.Statement) -> None:
         self.statement = statement
@@ -410,6 +405,9 @@ class Facts:
                 binds = isinstance(statement, ast.For | ast.Assign)
                 parts = [_Item(getattr(statement, name), stored=binds and name.startswith("target")) for name in fields]
         return tuple(_uses(parts))
+
+
+facts_of = lru_cache(50_000)(Facts)  # for the next version of a script, in which most statements are the same
 
 
 class _Item(NamedTuple):
@@ -462,14 +460,9 @@ def _inside(node: ast.Node) -> list[tuple[Any, bool, Sequence[str]]]:
 
 
 class Files:
-    """The scripts that are read: the one to check, and those that it loads.
+    """The scripts that are read: the one to check, and those that it loads."""
 
-    `before`: what an earlier check has found out about statements, by their id.
-    """
-
-    def __init__(self, before: Mapping[int, Facts] = MappingProxyType({})) -> None:
-        self.before = before
-        self.facts: dict[int, Facts] = {}
+    def __init__(self) -> None:
         self.problems: list[AgradError] = []
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
@@ -483,23 +476,16 @@ class Files:
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
 
-    def known(self, statement: ast.Statement) -> Facts:
-        """What a statement says by itself."""
-        found = self.facts.get(id(statement))
-        if found is None:
-            found = self.facts[id(statement)] = self.before.get(id(statement)) or Facts(statement)
-        return found
-
     def read(self, source: Source) -> ast.Body:
         """The statements of a script, those that can be parsed; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         try:
-            body = python.parse(source)
+            body = readings.parse(source)
             for statement in body:
                 if isinstance(statement, ast.Python):
                     python.code_of(statement)  # which finds what it binds
         except AgradError as problem:
-            if any(part.is_python for part in python.parts(source)):  # of which CPython tells one mistake
+            if any(part.is_python for part in readings.parts(source)):  # of which CPython tells one mistake
                 self.problems.append(problem)
                 self.hiding.add(source.name)
                 return ()
@@ -527,7 +513,7 @@ class Files:
         self.bodies[name] = body
         self._under_way.append(name)
         for statement in body:
-            for command, inside in self.known(statement).loads:
+            for command, inside in facts_of(statement).loads:
                 self._load(command)
                 if inside:
                     self.late = merged(self.late, self._brought(command))
@@ -565,7 +551,7 @@ class Files:
         """The names that statements bind in their own scope, including those of loaded scripts."""
         found: Givers = {}
         for statement in body:
-            known = self.known(statement)
+            known = facts_of(statement)
             for name, giver in known.given:
                 found.setdefault(name, []).append(giver)
             for command, inside in known.loads:
@@ -591,11 +577,11 @@ def merged(one: Givers, other: Givers) -> Givers:
 def readable(source: Source) -> tuple[ast.Body, bool]:
     """The statements of a text, in each reading, that can be parsed, and whether these are all."""
     found, is_whole = list[ast.Statement](), True
-    for is_python, start, end in python.parts(source):
-        part, problems = python.blank(source.text, start, end), list[AgradError]()
+    for is_python, start, end in readings.parts(source):
+        part, problems = readings.blank(source.text, start, end), list[AgradError]()
         try:
             if is_python:
-                statements, problems = python.readable(source, part, set())
+                statements, problems = readings.readable(source, part, set())
             else:
                 statements = parse(source, part)
         except AgradError:
@@ -612,7 +598,7 @@ def _readable(part: _Part) -> str:
 
 def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that none hides the next; of Python CPython tells one."""
-    if any(part.is_python for part in python.parts(source)):
+    if any(part.is_python for part in readings.parts(source)):
         return []
     return [problem for part in parts_of(source) for problem in part.errors]
 

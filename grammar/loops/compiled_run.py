@@ -26,10 +26,10 @@ from agrad.engine.core.op import FUNCTIONS, OPS, Entry, Op
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops.arrays.indexing import Place
-from agrad.engine.program.ir import Program, unchecked
+from agrad.engine.program.ir import Program, spans, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import extract
-from agrad.engine.values import IEEE, Value, np, shape_of, size_of
+from agrad.engine.values import IEEE, Array, Value, np, shape_of, size_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.results import Result
@@ -50,6 +50,12 @@ NUMBER, PLAIN, LEAF, GRADIENT, MOMENT = "number", "plain", "leaf", "gradient", "
 
 class NotTraceable(Exception):
     """A loop body does something that cannot be staged; with the reason."""
+
+
+def refuse(is_so: object, reason: str) -> None:
+    """Raise NotTraceable where it is so."""
+    if is_so:
+        raise NotTraceable(reason)
 
 
 @dataclass(slots=True, eq=False)
@@ -113,11 +119,7 @@ class Stager(Guarded):
     refused = NotTraceable
 
     def __init__(
-        self,
-        session: Any,
-        counter: str,
-        around: tuple[dict[str, Any], ...] = (),
-        held: Callable[[], list[Any]] = list,
+        self, session: Any, counter: str, around: tuple[dict[str, Any], ...] = (), held: Callable[[], list[Any]] = list
     ) -> None:
         super().__init__(session)
         self.around = around or (session.names,)  # the names around the loop, innermost first
@@ -190,8 +192,7 @@ class Stager(Guarded):
         """What stands for a value that a function keeps."""
         if isinstance(value, Closure):
             return self.own(value)
-        if value is not None and not isinstance(value, float | str):
-            raise NotTraceable("a function keeps a value from before")
+        refuse(value is not None and not isinstance(value, float | str), "a function keeps a value from before")
         return value
 
     def proxy_of(self, name: str, value: Any) -> Any:
@@ -233,11 +234,9 @@ class Stager(Guarded):
     def operated(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """An operator or a comparison."""
         function, kinds = function_of(sign), {type(left), type(right)}
-        if str in kinds:
-            raise NotTraceable("it computes with texts")
+        refuse(str in kinds, "it computes with texts")
         value = combined(function, left, right) if kinds & SEQUENCES else function(left, right)
-        if not isinstance(value, float | bool | Tensor):
-            raise NotTraceable("it computes with what is neither a number nor an array")
+        refuse(not isinstance(value, float | bool | Tensor), "it computes with what is neither a number nor an array")
         return value
 
     # Conditions: they must come out the same in each iteration, or depend on the counter
@@ -246,8 +245,7 @@ class Stager(Guarded):
         """The truth of a value."""
         if not isinstance(value, Tensor):
             return bool(value)
-        if value.shape:
-            raise NotTraceable("an array decides what it does")
+        refuse(value.shape, "an array decides what it does")
         self.conditions.append((value, bool(value.item())))
         return self.conditions[-1][1]
 
@@ -260,8 +258,7 @@ class Stager(Guarded):
     def on_poll(self) -> None:
         """A loop or a function goes on."""
         self.jumps += 1
-        if self.jumps > _MOST_JUMPS:
-            raise NotTraceable("it is long")
+        refuse(self.jumps > _MOST_JUMPS, "it is long")
 
     @contextmanager
     def on_unrecorded(self) -> Iterator[None]:  # type: ignore[override]
@@ -288,8 +285,7 @@ class Stager(Guarded):
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")
             return self._watched(entry, super().on_method(site, value, *given))
-        if not known.pure:
-            raise NotTraceable(f"it calls .{name}()")
+        refuse(not known.pure, f"it calls .{name}()")
         return super().on_method(site, value, *given)
 
     def _pure(self, entry: Entry | None, name: str) -> Entry:
@@ -325,8 +321,7 @@ class Stager(Guarded):
 
     def _detach(self, value: Tensor, options: dict[str, Any]) -> Any:
         """The value without its graph: an alias, which sees later writes as long as it lives."""
-        if options:
-            raise NotTraceable("it calls .detach() with an argument")
+        refuse(options, "it calls .detach() with an argument")
         alias = self.cut(value)
         if alias is not value and value in self.by_proxy:
             self.by_proxy[value].aliases.append(weakref.ref(alias))
@@ -339,8 +334,7 @@ class Stager(Guarded):
             raise NotTraceable("it writes into a value that it computed")
         if any(alias() is not None for alias in one.aliases) or len(sharers(one.value.node)) > 1:
             raise NotTraceable(f"{one.name} shares its data with another value")
-        if shape_of(as_value(value)) != target.shape:
-            raise NotTraceable(f"{one.name} is written with a value of another shape")
+        refuse(shape_of(as_value(value)) != target.shape, f"{one.name} is written with a value of another shape")
         source = value if isinstance(value, Tensor) else tensor(value)
         before, node = target.node, self._stopped(source, one.kind == LEAF).node
         node.keeps_grad, node.grad, node.name, node.value = before.keeps_grad, before.grad, before.name, source.value
@@ -375,10 +369,8 @@ class Stager(Guarded):
         parts = self.places_in(index)
         if parts is None:
             return super().on_index(site, value, index)
-        if not isinstance(value, Tensor) or not value.shape:
-            raise NotTraceable("it takes an entry of what is no array by the counter")
-        if value.requires_grad and self.recording:
-            raise NotTraceable("it takes an entry of what requires grad by the counter")
+        refuse(not isinstance(value, Tensor) or not value.shape, "it takes an entry of what is no array by the counter")
+        refuse(value.requires_grad and self.recording, "it takes an entry of what requires grad by the counter")
         entry: Tensor = OPS["entries_at"].call((value, *parts[1]), index=parts[0])
         if is_basic(index):
             mark(entry, value)
@@ -394,8 +386,7 @@ class Stager(Guarded):
                 return slice(part_of(part.start), part_of(part.stop), part_of(part.step))
             if not isinstance(part, Tensor) or part.shape:
                 return part
-            if not self.is_number(part):
-                raise NotTraceable("an array decides what an index takes")
+            refuse(not self.is_number(part), "an array decides what an index takes")
             found.append(part)
             return Place(len(found) - 1)
 
@@ -447,8 +438,7 @@ class Stager(Guarded):
     def on_set_attribute(self, site: tuple[str, Span], value: Any, target: Any) -> None:
         """`x.name = y`."""
         name = site[0]
-        if name != "grad" or value is not None or target not in self.by_proxy:
-            raise NotTraceable(f"it assigns to .{name}")
+        refuse(name != "grad" or value is not None or target not in self.by_proxy, f"it assigns to .{name}")
         self._clear(target)
 
     # Gradients
@@ -493,8 +483,7 @@ class Stager(Guarded):
             known = {id(value) for value in parts_of(self.session.names.values())}
             values += [one.proxy for one in self.placeholders if one.kind == LEAF and id(one.value) in known]
         for target in values:
-            if target not in self.by_proxy:
-                raise NotTraceable("it clears the gradient of a value that it computed")
+            refuse(target not in self.by_proxy, "it clears the gradient of a value that it computed")
             self._clear(target)
 
     def _clear(self, target: Tensor) -> None:
@@ -526,8 +515,7 @@ class Stager(Guarded):
 
     def _set(self, node: Any, value: Any) -> None:
         name = node.operands[0].id
-        if len(self.scopes) > 1:
-            raise NotTraceable("it sets a leaf in a function")
+        refuse(len(self.scopes) > 1, "it sets a leaf in a function")
         target = self.scope[name]
         value = as_array(value)
         self.renew(target, self.cut(value) if isinstance(value, Tensor) else value, "set")
@@ -536,13 +524,11 @@ class Stager(Guarded):
         if method not in STEPS or any(type(rate) is not float for rate in rates.values()):
             raise NotTraceable("it has a step with a rate that may change")
         for target in targets:
-            if target not in self.by_proxy:
-                raise NotTraceable("it has a step of a value that it computed")
+            refuse(target not in self.by_proxy, "it has a step of a value that it computed")
             one, gradient = self.by_proxy[target], self._gradient(target)
             kept = tuple(moment.proxy for moment in self._moments(one))
             change, left = STEPS[method](target, gradient, kept, **rates)
-            if len(left) != len(kept):
-                raise NotTraceable("step keeps something else in the next iteration")
+            refuse(len(left) != len(kept), "step keeps something else in the next iteration")
             for moment, value in zip(one.moments, left, strict=True):
                 moment.proxy = value
             self.renew(target, OPS["sub"].call(target, change), "step")
@@ -623,8 +609,7 @@ class CompiledIteration:
         found = []
         for value, answer in stager.conditions:
             behind = {node for node in collect([value.node]) if node.op is None}
-            if behind & changed:
-                raise NotTraceable("a condition depends on a value that changes")
+            refuse(behind & changed, "a condition depends on a value that changes")
             if self.placeholders[0].leaf in behind:
                 found.append((value, answer))
         return found
@@ -655,8 +640,7 @@ class CompiledIteration:
             raise NotTraceable(f"{one.name} gets or loses its gradient")
         if value is None or (one.kind == GRADIENT and value is one.proxy):
             return None
-        if value.shape != one.proxy.shape:
-            raise NotTraceable(f"{one.name} changes its shape")
+        refuse(value.shape != one.proxy.shape, f"{one.name} changes its shape")
         self.carried.append((place, one))
         return value  # type: ignore[no-any-return]
 
@@ -804,8 +788,7 @@ def _changes(name: str) -> NotTraceable:
 
 def runner(program: Program) -> tuple[Program, Callable[..., tuple[Value, ...]]]:
     """A program, optimised, and a function that computes it."""
-    if program.checks:
-        raise NotTraceable("a value decides what it does")
+    refuse(program.checks, "a value decides what it does")
     program = optimised(program)
     return program, Compiled(program).inside
 
@@ -884,14 +867,16 @@ class Native:
         self, program: Program, places: Sequence[int], conditions: Program | None, answers: Sequence[bool]
     ) -> None:
         """The inputs at the places are the first outputs, for the next iteration."""
-        self._program, self._places, self._conditions, self._answers = program, places, conditions, answers
+        self._program, self._conditions, self._answers = program, conditions, answers
         # Whether no operation raises anything that depends on values.
         is_quiet = all(step.op.total or step.op.reach != "pointwise" for step in program.steps)
         self._due = iterations_to_repay(program) if is_quiet else math.inf
-        self._code: llvm.repeated.Iterated | None = None
+        self._code: llvm.repeated.Repeated | None = None
         self._is_asked = conditions is None  # whether it asks the conditions itself
-        # Where the entries of each input begin among those of all, and end.
-        self._ends = np.cumsum([0, *(size_of(one.shape) for one in program.inputs)]).tolist()
+        shapes, others = [one.shape for one in program.inputs], range(1, len(program.inputs))
+        self._entries = spans(map(size_of, shapes))  # of each input, among those of all
+        self._changed = [(place, shapes[place]) for place in places]
+        self._same = [place for place in others if place not in places]
 
     def is_worth(self, count: int) -> bool:
         """Whether there is code, which is made where it pays for so many iterations."""
@@ -906,11 +891,12 @@ class Native:
             return
         if not llvm.repeated.notices_invalid():
             return
-        asked, found = scalarised(asked) if asked is not None else None, None
-        if asked is not None and not asked.checks and all(_is_exact(step.op) for step in asked.steps):
-            found, self._is_asked = llvm.repeated.Conditions(asked, tuple(self._answers)), True
-        changed = [entry for place in self._places for entry in range(*self._ends[place : place + 2])]
-        self._code = llvm.repeated.Iterated(numbers, changed, found)
+        asked = scalarised(asked) if asked is not None else None
+        if asked is not None and (asked.checks or not all(_is_exact(step.op) for step in asked.steps)):
+            asked = None
+        self._is_asked = self._is_asked or asked is not None
+        changed = [entry for place, _ in self._changed for entry in self._entries[place]]
+        self._code = llvm.repeated.iterated(numbers, changed, asked, self._answers)
 
     def run(self, values: list[Any], numbers: range, same: Callable[[range], int], is_noticed: bool) -> Iterator[int]:
         """Advance the values; yields how many iterations have run, every few milliseconds.
@@ -919,27 +905,34 @@ class Native:
         conditions come out as they should; with `is_noticed`, no operation may be undefined.
         """
         assert self._code is not None
-        state = np.concatenate([np.ravel(value) for value in values])
+        state = _joined([float(numbers[0]), *[values[place] for place, _ in self._changed]])
+        fixed = _joined([*[values[place] for place in self._same], float(numbers.step)])
         position, block, last = 0, iterations_at_once(len(self._code.program.steps)), len(numbers) - 1
         while position < last:
             count = min(block, last - position)
             if not self._is_asked:
                 count = same(numbers[position + 1 : position + 1 + count])
-            before, state[0] = state.copy(), numbers[position]
-            done, undefined = self._code.run(state, count, numbers.step)
+            before = state.copy()
+            done, undefined = self._code.tested(state, fixed, count)
             if undefined and is_noticed:
                 block, state = count // _FEWER, before
                 if block < _FEWEST:
                     break
                 continue
             if done:
-                for place in self._places:
-                    part, shape = state[slice(*self._ends[place : place + 2])], self._program.inputs[place].shape
-                    values[place] = part.reshape(shape).copy() if shape else float(part[0])
+                end = 1
+                for place, shape in self._changed:
+                    begin, end = end, end + size_of(shape)
+                    values[place] = state[begin:end].reshape(shape).copy() if shape else float(state[begin])
                 yield done
             position += done
             if done < count or not count:
                 break
+
+
+def _joined(values: Sequence[Any]) -> Array:
+    """All entries of some numbers and arrays."""
+    return np.concatenate([np.ravel(value) for value in values])
 
 
 def _is_exact(op: Op) -> bool:

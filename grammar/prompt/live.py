@@ -25,13 +25,13 @@ from agrad.grammar.prompt import live_python
 from agrad.grammar.run.code import of_expression
 from agrad.grammar.run.guarded import Guarded, Names
 from agrad.grammar.run.machine import arguments
-from agrad.grammar.run.typed import last_part
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
 from agrad.grammar.runtime.operations import COMPARE, function_of
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import CLOSERS
 from agrad.grammar.syntax.parser import lexed, parse_expression
+from agrad.grammar.syntax.typed import last_part
 from agrad.lazy import pattern
 
 _LONGEST = 300  # characters; a longer text has no live value

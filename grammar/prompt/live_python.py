@@ -13,34 +13,20 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.run.modules import Module
+from agrad.grammar.runtime.modules import Module
 
 _LONGEST = 60  # characters that are shown
 _ENTRIES = 4096  # of a tensor
 _BITS = 256  # of a whole number
 _FEW = 3  # derivatives
 _PLAIN = (bool, int, float, complex, str, Tensor)
-_OPERATORS: dict[type, Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitXor: operator.xor,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    kind: getattr(operator, name)
+    for kind, name in (
+        pair.split("=")
+        for pair in "Add=add Sub=sub Mult=mul Div=truediv FloorDiv=floordiv Mod=mod Pow=pow MatMult=matmul BitXor=xor"
+        " BitAnd=and_ BitOr=or_ USub=neg UAdd=pos Not=not_ Eq=eq NotEq=ne Lt=lt LtE=le Gt=gt GtE=ge".split()
+    )
 }
 _FAMILIES = frozenset({"arithmetic", "comparison", "selection", "reductions", "elementary", "special", "learning"})
 _SLOW = frozenset({"comb", "factorial", "perm"})  # of math
@@ -93,10 +79,25 @@ class _Walk:
 
     def value(self, node: Any) -> Any:
         """The value of a part. Raises Unknown."""
-        handler = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if handler is None:
-            raise Unknown
-        found = handler(node)
+        match node:
+            case ast.Constant():
+                found: Any = node.value
+            case ast.Name():
+                found = self.named(node.id)
+            case ast.Attribute():
+                found = self.attribute(node)
+            case ast.BinOp():
+                found = self.combined(node.op, self.plain(node.left), self.plain(node.right))
+            case ast.UnaryOp():
+                found = _applied(node.op, self.plain(node.operand))
+            case ast.Compare(ops=[sign]):
+                found = _applied(sign, self.plain(node.left), self.plain(node.comparators[0]))
+            case ast.Subscript():
+                found = _entry(self.value(node.value), self.value(node.slice))
+            case ast.Call():
+                found = self.called(node)
+            case _:
+                raise Unknown
         if isinstance(found, Tensor) and found.size > _ENTRIES:
             raise Unknown
         if (isinstance(found, int) and found.bit_length() > _BITS) or (isinstance(found, str) and len(found) > _BITS):
@@ -105,93 +106,83 @@ class _Walk:
 
     def plain(self, node: Any) -> Any:
         """A number, a text or a tensor."""
-        found = self.value(node)
-        if not isinstance(found, _PLAIN) or type(found).__module__ == "__main__":
-            raise Unknown
-        return found
+        return _plain(self.value(node))
 
-    def _constant(self, node: Any) -> Any:
-        return node.value
-
-    def _name(self, node: Any) -> Any:
-        if node.id in self.leaves:
-            return self.leaves[node.id]
-        if node.id not in self.names:
-            if node.id in _BUILTINS:
-                return _BUILTINS[node.id]
+    def named(self, name: str) -> Any:
+        """What a name stands for: of a tensor a copy, which is a leaf where it is one."""
+        found = self.leaves.get(name, self.names.get(name, _BUILTINS.get(name, Unknown)))
+        if found is Unknown:
             raise Unknown
-        found = self.names[node.id]
-        if not isinstance(found, Tensor):
+        if not isinstance(found, Tensor) or name in self.leaves:
             return found
         made: Any = found.detach().clone()
         if found.requires_grad and found.is_leaf:
-            self.leaves[node.id] = made.requires_grad_()
+            self.leaves[name] = made.requires_grad_()
             return made
         self.whole = self.whole and not found.requires_grad
         return made
 
-    def _attribute(self, node: Any) -> Any:
-        base = self.names.get(node.value.id) if isinstance(node.value, ast.Name) else self.value(node.value)
+    def owner(self, node: Any) -> Any:
+        """What an attribute is of: a module, or a value, which is the session's own where it has a name."""
+        return self.names.get(node.id) if isinstance(node, ast.Name) else self.value(node)
+
+    def attribute(self, node: Any) -> Any:
+        """`x.name`."""
+        base = self.owner(node.value)
         if isinstance(base, Module) or (isinstance(base, Tensor) and node.attr in _ATTRIBUTES):
             return getattr(base, node.attr)
         raise Unknown
 
-    def _binop(self, node: Any) -> Any:
-        left, right = self.plain(node.left), self.plain(node.right)
-        if isinstance(node.op, ast.Pow) and isinstance(left, int) and isinstance(right, int):
+    @staticmethod
+    def combined(sign: Any, left: Any, right: Any) -> Any:
+        """The value of an operator, which is no large number or text."""
+        if isinstance(sign, ast.Pow) and isinstance(left, int) and isinstance(right, int):
             if left.bit_length() * abs(right) > _BITS:
                 raise Unknown
-        elif str in (type(left), type(right)) and not isinstance(node.op, ast.Add):
+        elif str in (type(left), type(right)) and not isinstance(sign, ast.Add):
             raise Unknown
-        return self.applied(node.op, left, right)
+        return _applied(sign, left, right)
 
-    @staticmethod
-    def applied(sign: Any, *values: Any) -> Any:
-        """The value of an operator."""
-        if type(sign) not in _OPERATORS:
+    def called(self, node: Any) -> Any:
+        """The value of a call: of a builtin, or of a function or method that is pure and quick."""
+        if any(one.arg is None for one in node.keywords):
             raise Unknown
-        return _OPERATORS[type(sign)](*values)
-
-    def _unaryop(self, node: Any) -> Any:
-        return self.applied(node.op, self.plain(node.operand))
-
-    def _compare(self, node: Any) -> Any:
-        if len(node.ops) > 1:
-            raise Unknown
-        return self.applied(node.ops[0], self.plain(node.left), self.plain(node.comparators[0]))
-
-    def _subscript(self, node: Any) -> Any:
-        base, index = self.value(node.value), self.value(node.slice)
-        if type(base) not in (list, tuple, dict, str) and not isinstance(base, Tensor):
-            raise Unknown
-        if type(index) not in (int, str):
-            raise Unknown
-        return self.looked(base[index])
-
-    @staticmethod
-    def looked(found: Any) -> Any:
-        """An entry of a container, whose text is known without calling anything."""
-        if not isinstance(found, _PLAIN):
-            raise Unknown
-        return found
-
-    def _call(self, node: Any) -> Any:
-        if node.keywords and any(one.arg is None for one in node.keywords):
-            raise Unknown
-        args = [self.plain(one) for one in node.args]
+        args, function = [self.plain(one) for one in node.args], node.func
         options = {one.arg: self.plain(one.value) for one in node.keywords}
-        if isinstance(node.func, ast.Attribute):
-            base = self.names.get(node.func.value.id) if isinstance(node.func.value, ast.Name) else None
-            base = base if isinstance(base, Module) else self.plain(node.func.value)
-            entry, name = FUNCTIONS.get(node.func.attr), node.func.attr
-            if isinstance(base, Module) and vars(base)[".name"] == "math":
-                quick = name not in _SLOW
-            else:
-                quick = entry is not None and entry.pure and entry.family in _FAMILIES
-            if not quick or not isinstance(base, Module | Tensor):
+        if not isinstance(function, ast.Attribute):
+            found = self.value(function)
+            if not any(found is one for one in _BUILTINS.values()):
                 raise Unknown
-            return getattr(base, name)(*args, **options)
-        function = self.value(node.func)
-        if not any(function is one for one in _BUILTINS.values()):
+            return found(*args, **options)
+        base, name = self.owner(function.value), function.attr
+        base = base if isinstance(base, Module) else self.plain(function.value)
+        entry = FUNCTIONS.get(name)
+        quick = entry is not None and entry.pure and entry.family in _FAMILIES
+        if isinstance(base, Module) and vars(base)[".name"] == "math":
+            quick = name not in _SLOW
+        if not quick or not isinstance(base, Module | Tensor):
             raise Unknown
-        return function(*args, **options)
+        return getattr(base, name)(*args, **options)
+
+
+def _plain(found: Any) -> Any:
+    """A number, a text or a tensor. Raises Unknown for anything else."""
+    if not isinstance(found, _PLAIN) or type(found).__module__ == "__main__":
+        raise Unknown
+    return found
+
+
+def _applied(sign: Any, *values: Any) -> Any:
+    """The value of an operator."""
+    if (function := _OPERATORS.get(type(sign).__name__)) is None:
+        raise Unknown
+    return function(*values)
+
+
+def _entry(base: Any, index: Any) -> Any:
+    """An entry of a container, whose text is known without calling anything."""
+    if type(base) not in (list, tuple, dict, str) and not isinstance(base, Tensor):
+        raise Unknown
+    if type(index) not in (int, str) or not isinstance(found := base[index], _PLAIN):
+        raise Unknown
+    return found

@@ -2,9 +2,9 @@
 
 `code` makes the code objects; `machine` runs them and has what they call; `places` finds the spans of errors and of
 nodes in frames. `guarded` runs the same code on other values, under guards: so a loop is staged, and the line below a
-prompt is computed. `python` makes code objects of scripts of Python, `guards` has what these call, `modules` what they
-import; `crossing` gives values of one reading to the other, `typed` says what is being typed in either. `analysis` says
-which expressions can be computed at once for many values, and which guards a statement runs under.
+prompt is computed. `python` makes code objects of scripts of Python, `guards` has what these call; `crossing` gives
+values of one reading to the other. `analysis` says which expressions can be computed at once for many values, and which
+guards a statement runs under.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,5 @@ if TYPE_CHECKING:
     from agrad.grammar.run import analysis as analysis
     from agrad.grammar.run import crossing as crossing
     from agrad.grammar.run import guards as guards
-    from agrad.grammar.run import python as python
 
 __getattr__ = lazy(__name__)

@@ -16,7 +16,7 @@ import _ast as py
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from math import inf
 from types import CodeType
@@ -58,10 +58,67 @@ def arguments(names: Sequence[Any] = ()) -> Any:
     return py.arguments([], [*names], None, [], [], None, [])
 
 
-class _Expressions:
+class Nodes:
+    """Makes nodes of Python, each at its place: a span, or that of another node."""
+
+    def __init__(self) -> None:
+        self.fresh = count()
+
+    @contextmanager
+    def having(self, **values: Any) -> Iterator[None]:
+        """A part of the tree, for which some things are known that do not hold outside."""
+        kept = {name: getattr(self, name) for name in values}
+        vars(self).update(values)
+        yield
+        vars(self).update(kept)
+
+    def at(self, node: Any, place: Any) -> Any:
+        """A node with its place."""
+        node.lineno = node.end_lineno = 1
+        is_span = type(place) is Span
+        node.col_offset = place.start if is_span else place.col_offset
+        node.end_col_offset = place.end if is_span else place.end_col_offset
+        return node
+
+    def name(self, name: str, place: Any, form: Any = LOAD) -> Any:
+        """A name of Python."""
+        return self.at(py.Name(name, form), place)
+
+    def constant(self, value: Any, place: Any) -> Any:
+        """A constant of Python."""
+        return self.at(py.Constant(value), place)
+
+    def call(self, function: Any, values: Sequence[Any], place: Any) -> Any:
+        """A call, of a helper by its name."""
+        called = self.name(function, place) if isinstance(function, str) else function
+        return self.at(py.Call(called, [*values], []), place)
+
+    def kind(self, value: Any, sign: Any, known: str, place: Any) -> Any:
+        """Whether the type of a value is one, or among those, that a helper is."""
+        return self.at(py.Compare(self.call(".type", [value], place), [sign], [self.name(known, place)]), place)
+
+    def every(self, tests: list[Any], place: Any) -> Any:
+        """Whether all tests hold."""
+        return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), place)
+
+    def run(self, value: Any, place: Any) -> Any:
+        """An expression as a statement."""
+        return self.at(py.Expr(value), place)
+
+    def assign(self, name: str, value: Any, place: Any) -> Any:
+        """A value for a name."""
+        return self.at(py.Assign([self.name(name, place, STORE)], value), place)
+
+    def tick(self, place: Any) -> Any:
+        """What stops a loop or a function where time is up, and no signal says so."""
+        return self.at(py.If(self.name(".stop", place), [self.run(self.call(".poll", [], place), place)], []), place)
+
+
+class _Expressions(Nodes):
     """Makes Python's expressions."""
 
     def __init__(self, tree: Any, span: Span) -> None:
+        super().__init__()
         self.tree, self.span, self.file = tree, span, File(tree, span.source)
         self.top = True  # whether names are those of the session
         self.once = False  # whether it runs once: then the least code is best
@@ -69,40 +126,24 @@ class _Expressions:
         self.bound: set[str] = set()  # the names of the function
         self.around: list[set[str]] = []  # those of the functions around it
         self.temporaries = True  # whether an expression may have names of its own
-        self.fresh = count()
         self.details: list[Any] = []
         self.computed: dict[Any, str] = {}  # parts of an expression that have a name already
         self.before: list[Any] = []  # functions that are parts of the statement
 
     # Nodes
 
-    def at(self, node: Any, span: Span) -> Any:
-        """A node with its place."""
-        node.lineno = node.end_lineno = 1
-        node.col_offset, node.end_col_offset = span.start, span.end
-        return node
-
-    def name(self, name: str, span: Span, form: Any = LOAD) -> Any:
-        """A name of Python."""
+    def name(self, name: str, place: Any, form: Any = LOAD) -> Any:
+        """A name of Python, which the code needs where it reads it."""
         if form is LOAD:
             self.file.needs.add(name)
         elif name == _BUILTINS:
-            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(span)])
-        return self.at(py.Name(name, form), span)
-
-    def constant(self, value: Any, span: Span) -> Any:
-        """A constant of Python."""
-        return self.at(py.Constant(value), span)
+            raise AgradError("name", f"{name} cannot be given a value", labels=[Label(place)])
+        return self.at(py.Name(name, form), place)
 
     def detail(self, value: Any, span: Span) -> Any:
         """A constant that a helper has to know."""
         self.details.append(value)
         return self.constant(f"{DETAIL}{len(self.details) - 1}", span)
-
-    def call(self, function: Any, values: Sequence[Any], span: Span) -> Any:
-        """A call, of a helper by its name."""
-        called = self.name(function, span) if isinstance(function, str) else function
-        return self.at(py.Call(called, [*values], []), span)
 
     def do(self, word: str, detail: Any, values: Sequence[Any], span: Span) -> Any:
         """The call of a helper that gets a detail, and the span."""
@@ -125,15 +166,10 @@ class _Expressions:
         mark = self.at(py.arg(THUNK), node.span)
         return self.at(py.Lambda(py.arguments([], [], mark, [], [], None, []), value), node.span)
 
-    @contextmanager
-    def inner(self, parameters: Iterable[str], temporaries: bool = True, bound: Iterable[str] = ()) -> Iterator[None]:
-        """A function inside of what is running."""
-        kept = self.top, self.once, self.bound, self.temporaries, self.around
-        self.around = self.around if self.top else [*self.around, self.bound]
-        self.top, self.once, self.temporaries = False, False, temporaries
-        self.bound = {*parameters, *bound}
-        yield
-        self.top, self.once, self.bound, self.temporaries, self.around = kept
+    def inner(self, names: Iterable[str], temporaries: bool = True) -> AbstractContextManager[None]:
+        """A function inside of what is running; `names`: its own."""
+        around = self.around if self.top else [*self.around, self.bound]
+        return self.having(top=False, once=False, bound={*names}, temporaries=temporaries, around=around)
 
     # Expressions
 
@@ -165,14 +201,11 @@ class _Expressions:
         is_like_detail = type(value) is str and value[:1] == DETAIL
         return self.detail(value, span) if is_like_detail else self.constant(value, span)
 
-    def _string(self, node: ast.String, level: int) -> Any:
-        return self.literal(node.value, node.span)
+    def _string(self, node: Any, level: int) -> Any:
+        value = ... if isinstance(node, ast.EllipsisLiteral) else getattr(node, "value", None)
+        return self.literal(value, node.span)
 
-    def _noneliteral(self, node: ast.NoneLiteral, level: int) -> Any:
-        return self.literal(None, node.span)
-
-    def _ellipsisliteral(self, node: ast.EllipsisLiteral, level: int) -> Any:
-        return self.literal(..., node.span)
+    _noneliteral = _ellipsisliteral = _string
 
     def _name(self, node: ast.Name, level: int) -> Any:
         name, span = node.id, node.span
@@ -249,17 +282,10 @@ class _Expressions:
         ]
         test = self.all_plain(plan.names, plan.numbers, span, values)
         self.computed |= kept
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.expr(node, level)
-        with self.mode("once"):
+        with self.having(once=True):
             return self.at(py.IfExp(test, quick, self.expr(node, level)), span)
-
-    @contextmanager
-    def mode(self, name: str) -> Iterator[None]:
-        """`plainly` or `once`, where neither is so."""
-        setattr(self, name, True)
-        yield
-        setattr(self, name, False)
 
     def all_plain(self, names: Mapping[str, Span], numbers: bool, span: Span, values: Sequence[Any] = ()) -> Any:
         """Whether all names are numbers, or numbers or arrays; of values, which are all computed, all are the same."""
@@ -269,7 +295,7 @@ class _Expressions:
             first, *others = [self.call(".type", [value], span) for value in several]
             signs: list[Any] = [*[py.Is() for _ in others], sign()]
             tests.append(self.at(py.Compare(first, signs, [*others, self.name(known, span)]), span))
-        return tests[0] if len(tests) == 1 else self.at(py.BoolOp(py.And(), tests), span)
+        return self.every(tests, span)
 
     def _compare(self, node: ast.Compare, level: int) -> Any:
         span, (*links, (sign, right)) = node.span, node.rest
@@ -363,12 +389,10 @@ class _Expressions:
     def function(self, definition: Definition, defaults: Sequence[Any]) -> Any:
         """A function of an expression."""
         span = definition.tree.span
-        before, self.before = self.before, []
-        with self.inner(_parameters(definition)):
+        with self.having(before=[]), self.inner(_parameters(definition)):
             body = self.expr(definition.tree)
-        if self.before:
-            raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
-        self.before = before
+            if self.before:
+                raise AgradError("limit", "this nests too deeply", labels=[Label(span)])
         made = self.at(py.Lambda(self.parameters(definition, span), body), span)
         return self.do("define", definition, [made, *defaults], definition.span)
 
@@ -456,11 +480,9 @@ class _Expressions:
             return called
         known = self.call(".known", [self.name(value.id, node.span)], span)  # a function of the engine
         called = self.at(py.BoolOp(py.Or(), [known, called]), span)
-        kind = self.call(".type", [self.name(value.id, node.span)], span)
-        test = self.at(py.Compare(kind, [py.Is()], [self.name(".closure", span)]), span)
-        return self.at(
-            py.IfExp(test, self.at(py.Attribute(self.name(value.id, node.span), "run", LOAD), span), called), span
-        )
+        test = self.kind(self.name(value.id, node.span), py.Is(), ".closure", span)
+        run = self.at(py.Attribute(self.name(value.id, node.span), "run", LOAD), span)
+        return self.at(py.IfExp(test, run, called), span)
 
     def of_unknown(self, node: Any) -> Any:
         """What follows `root(`: an expression with one name that has no value, as in root(x**2 - 2, 1)."""
@@ -485,23 +507,22 @@ def _is_number(node: Any) -> bool:
     )
 
 
+def _is_plain(node: Any) -> bool:
+    """Whether this is such a number, or a name that may have one."""
+    return _is_number(node) or (isinstance(node, ast.Name) and node.id != "print" and not _is_special(node.id))
+
+
 def _keeps_numbers(node: Any) -> bool:
     """Whether a node of a tree makes a number of numbers, or a truth where one is asked for."""
-    if isinstance(node, ast.Number):
-        return _is_number(node)
-    if isinstance(node, ast.Name):
-        return node.id != "print" and not _is_special(node.id)
-    if isinstance(node, ast.Binary):
-        return (
-            node.op in _CLOSED
-            and node.sign is None
-            and isinstance(node.left, _VALUES)
-            and isinstance(node.right, _VALUES)
-        )
-    if isinstance(node, ast.Unary):
-        return node.op == "-" and isinstance(node.operand, _VALUES)
+    if isinstance(node, ast.Number | ast.Name):
+        return _is_plain(node)
     if isinstance(node, ast.Compare):
         return len(node.rest) == 1 and node.rest[0][0] in _TESTS
+    if isinstance(node, ast.Binary):
+        are_values = isinstance(node.left, _VALUES) and isinstance(node.right, _VALUES)
+        return node.op in _CLOSED and node.sign is None and are_values
+    if isinstance(node, ast.Unary):
+        return node.op == "-" and isinstance(node.operand, _VALUES)
     if isinstance(node, ast.Assign | ast.Augment):
         targets = node.targets if isinstance(node, ast.Assign) else (node.target,)
         is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and getattr(node, "op", "+") in _CLOSED
@@ -539,11 +560,10 @@ class _Plan:
             return self.size < _LONGEST and self.part(node.left) and self.part(node.right)
         if isinstance(node, ast.Unary) and node.op == "-":
             return self.part(node.operand)
-        if isinstance(node, ast.Number):
-            return _is_number(node)
         if isinstance(node, ast.Name):
             self.names.setdefault(node.id, node.span)
-            return node.id != "print" and not _is_special(node.id)
+        if isinstance(node, ast.Number | ast.Name):
+            return _is_plain(node)
         if len(self.others) == _OTHERS or self.names or isinstance(node, _NOT_PLAIN):
             return False
         self.others.append(node)
@@ -570,22 +590,19 @@ def of_expression(expression: ast.Expr) -> CodeType:
 
 def of_function(parameters: Sequence[str], expression: ast.Expr) -> CodeType:
     """The code of a function with these parameters."""
-    made = _Generator(expression, expression.span)
-    return made.value(parameters)
+    return _Generator(expression, expression.span).value(parameters)
 
 
 def of_body(body: ast.Body, in_function: bool) -> CodeType:
     """The code of the body of a loop, whose names are global."""
-    made = _Generator(body, body[0].span)
-    made.in_function = in_function
-    return made.program()
+    return _Generator(body, body[0].span, in_function).program()
 
 
 @contextmanager
-def deeply(most: int = _MOST_CALLS) -> Iterator[None]:
-    """Python's functions may call each other so deeply: it takes no stack of C."""
+def deeply() -> Iterator[None]:
+    """Python's functions may call each other more deeply: it takes no stack of C."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(most)
+    sys.setrecursionlimit(_MOST_CALLS)
     try:
         yield
     finally:
@@ -595,9 +612,9 @@ def deeply(most: int = _MOST_CALLS) -> Iterator[None]:
 class _Generator(_Expressions):
     """Makes the code of one tree."""
 
-    def __init__(self, tree: Any, span: Span) -> None:
+    def __init__(self, tree: Any, span: Span, in_function: bool = False) -> None:
         super().__init__(tree, span)
-        self.in_function = False
+        self.in_function = in_function
         self.loops = self.nested = self.depth = 0
         self.timed = False  # whether this is the body of a `time:`
 
@@ -647,14 +664,6 @@ class _Generator(_Expressions):
         return tuple(found)
 
     # Nodes of statements
-
-    def run(self, value: Any, span: Span) -> Any:
-        """An expression as a statement."""
-        return self.at(py.Expr(value), span)
-
-    def assign(self, name: str, value: Any, span: Span) -> Any:
-        """A value for a name."""
-        return self.at(py.Assign([self.name(name, span, STORE)], value), span)
 
     def defined(self, name: str, given: Any, body: list[Any], span: Span) -> Any:
         """A function of Python."""
@@ -711,7 +720,7 @@ class _Generator(_Expressions):
         plan = _Plan(tree) if is_plain else None
         if plan is None or not plan.fits or plan.others:
             return stores
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.assign(target.id, self.expr(tree), target.span)
         return [self.at(py.If(self.all_plain(plan.names, True, tree.span), [quick], stores), tree.span)]
 
@@ -756,8 +765,7 @@ class _Generator(_Expressions):
 
     def is_no_number(self, name: str, span: Span) -> Any:
         """Whether a name has another value than a plain number."""
-        kind = self.call(".type", [self.name(name, span)], span)
-        return self.at(py.Compare(kind, [py.IsNot()], [self.name(".float", span)]), span)
+        return self.kind(self.name(name, span), py.IsNot(), ".float", span)
 
     def entry_base(self, target: ast.Index, text: str) -> Any:
         """What an entry is written into; that of a dictionary is none of an array."""
@@ -836,7 +844,7 @@ class _Generator(_Expressions):
             kept = self.temporary()
             target, first = self.name(kept, span, STORE), self.store(node.target, self.name(kept, node.target.span))
         return [
-            self.at(py.For(target, values, [*self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
+            self.at(py.For(target, values, [self.tick(span), *first, *self.looped(node.body)], []), node.iterable.span)
         ]  # where it goes on, on each Python
 
     def _on_while(self, node: ast.While) -> list[Any]:
@@ -851,36 +859,27 @@ class _Generator(_Expressions):
         never = [self.assign(kept, self.constant(None, span), span)]
         skip = self.at(py.ExceptHandler(self.name(".NameError", span), None, never), span)
         known = self.at(py.Try([self.assign(kept, self.all_plain(read, True, span), span)], [skip], [], []), span)
-        with self.mode("plainly"):
+        with self.having(plainly=True):
             quick = self.whiled(node)
         return [known, self.at(py.If(self.name(kept, span), [quick], [self.whiled(node)]), span)]
 
     def whiled(self, node: ast.While) -> Any:
         """A loop of Python."""
-        body = [*self.tick(node.span), *self.looped(node.body)]
+        body = [self.tick(node.span), *self.looped(node.body)]
         return self.at(py.While(self.test(node.test), body, []), node.span)
 
     def looped(self, body: ast.Body) -> list[Any]:
         """The body of a loop."""
-        self.loops += 1
-        found = self.within(body)
-        self.loops -= 1
-        return found
+        with self.having(loops=self.loops + 1):
+            return self.within(body)
 
     def within(self, body: ast.Body) -> list[Any]:
         """The body of what CPython lets be nested so deeply only."""
-        self.nested += 1
-        if self.nested > _MOST_NESTED:
+        if self.nested == _MOST_NESTED:
             message = f"loops and with blocks are nested more than {_MOST_NESTED} deep"
             raise AgradError("limit", message, labels=[Label(body[0].span)])
-        found = self.block(body)
-        self.nested -= 1
-        return found
-
-    def tick(self, span: Span) -> list[Any]:
-        """What stops a loop or a function where time is up, and no signal says so."""
-        poll = self.run(self.call(".poll", [], span), span)
-        return [self.at(py.If(self.name(".stop", span), [poll], []), span)]
+        with self.having(nested=self.nested + 1):
+            return self.block(body)
 
     def _on_if(self, node: ast.If) -> list[Any]:
         other = self.block(node.otherwise) if node.otherwise else []
@@ -932,18 +931,14 @@ class _Generator(_Expressions):
         return self.switched(self.call(".unrecorded", [], node.span), node)
 
     def _on_fails(self, node: ast.Fails) -> list[Any]:
-        loops, self.loops = self.loops, 0
-        found = self.switched(self.do("fails", node.kind, [], node.span), node)
-        self.loops = loops
-        return found
+        with self.having(loops=0):
+            return self.switched(self.do("fails", node.kind, [], node.span), node)
 
     def _on_time(self, node: ast.Time) -> list[Any]:
         """The body is a function, which is called several times."""
-        name, span, kept = self.temporary("top" if self.top else "time"), node.span, (self.loops, self.timed)
-        names = sorted(bound(node.body))
-        self.loops, self.timed = 0, True
-        body = self.block(node.body)
-        self.loops, self.timed = kept
+        name, span, names = self.temporary("top" if self.top else "time"), node.span, sorted(bound(node.body))
+        with self.having(loops=0, timed=True):
+            body = self.block(node.body)
         form = py.Global if self.top else py.Nonlocal
         body = [self.at(form(names), span), *body] if names else body
         timed = self.do("time", None, [self.name(name, span)], span)
@@ -958,11 +953,8 @@ class _Generator(_Expressions):
         names = [one.name.lstrip("*") for one in node.parameters if one.name != "*"]
         outer = [one for one in loose(node.body, bound(node.body).difference(names)) if self.is_own(one)]
         reads = [self.assign(f".outer {one}", self.thunk(ast.Name(one, span=span)), span) for one in outer]
-        kept = self.loops, self.nested, self.timed, self.before
-        self.loops, self.nested, self.timed, self.before = 0, 0, False, []
-        with self.inner(names, bound=bound(node.body)):
-            body = [*self.tick(span), *self.prologue(node, names), *self.body(node.body)]
-        self.loops, self.nested, self.timed, self.before = kept
+        with self.having(loops=0, nested=0, timed=False, before=[]), self.inner({*names, *bound(node.body)}):
+            body = [self.tick(span), *self.prologue(node, names), *self.body(node.body)]
         name = f".def {node.name}"
         made = self.defined(name, self.parameters(definition, span), body, span)
         value = self.do("define", definition, [self.name(name, span), *values], span)
@@ -1085,24 +1077,24 @@ def statements(tree: Any) -> Iterator[ast.Statement]:
 
 def binds(node: Any) -> set[str]:
     """The names that a statement binds, those of the statements in it apart."""
-    found: set[str] = set()
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            found |= {*names_of(target)}
-    elif isinstance(node, ast.Augment | ast.For):
-        found = {*names_of(node.target)}
-    elif isinstance(node, ast.Variable):
-        found = {node.name.id}
-    elif isinstance(node, ast.Define):
-        found = {node.name}
-    elif isinstance(node, ast.Delete):
-        found = {target.id for target in node.targets if isinstance(target, ast.Name)}
-    elif isinstance(node, ast.Python):
-        found = {*node.binds}
-    elif isinstance(node, ast.Command) and node.word in BINDING:
-        for one in ast.nodes(node.operands):
-            found |= {name.id for name in one.names} if isinstance(one, ast.Unknowns) else set()
-    return found
+    kind = type(node)
+    return {*_BINDS[kind](node)} if kind in _BINDS else set()
+
+
+_BINDS: dict[type, Callable[[Any], Iterable[str]]] = {
+    ast.Assign: lambda node: [name for target in node.targets for name in names_of(target)],
+    ast.Augment: lambda node: names_of(node.target),
+    ast.For: lambda node: names_of(node.target),
+    ast.Variable: lambda node: [node.name.id],
+    ast.Define: lambda node: [node.name],
+    ast.Delete: lambda node: [target.id for target in node.targets if isinstance(target, ast.Name)],
+    ast.Python: lambda node: node.binds,
+    ast.Command: lambda node: [
+        name.id
+        for one in (ast.nodes(node.operands) if node.word in BINDING else ())
+        for name in (one.names if isinstance(one, ast.Unknowns) else ())
+    ],
+}
 
 
 def bound(body: Any) -> set[str]:

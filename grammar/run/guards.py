@@ -15,8 +15,8 @@ import operator
 import re
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial, partialmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
+from functools import partial
 from importlib import import_module
 from types import CellType, CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType, TracebackType
 from typing import Any, NoReturn
@@ -26,16 +26,20 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.nn.objects import Object, stores_of
+from agrad.grammar import reach
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.elsewhere import ABSENT, MODULES
+from agrad.grammar.reach import REACH
 from agrad.grammar.results import Noted, Quit, Represented
-from agrad.grammar.run import crossing, modules, python
+from agrad.grammar.run import crossing, python
 from agrad.grammar.run.code import operands_of
 from agrad.grammar.run.machine import MISSING, Machine, given_to
 from agrad.grammar.run.places import File, frames
 from agrad.grammar.run.python import SPECIAL, is_special
+from agrad.grammar.runtime import modules
 from agrad.grammar.runtime.builtins import is_result
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.readings import is_script
 
 READ, WRITE, SIZED = "read", "write", "sized"
 _BITS = 4_000_000  # of a whole number: arithmetic on larger ones takes seconds, and nothing can stop it
@@ -43,94 +47,21 @@ _SWEPT = 10_000  # entries of the log, among which those are looked for that not
 _LEFT = 2  # references to such an object: of its entry, and of the one who counts
 _MANY = 1_000_000  # values of an iterator that runs no code of Python; also characters that a format fills up to
 _DEEPEST = 3000  # calls in each other: from Python to C and back they take some kB of the stack each
-_SETS = "difference intersection isdisjoint issubset issuperset symmetric_difference union copy"
-_READ: dict[Any, str] = {
-    list: "index count copy",
-    dict: "get keys values items copy",
-    set: _SETS,
-    frozenset: _SETS,
-    tuple: "index count",
-    str: "upper lower strip lstrip rstrip split rsplit splitlines startswith endswith find rfind index rindex count"
-    " title capitalize casefold swapcase isdigit isalpha isalnum isspace isupper islower isidentifier isnumeric"
-    " isdecimal isascii isprintable istitle partition rpartition removeprefix removesuffix",
-    bytes: "hex",
-    int: "bit_length bit_count conjugate real imag numerator denominator as_integer_ratio",
-    bool: "bit_length conjugate real imag numerator denominator",
-    float: "is_integer hex real imag conjugate as_integer_ratio",
-    complex: "real imag conjugate",
-    range: "start stop step index count",
-    slice: "start stop step indices",
-    GeneratorType: "send close",
-    property: "setter getter deleter",
-    deque: "count index copy maxlen",
-    Counter: "get keys values items copy elements most_common total",
-    OrderedDict: "get keys values items copy",
-    partial: "func args keywords",
-    re.Pattern: "search match fullmatch split findall finditer sub subn pattern flags groups groupindex",
-    re.Match: "group groups groupdict start end span pos endpos lastindex lastgroup re string expand",
-    type({}.keys()): "isdisjoint",
-    type({}.items()): "isdisjoint",
-}
-_WRITE: dict[Any, str] = {
-    list: "append extend insert remove pop clear reverse",
-    dict: "update setdefault pop popitem clear",
-    set: "add discard remove pop clear update difference_update intersection_update symmetric_difference_update",
-    deque: "append appendleft pop popleft extend extendleft rotate clear insert remove reverse",
-    Counter: "update subtract setdefault pop popitem clear",
-    OrderedDict: "update setdefault pop popitem clear move_to_end",
-}
-_SIZED: dict[Any, str] = {
-    str: "join replace center ljust rjust zfill expandtabs translate format encode",
-    bytes: "decode",
-    list: "sort",
-}
-# The special methods of Python's own values that may be called by their names.
-_DUNDERS = frozenset(
-    "len contains getitem iter next eq ne lt le gt ge hash str repr bool float int index neg pos abs add sub truediv"
-    " floordiv and or xor".split()
+# The types that have a row in the tables.
+_KINDS: tuple[Any, ...] = (
+    *(list, dict, set, frozenset, tuple, str, bytes, int, bool, float, complex, range, slice, property, deque, Counter),
+    *(OrderedDict, partial, re.Pattern, re.Match, GeneratorType, type({}.keys()), type({}.items())),
 )
+_DUNDERS, _DENIED = map(reach.reachable, ("dunders", "denied"))
 _OF_CLASSES = {(dict, "fromkeys"), (str, "maketrans"), (float, "fromhex")}
 # Types whose values may be asked for their type.
 _TYPES = frozenset({type(None), type(...), type(NotImplemented), FunctionType, GeneratorType, MethodType, type(len)})
 # What no attribute of the engine's objects leads to.
 _CLOSED = (CodeType, FrameType, ModuleType, TracebackType)
-_DENIED = frozenset(
-    "node value read_only write write_entries adopt array op code place handle inputs attrs view_of made of set_ kind"
-    " bracketed is_truth type_of_entries mro".split()
-)
 _WRITABLE = frozenset({"grad", "data", "requires_grad", "name"})  # of a tensor
 _SHOWN = frozenset({"_version", "_base"})  # of a tensor, though their names are private
 _NODE = frozenset({"name", "next_functions", "metadata", "saved_tensors"})
 _STORES = ("_parameters", "_buffers", "_modules")  # of a module, which has what is assigned there
-_EXCEPTIONS = (
-    "Exception ArithmeticError AssertionError AttributeError BufferError EOFError FloatingPointError ImportError"
-    " IndexError KeyError LookupError MemoryError ModuleNotFoundError NameError NotImplementedError OSError"
-    " OverflowError RecursionError ReferenceError RuntimeError StopIteration SyntaxError TimeoutError TypeError"
-    " UnboundLocalError UnicodeError ValueError ZeroDivisionError FileNotFoundError PermissionError Warning"
-    " DeprecationWarning RuntimeWarning UserWarning"
-)
-_BUILTINS = (
-    "abs all any ascii bin bool callable chr complex dict divmod enumerate filter float frozenset hash hex id int"
-    " isinstance issubclass len list map max min next object oct ord property repr reversed set slice staticmethod str"
-    f" classmethod super tuple zip True False None NotImplemented Ellipsis {_EXCEPTIONS}"
-)
-_ABSENT = {
-    "open": "a script of Python's reading opens no files by itself",
-    "input": "a script gets nothing from the keyboard",
-    **dict.fromkeys(("eval", "exec", "compile", "__import__"), "no text is run as code"),
-    **dict.fromkeys(("globals", "locals", "breakpoint", "memoryview", "bytearray", "bytes"), "it is left out"),
-}
-_KINDS: dict[type, Any] = {
-    NameError: "name",
-    AttributeError: "name",
-    ImportError: "name",
-    ArithmeticError: "domain",
-    ValueError: "domain",
-    AssertionError: "assert",
-    MemoryError: "limit",
-    RecursionError: "limit",
-    LookupError: "shape",
-}
 _string: Any = import_module("_string")  # what the formats of texts are made of
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 _NUMBERED = "manual field specification", "automatic field numbering"
@@ -149,33 +80,26 @@ class _Exit(BaseException):
     """`exit()`: no script catches it."""
 
 
-class _TypeOf(type):
-    """`type` as a script has it: it tells types, and makes none."""
+class _StandIn(type):
+    """The type of what stands for a type of Python, `real`, whose values are its own, too."""
+
+    real: type
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, type)
+        return type(value) is cls or isinstance(value, cls.real)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, type)
+        return kind is cls or issubclass(kind, cls.real)
 
     def __repr__(cls) -> str:
-        return "<class 'type'>"
+        return repr(cls.real)
 
 
-class _RangeType(type):
-    """The type of ranges, of both kinds."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return type(value) is range or type(value) is cls
-
-    def __repr__(cls) -> str:
-        return "<class 'range'>"
-
-
-class Range(metaclass=_RangeType):
+class Range(metaclass=_StandIn):
     """A range: Python's own where it is short; one that is long runs code of Python for each number."""
 
     __slots__ = ("numbers",)
+    real = range
     numbers: Any  # the range of Python
 
     def __new__(cls, *args: Any) -> Any:
@@ -185,7 +109,7 @@ class Range(metaclass=_RangeType):
     @classmethod
     def of(cls, numbers: range) -> Any:
         """What stands for a range of Python."""
-        if _length(numbers) <= _MANY:
+        if max((numbers.stop - numbers.start) // numbers.step, 0) <= _MANY:  # `len` has a limit
             return numbers
         made = object.__new__(cls)
         made.numbers = numbers
@@ -227,10 +151,6 @@ class Range(metaclass=_RangeType):
 Sequence.register(Range)
 
 
-def _length(numbers: range) -> float:
-    return max((numbers.stop - numbers.start) // numbers.step, 0)
-
-
 def large(message: str) -> Large:
     """The error for what would be too large."""
     return Large("limit", message)
@@ -241,6 +161,26 @@ def _afford(entries: float, what: str) -> None:
     limits = current().limits
     if entries > limits.entries:
         raise large(f"{what} would need more memory than the limit of {limits.memory / 1e9:.3g} GB")
+
+
+def _afford_text(characters: float) -> None:
+    """Refuse a text of more characters than there may be."""
+    _afford(characters / 8, "this text")
+
+
+def _afford_bits(bits: int) -> None:
+    """Refuse a whole number that would be too long."""
+    if bits > _BITS:
+        raise large(f"a whole number of more than {_BITS} bits")
+
+
+# How many characters a method makes of a text, or more.
+_LENGTHS: dict[str, Callable[..., float]] = {
+    "replace": lambda text, old, new, *_, **__: text.count(old) * len(new),
+    "translate": lambda text, table: len(text) * max([1, *(len(one) for one in table.values() if type(one) is str)]),
+    "expandtabs": lambda text, tabsize=8: text.count("\t") * tabsize,
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), lambda text, width, *_: width if type(width) is int else 0),
+}
 
 
 # The log
@@ -257,23 +197,16 @@ _COPY: dict[Any, Callable[[Any], Any]] = {
 
 def _restored(x: Any, before: Any) -> None:
     """Give a container, an instance, a class or a cell what it had."""
-    kind = type(x)
-    if kind is list:
-        x[:] = before
-    elif isinstance(x, OrderedDict):
+    if isinstance(x, list | set | deque):
+        x.clear()
+        x.update(before) if isinstance(x, set) else x.extend(before)
+    elif isinstance(x, dict):
         x.clear()
         for key, value in before.items():
             x[key] = value
-    elif isinstance(x, dict):
-        dict.clear(x)
-        dict.update(x, before)
-    elif kind is set or kind is deque:
-        x.clear()
-        x.extend(before) if kind is deque else x.update(before)
-    elif kind is CellType:
+    elif type(x) is CellType:
         if before is MISSING:
-            if _is_full(x):
-                del x.cell_contents
+            del x.cell_contents
         else:
             x.cell_contents = before
     elif isinstance(x, type):
@@ -286,14 +219,6 @@ def _restored(x: Any, before: Any) -> None:
         own = vars(x)
         own.clear()
         own.update(before)
-
-
-def _is_full(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 class Python(Machine):
@@ -314,11 +239,11 @@ class Python(Machine):
         self.told_xor = False  # whether it was told what ^ is
         self.until_sweep = _SWEPT  # entries of the log
         self.modules = modules.Modules(self)
-        self.type: Any = _TypeOf("type", (Type,), {"of": staticmethod(self.type_of)})
+        self.type: Any = _StandIn("type", (Type,), {"of": staticmethod(self.type_of)})
         self.large = large
-        for rows, flag in ((_READ, READ), (_WRITE, WRITE), (_SIZED, SIZED)):
-            for kind, names in rows.items():
-                self.table.setdefault(kind, {}).update(dict.fromkeys(names.split(), flag))
+        for kind in _KINDS:
+            rows = {flag: REACH[flag].get(kind.__name__, "").split() for flag in (READ, WRITE, SIZED)}
+            self.table[kind] = {name: flag for flag, names in rows.items() for name in names}
         self.table[Range] = self.table[range]
         self.table[_Attributes] = dict.fromkeys([*self.table[dict]], READ)
         self.builtins.clear()
@@ -406,7 +331,8 @@ class Python(Machine):
             name, message = "MemoryError", error.message
         elif isinstance(error, RecursionError):
             message = f"{frame.f_code.co_name.strip('<>')}: calls are nested too deeply"
-        kind: Any = next((kind for base, kind in _KINDS.items() if isinstance(error, base)), "type")
+        kinds = {kind: tuple([getattr(real, one) for one in row.split()]) for kind, row in REACH["kinds"].items()}
+        kind: Any = next((kind for kind, bases in kinds.items() if isinstance(error, bases)), "type")
         if isinstance(error, TypeError) and re.search(r"argument|missing \d|takes \d", message):
             kind = "arity"
         made = AgradError(kind, f"{name}: {message}" if message else name)
@@ -422,15 +348,15 @@ class Python(Machine):
             before, dot, behind = place.text.rpartition(f".{name}")
             return [f"{before}.{one}{behind}" for one in suggest(name, self.names_of(error.obj)) if dot]
         if isinstance(error, ModuleNotFoundError):
-            known = [*modules.names(), *modules.PACKAGES]
+            known = [*reach.names(), *reach.PACKAGES]
             return [f"import {one}" for one in suggest(str(error).split("'")[1], known)]
         if type(error) is NameError and isinstance(name, str):
             there = [*self.session.names, *frame.f_locals, *(one for one in self.builtins if one[0] not in "._")]
             close = suggest(name, there)
             known = [MODULES[name]] if name in MODULES else []
-            found = [module for module in ("math", "torch") if name in modules.names_in(module) and not known]
+            found = [module for module in ("math", "torch") if name in reach.names_in(module) and not known]
             known += [f"from {module} import {name}" for module in found]
-            if not (known or close) and name in FUNCTIONS and not python.is_script(place.source):
+            if not (known or close) and name in FUNCTIONS and not is_script(place.source):
                 known = [f"calculator   goes back to the language that has {name}"]
             return [*close, *known]
         if isinstance(error, TypeError) and "for ^: 'float'" in str(error):
@@ -441,7 +367,7 @@ class Python(Machine):
         """The attributes of a value that a script may know."""
         kind = x if isinstance(x, type) else type(x)
         if isinstance(x, modules.Module):
-            return {*modules.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
+            return {*reach.names_in(vars(x)[".name"]), *(one for one in vars(x) if one[0] != ".")}
         is_known = self.own(kind) or self.is_ours(kind)
         found = {*self.table.get(kind, ())}
         if is_known and hasattr(x, "__dict__"):
@@ -455,11 +381,11 @@ class Python(Machine):
         cause = error.__cause__
         if isinstance(error, ModuleNotFoundError):
             instead = ABSENT.get(str(error).split("'")[1])
-            return [*([instead] if instead else []), f"a script can import {', '.join(modules.names())}"]
+            return [*([instead] if instead else []), f"a script can import {', '.join(reach.names())}"]
         if isinstance(error, TypeError) and "'float' object cannot be interpreted as an integer" in str(error):
             return ["a number of the calculator is a float: int(n) is a whole one"]
-        if isinstance(error, NameError) and getattr(error, "name", None) in _ABSENT:
-            return [_ABSENT[error.name]]  # type: ignore[index]
+        if isinstance(error, NameError) and error.name in (absent := REACH["absent"]):
+            return [absent[error.name]]
         return [f"caused by {type(cause).__name__}: {_text(cause)}"] if isinstance(cause, Exception) else []
 
     # The log of what a statement changes
@@ -503,7 +429,7 @@ class Python(Machine):
         log = current().undo_log
         for cell in probe.__closure__ if log is not None else ():
             if id(cell) not in log.undos:  # type: ignore[union-attr]
-                self._log(log, cell, cell.cell_contents if _is_full(cell) else MISSING)
+                self._log(log, cell, MISSING if cell == CellType() else cell.cell_contents)
 
     # Attributes
 
@@ -521,8 +447,11 @@ class Python(Machine):
                 method = getattr(x, name)
                 return lambda *args, **options: (self.logged(x), method(*args, **options))[1]
             if flag is SIZED:
-                checked = getattr(self, f"_{kind.__name__}_{name}")
-                return lambda *args, **options: checked(x, *args, **options)
+                checked = getattr(self, f"_{kind.__name__}_{name}", None)
+                if checked is not None:
+                    return lambda *args, **options: checked(x, *args, **options)
+                length = partial(_LENGTHS[name], x)
+                return modules.named(getattr(x, name), name, lambda *args, **more: _afford_text(length(*args, **more)))
         return self._special(x, name) if is_special(name) else self._other(x, kind, name)
 
     def _method(self) -> Callable[[Any, str], Any]:
@@ -562,13 +491,9 @@ class Python(Machine):
             return self.type_of(x)
         if word == "version" and isinstance(x, modules.Package):
             return modules.version(x)
+        is_told = isinstance(x, type) or kind in (FunctionType, MethodType, type(len))
         if word in ("name", "qualname", "module", "doc"):
-            if (
-                isinstance(x, type)
-                or kind in (FunctionType, MethodType, type(len))
-                or (word == "doc" and self.own(kind))
-                or (word == "name" and name in getattr(x, "__dict__", ()))
-            ):
+            if is_told or (word == "doc" and self.own(kind)) or (word == "name" and name in getattr(x, "__dict__", ())):
                 found = getattr(x, name, None)
                 return found if isinstance(found, str) else None
             raise self.missing(x, name)
@@ -598,11 +523,7 @@ class Python(Machine):
                 return self.taken(getattr(x, name))
         elif isinstance(x, modules.Module):
             if name[0] not in "_.":
-                try:
-                    return getattr(x, name)
-                except AttributeError:
-                    told = f"module {vars(x)['.name']!r} has no attribute {name!r}"
-                    raise AttributeError(told, name=name, obj=x) from None
+                return getattr(x, name)
         elif isinstance(x, BaseException) and name in ("args", "value"):
             return getattr(x, name)
         elif kind is FunctionType or kind is MethodType:
@@ -611,10 +532,7 @@ class Python(Machine):
                 return vars(function)[name]
             if name == "from_iterable":
                 return getattr(function, name)
-        elif (
-            kind in self.named
-            and (name in kind._fields or name in ("_fields", "_replace", "_asdict", "count", "index"))
-        ) or (kind.__module__ == "dataclasses" and name in ("name", "type", "default")):
+        elif kind.__module__ == "dataclasses" and name in ("name", "type", "default"):
             return getattr(x, name)
         elif self.is_ours(kind) and self._is_shown(kind, name):
             found = self.taken(getattr(x, self._asked.get((kind.__module__, name), name)))
@@ -637,25 +555,19 @@ class Python(Machine):
             for store in _STORES:
                 if type(own.get(store)) is dict and name in own[store]:
                     return own[store][name]
-        for cls in mro:
-            if name not in vars(cls):
-                continue
-            if cls in self.classes:
-                return getattr(x, name)
-            if is_special(name):
-                return getattr(x, name)
-            if issubclass(cls, BaseException):
-                if name in ("args", "value"):
-                    return getattr(x, name)
-            elif cls in self.named or issubclass(tuple, cls):
-                if name[0] != "_" or name in ("_fields", "_replace", "_asdict", "_make"):
-                    return getattr(x, name)
-            elif self.is_ours(cls) and name[0] != "_" and name not in _DENIED:
-                return self.taken(getattr(x, name))
-            break
+        cls = next((one for one in mro if name in vars(one)), None)
+        if cls is None:
+            may = name[0] != "_" and not isinstance(x, type) and any(map(self.is_ours, mro))
+        elif cls in self.classes or is_special(name):
+            return getattr(x, name)
+        elif issubclass(cls, BaseException):
+            may = name in ("args", "value")
+        elif cls in self.named or issubclass(tuple, cls):
+            may = name[0] != "_" or name in ("_fields", "_replace", "_asdict", "_make")
         else:
-            if name[0] != "_" and not isinstance(x, type) and any(map(self.is_ours, mro)):
-                return self.taken(getattr(x, name))
+            may = self.is_ours(cls) and name[0] != "_" and name not in _DENIED
+        if may:
+            return self.taken(getattr(x, name))
         raise self.missing(x, name)
 
     _asked = {("numpy", "dtype"): "type_of_entries"}  # noqa: RUF012 - what stands behind an attribute
@@ -715,30 +627,22 @@ class Python(Machine):
     def on_mine(self, x: Any, name: str) -> Any:
         """Something that gets an attribute, or loses it."""
         kind = type(x)
-        if kind in self.classes or (isinstance(x, type) and x in self.classes):
+        if self.is_function(x) and is_special(name):
+            before = getattr(x, name)
+            self.log_state(f"{id(x)} {name}", lambda: before, partial(setattr, x, name))
+        elif (
+            (kind in self.classes or self.is_function(x) or (isinstance(x, type) and x in self.classes))
+            or (self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"))
+            or (isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn")
+        ):
             if hasattr(x, "__dict__"):
                 self.log_object(x)
-            return x
-        if self.is_function(x):
-            if is_special(name):
-                before = getattr(x, name)
-                self.log_state(f"{id(x)} {name}", lambda: before, partial(setattr, x, name))
-            else:
-                self.log_object(x)
-            return x
-        if isinstance(x, Tensor) and name in _WRITABLE:
-            return x
-        if self.is_ours(kind) and getattr(kind, "is_object", False) and (name[0] != "_" or name == "__name__"):
-            if hasattr(x, "__dict__"):
-                self.log_object(x)
-            return x
-        if isinstance(x, modules.Package) and vars(x)[".name"] == "torch.backends.cudnn":
-            self.log_object(x)
-            return x
-        if isinstance(x, modules.Module | type) or kind in self.table:
-            what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
-            raise (TypeError if isinstance(x, type) else AttributeError)(f"cannot set {name!r} attribute of {what}")
-        raise self.missing(x, name)
+        elif not isinstance(x, Tensor) or name not in _WRITABLE:
+            if isinstance(x, modules.Module | type) or kind in self.table:
+                what = f"type {x.__name__!r}" if isinstance(x, type) else f"{kind.__name__!r} object"
+                raise (TypeError if isinstance(x, type) else AttributeError)(f"cannot set {name!r} attribute of {what}")
+            raise self.missing(x, name)
+        return x
 
     def on_loaded(self, x: Any, name: str) -> tuple[Any, Callable[[Any], None]]:
         """The value of `x.name`, and what gives it another."""
@@ -760,29 +664,26 @@ class Python(Machine):
         """`a * b`."""
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return a * b
-        kinds = type(a), type(b)
-        if float not in kinds:
-            if isinstance(a, int) and isinstance(b, int):
-                if a.bit_length() + b.bit_length() > _BITS:
-                    raise large(f"a whole number of more than {_BITS} bits")
-            else:
-                for x, times in ((a, b), (b, a)):
-                    if not isinstance(times, int) and isinstance(x, str | list | tuple | deque | bytes):
-                        times = _index(times)
-                    if isinstance(times, int) and isinstance(x, str | list | tuple | deque | bytes):
-                        _afford(len(x) * times / (8 if isinstance(x, str | bytes) else 1), "this")
+        if isinstance(a, int) and isinstance(b, int):
+            _afford_bits(a.bit_length() + b.bit_length())
+        elif float not in (type(a), type(b)):
+            for x, times in ((a, b), (b, a)):
+                if isinstance(x, str | list | tuple | deque | bytes):
+                    times = times if isinstance(times, int) else _index(times)
+                    count = times if isinstance(times, int) else 0
+                    _afford(len(x) * count / (8 if isinstance(x, str | bytes) else 1), "this")
         return a * b
 
     def pow(self, a: Any, b: Any) -> Any:
         """`a ** b`."""
-        if isinstance(a, int) and isinstance(b, int) and (abs(a).bit_length() - 1) * b > _BITS:
-            raise large(f"a whole number of more than {_BITS} bits")
+        if isinstance(a, int) and isinstance(b, int):
+            _afford_bits((abs(a).bit_length() - 1) * b)
         return a**b
 
     def lshift(self, a: Any, b: Any) -> Any:
         """`a << b`."""
-        if isinstance(a, int) and isinstance(b, int) and a.bit_length() + b > _BITS and a:
-            raise large(f"a whole number of more than {_BITS} bits")
+        if isinstance(a, int) and isinstance(b, int) and a:
+            _afford_bits(a.bit_length() + b)
         return a << b
 
     def xor(self, a: Any, b: Any) -> Any:
@@ -862,29 +763,8 @@ class Python(Machine):
 
     def _str_join(self, text: str, parts: Iterable[Any], /) -> str:
         parts = parts if type(parts) in (list, tuple) else list(parts)
-        _afford(len(text) * len(parts) / 8, "this text")  # type: ignore[arg-type]
+        _afford_text(len(text) * len(parts))  # type: ignore[arg-type]
         return text.join(parts)
-
-    def _str_replace(self, text: str, old: str, new: str, count: int = -1, /) -> str:
-        if isinstance(old, str) and isinstance(new, str) and len(new) > len(old):
-            _afford(text.count(old) * len(new) / 8, "this text")
-        return text.replace(old, new, count)
-
-    def _str_translate(self, text: str, table: Any, /) -> str:
-        longest = max((len(one) for one in table.values() if isinstance(one, str)), default=1) if table else 1
-        _afford(len(text) * longest / 8, "this text")
-        return text.translate(table)
-
-    def _str_expandtabs(self, text: str, tabsize: int = 8) -> str:
-        _afford(text.count("\t") * max(tabsize, 0) / 8, "this text")
-        return text.expandtabs(tabsize)
-
-    def _filled(self, name: str, text: str, width: int, *fill: str) -> str:
-        _afford(width / 8 if isinstance(width, int) else 0, "this text")
-        return getattr(text, name)(width, *fill)  # type: ignore[no-any-return]
-
-    _str_center, _str_ljust = partialmethod(_filled, "center"), partialmethod(_filled, "ljust")
-    _str_rjust, _str_zfill = partialmethod(_filled, "rjust"), partialmethod(_filled, "zfill")
 
     @staticmethod
     def _coding(name: Any) -> Any:
@@ -924,9 +804,12 @@ class Python(Machine):
 
     def on_manager(self, x: Any) -> Any:
         """What `with` enters: the script's own are not told of what stops them."""
-        if self.is_ours(type(x)):
+        kind = type(x)
+        if self.is_ours(kind):
             return x
-        return _Manager(x, type(x).__name__) if self.own(type(x)) else _no_manager(x)
+        if not (self.own(kind) and hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            raise TypeError(f"{kind.__name__!r} object does not support the context manager protocol")
+        return _Manager(x)
 
     def on_command_inside(self, start: int, number: int) -> Any:
         """A command inside of a block; the value of a new leaf."""
@@ -1012,12 +895,7 @@ class Python(Machine):
 
     def hasattr(self, x: Any, name: Any) -> bool:
         """`hasattr`."""
-        self._checked_name(name)
-        try:
-            self.on_attr(x, name)
-        except AttributeError:
-            return False
-        return True
+        return self.getattr(x, name, MISSING) is not MISSING
 
     def setattr(self, x: Any, name: Any, value: Any) -> None:
         """`setattr`."""
@@ -1068,19 +946,14 @@ class Python(Machine):
         order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
         return [values[place] for place in order]
 
-    def _best(self, name: str, function: Any, beats: Any, *args: Any, **options: Any) -> Any:
-        key = options.pop("key", None)
+    @staticmethod
+    def _best(function: Any, *args: Any, key: Any = None, **options: Any) -> Any:
+        """`max` or `min`, whose key is called from Python, too."""
         if key is None:
             return function(*args, **options)
         values = list(args[0] if len(args) == 1 else args)
-        if not values:
-            return function(values, **options)
         keys = [key(one) for one in values]
-        best = 0
-        for place in range(1, len(keys)):
-            if beats(keys[place], keys[best]):
-                best = place
-        return values[best]
+        return values[function(range(len(keys)), key=keys.__getitem__)] if keys else function(values, **options)
 
     def sum(self, iterable: Iterable[Any], /, start: Any = 0) -> Any:
         """`sum`: of what is longer after each step, in steps."""
@@ -1095,14 +968,7 @@ class Python(Machine):
 
     def iter(self, x: Any, *sentinel: Any) -> Iterator[Any]:
         """`iter`."""
-        if not sentinel:
-            return iter(x)
-
-        def until() -> Iterator[Any]:
-            while (found := x()) != sentinel[0]:
-                yield found
-
-        return until()
+        return modules.through(iter(x, *sentinel)) if sentinel else iter(x)
 
     def power(self, base: Any, exp: Any, mod: Any = None) -> Any:
         """`pow`."""
@@ -1136,13 +1002,13 @@ class Python(Machine):
 
     def _builtins(self) -> dict[str, Any]:
         """The builtins of a script, and the helpers of its code."""
-        found: dict[str, Any] = {name: getattr(real, name) for name in _BUILTINS.split()}
-        self.builtin_of = {found[name] for name in _EXCEPTIONS.split()}
+        exceptions = reach.reachable("exceptions")
+        found: dict[str, Any] = {name: getattr(real, name) for name in reach.reachable("builtins") | exceptions}
+        self.builtin_of = {found[name] for name in exceptions}
         for name in "getattr hasattr setattr delattr vars dir help print sorted sum iter round format exit".split():
-            found[name] = _named(getattr(self, name), name)
-        found |= {"type": self.type, "range": Range, "pow": _named(self.power, "pow"), "quit": found["exit"]}
-        for name, beats in (("max", operator.gt), ("min", operator.lt)):
-            found[name] = _named(partial(self._best, name, getattr(real, name), beats), name)
+            found[name] = modules.named(getattr(self, name), name)
+        found |= {"type": self.type, "range": Range, "pow": modules.named(self.power, "pow"), "quit": found["exit"]}
+        found |= {name: modules.named(partial(self._best, getattr(real, name)), name) for name in ("max", "min")}
         found |= {f".i{name}": self._in_place(name) for name in _OPERATORS}
         found |= {f".{name}": getattr(self, name) for name in ("mult", "pow", "lshift", "mod", "xor")}
         found |= {".method": self._method(), ".mine": self._mine(), ".command": self.on_command_inside}
@@ -1155,8 +1021,10 @@ class Python(Machine):
         return found
 
 
-class Type(metaclass=_TypeOf):
-    """`type` as a script has it."""
+class Type(metaclass=_StandIn):
+    """`type` as a script has it: it tells types, and makes none."""
+
+    real = type
 
     def __new__(cls, *args: Any) -> Any:
         """The type of a value."""
@@ -1188,25 +1056,6 @@ class _Attributes(dict[str, Any]):
         self.update(other)
         return self
 
-    def update(self, *given: Any, **named: Any) -> None:
-        """Give the object several attributes."""
-        for name, value in dict(*given, **named).items():
-            self[name] = value
-
-    def setdefault(self, name: str, default: Any = None) -> Any:
-        """The attribute, which the object gets if it has none."""
-        if name not in self:
-            self[name] = default
-        return self[name]
-
-    def pop(self, name: str, *default: Any) -> Any:
-        """The attribute, which the object loses."""
-        if name not in self and default:
-            return default[0]
-        found = self[name]
-        del self[name]
-        return found
-
     def popitem(self) -> tuple[str, Any]:
         """The last attribute, which the object loses."""
         name = next(reversed(self))
@@ -1216,6 +1065,14 @@ class _Attributes(dict[str, Any]):
         """Take all attributes from the object."""
         for name in [*self]:
             del self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """The attribute, which the object loses."""
+        found = super().pop(name, *default)
+        vars(self._mine(self._of, name)).pop(name, None)
+        return found
+
+    update, setdefault = MutableMapping.update, MutableMapping.setdefault  # which call these
 
 
 def _index(times: Any) -> Any:
@@ -1240,35 +1097,15 @@ class _Values:
 class _Manager:
     """What `with` enters for an object of the script: it is told of exceptions that it could catch."""
 
-    __slots__ = ("enter", "exit", "inner")
-
-    def __init__(self, inner: Any, name: str) -> None:
-        kind = type(inner)
-        if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
-            _no_manager(inner)
-        self.inner, self.enter, self.exit = inner, kind.__enter__, kind.__exit__
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.enter, self.exit = inner, type(inner).__enter__, type(inner).__exit__
 
     def __enter__(self) -> Any:
         return self.enter(self.inner)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
-        if error is not None and not isinstance(error, Exception):
-            return False
-        return self.exit(self.inner, kind, error, None)
-
-
-def _no_manager(x: Any) -> NoReturn:
-    raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
-
-
-def _named(function: Any, name: str) -> Any:
-    """A function under the name that a script knows."""
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*args, **options)
-
-    call.__name__ = call.__qualname__ = name
-    return call
+        is_told = error is None or isinstance(error, Exception)
+        return is_told and self.exit(self.inner, kind, error, None)
 
 
 def _text(error: BaseException) -> str:

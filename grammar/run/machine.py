@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
 from math import floor, inf, log10
@@ -113,6 +113,8 @@ class Machine:
             ".known": self.adapters.get,
             ".NameError": NameError,
             ".slice": slice,
+            ".fresh": lambda number: number + 0.0,  # an object of its own, as one that is written is
+            ".second": lambda first, second: second,
             "__name__": "agrad",
         }
         # A function that is made without builtins gets those of the function that makes it.
@@ -285,11 +287,10 @@ class Machine:
     @property
     def depth(self) -> int:
         """How many functions run, and the statement."""
-        found = 0
-        for frame in frames(sys._getframe(1)):
-            name = frame.f_code.co_name
-            found += name[:4] in _WHOLE or (name == "<lambda>" and THUNK not in frame.f_code.co_varnames)
-        return found
+        codes = (frame.f_code for frame in frames(sys._getframe(1)))
+        return sum(
+            one.co_name[:4] in _WHOLE or (one.co_name == "<lambda>" and THUNK not in one.co_varnames) for one in codes
+        )
 
     def scopes_of(self, frame: FrameType | None) -> tuple[dict[str, Any], ...]:
         """Where names are looked up: innermost first, the session's last."""
@@ -345,18 +346,16 @@ class Machine:
             name = frame.f_code.co_name.removeprefix(".def ").strip("<>")
             return AgradError("limit", f"{name}: calls are nested more than {MAX_CALLS} deep")
         if isinstance(error, NameError):
-            return self._unknown(error.name or _QUOTED.findall(str(error))[0], place, [*self.scopes_of(frame)[0]])
+            return self.unknown(error.name or _QUOTED.findall(str(error))[0], place, self.scopes_of(frame)[0])
         found = self._misfit(error, frame, place) if isinstance(error, TypeError) else error
         if not isinstance(found, AgradError) and "python" in vars(self.session):  # of a function of Python, say
             return self.session.python.worded(found, frame, place, is_deep)  # type: ignore[no-any-return]
         return found
 
-    def unknown(self, name: str, span: Span) -> AgradError:
-        """The error for an unknown name, with suggestions."""
-        return self._unknown(name, span, [*self.running_scopes()[0]])
-
-    def _unknown(self, name: str, span: Span, own: Sequence[str]) -> AgradError:
-        return runtime.fixes.unknown(name, span, dict.fromkeys(own) | self.session.names)
+    def unknown(self, name: str, span: Span, own: Iterable[str] | None = None) -> AgradError:
+        """The error for an unknown name, with suggestions; `own`: the names of the function that runs."""
+        inner = self.running_scopes()[0] if own is None else own
+        return runtime.fixes.unknown(name, span, dict.fromkeys(inner) | self.session.names)
 
     def _misfit(self, error: TypeError, frame: FrameType, place: Span) -> Exception:
         """The error for arguments that do not fit a function of the user; any other as it is."""
@@ -521,11 +520,6 @@ class Machine:
         sign = site[0]
         found = is_same(left, right) if sign.startswith("is") else self.contains(right, left)
         return found is not ("not" in sign.split())
-
-    @staticmethod
-    def on_fresh(number: float) -> float:
-        """A number that is an object of its own, as one that is written is."""
-        return number + 0.0
 
     def contains(self, container: Any, value: Any) -> bool:
         """Whether a value is in something."""
@@ -1046,11 +1040,6 @@ class Machine:
             self.tell(Note(message, labels=[Label(span)], fixes=[f"{name} = sorted({name})"]))
         return value
 
-    @staticmethod
-    def on_second(first: Any, second: Any) -> Any:
-        """The second of two values."""
-        return second
-
     # Checks
 
     def on_assert(self, site: tuple[str, Span], *operands: Any) -> None:
@@ -1059,24 +1048,19 @@ class Machine:
             self._hold(site, *operands)
 
     def _hold(self, site: tuple[str, Span], left: Any, *others: Any) -> None:
-        (kind, span), (*more, message) = site, others
+        (kind, span), (*more, message), settings = site, others, self.session.settings
         symbol = "~=" if kind == "+-" else kind
         if not kind:
-            if truth(left):
-                return
-            notes = [f"it is {text_of(left, self.session.settings)}"]
+            is_so, told = truth(left), [("it is ", left)]
         elif symbol != "~=" and not operations.is_numeric(symbol, left, more[0]):
-            if truth(self.operated(symbol, left, more[0], span)):
-                return
-            texts = [text_of(side, self.session.settings) for side in (left, more[0])]
-            notes = [f"left:  {texts[0]}", f"right: {texts[1]}"]
+            is_so, told = truth(self.operated(symbol, left, more[0], span)), [("left:  ", left), ("right: ", more[0])]
         else:
             tolerance = as_tensor(more[1], "a tolerance").item() if kind == "+-" else None
-            if operations.holds(symbol, left, more[0], tolerance):
-                return
-            notes = operations.sides(symbol, left, more[0])
-        text = f": {text_of(message, self.session.settings)}" if message is not None else ""
-        raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
+            is_so, told = operations.holds(symbol, left, more[0], tolerance), []
+        if not is_so:
+            notes = [f"{side}{text_of(x, settings)}" for side, x in told] or operations.sides(symbol, left, more[0])
+            text = f": {text_of(message, settings)}" if message is not None else ""
+            raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
 
     @contextmanager
     def on_fails(self, site: tuple[str, Span]) -> Iterator[None]:
@@ -1180,13 +1164,9 @@ def is_same(left: Any, right: Any) -> bool:
         return left is right
     if isinstance(left, bool) and isinstance(right, bool):
         return left == right
-    if isinstance(left, float | str) or isinstance(right, float | str):
-        if {type(left), type(right)} not in ({float}, {str}, {float, bool}):
-            return False
+    if {type(left), type(right)} in ({float}, {str}, {float, bool}):
         raise AgradError("type", "`is` tells objects apart; numbers and texts are compared with ==", fixes=["=="])
-    if isinstance(left, Tensor) and isinstance(right, Tensor):
-        return left.node is right.node
-    return False
+    return isinstance(left, Tensor) and isinstance(right, Tensor) and left.node is right.node
 
 
 def arguments(given: Sequence[Any], count: int, names: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:

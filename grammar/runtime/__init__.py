@@ -1,6 +1,7 @@
 """What can be done with values of the language.
 
-`operations`, `builtins` and `attributes` define it; `budget` holds the limits of a statement. `fixes` makes
+`operations`, `builtins` and `attributes` define it, `modules` what scripts of Python import, with `figures` for plots.
+`budget` holds the limits of a statement. `fixes` makes
 the fixes of errors, and the errors for unknown names; `notes` are those on what runs without an error.
 All of it may be imported by `run`, `loops`, `commands`, `session`, `lint` and `help`, and imports none of them.
 """
@@ -11,5 +12,6 @@ from agrad.lazy import lazy
 
 if TYPE_CHECKING:
     from agrad.grammar.runtime import fixes as fixes
+    from agrad.grammar.runtime import modules as modules
 
 __getattr__ = lazy(__name__)

@@ -169,7 +169,7 @@ class Closure:
 
 
 _PYTHONS = frozenset({type, list, dict, set, frozenset})
-_OF_PYTHON = ("__main__", "agrad.grammar.run.modules")  # where classes of scripts are, and modules
+_OF_PYTHON = ("__main__", "agrad.grammar.runtime.modules")  # where classes of scripts are, and modules
 
 
 def is_object(value: Any) -> bool:

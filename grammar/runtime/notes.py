@@ -245,7 +245,7 @@ def note_on_nan(
         before = [*log.held, *[names.get(name) for name in words - bound]]
         if "grad" in words:
             before += [value.grad for value in before if isinstance(value, Tensor)]
-        if "nan" not in words and not any(map(_is_nan, parts_of(before, objects=False))):
+        if not words & {"nan", "import"} and not any(map(_is_nan, parts_of(before, objects=False))):
             assert span is not None
             number = int(np.isnan(value.value).sum()) if node is not None and node.shape else 0
             told = f" in {number} of {value.size} entries" if number else ""

@@ -400,7 +400,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
     for entry in entries:
         if entry.span.source is not source:
             source = entry.span.source
-            found = {statement.span.start: statement for statement in agrad.grammar.run.python.parse(source)}
+            found = {statement.span.start: statement for statement in agrad.grammar.syntax.readings.parse(source)}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
             raise AgradError("syntax", "this is no longer parsed as it was", labels=[Label(entry.span)])

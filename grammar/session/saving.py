@@ -19,15 +19,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from agrad.engine.core.context import require_files
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import beside as beside_module
 from agrad.engine.text import counted, printable
 from agrad.grammar.commands.plot.files import drawn
 from agrad.grammar.commands.registry import COMMANDS, Call, Session, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Plot, Printed
-from agrad.grammar.run.python import is_in_python
 from agrad.grammar.session.log import Entry, Exchange, Picture, Transcript, number_of, statements
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.readings import is_in_python
 from agrad.lazy import pattern
 
 _HEAD = pattern(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
@@ -250,16 +251,6 @@ def _prompt(exchange: Exchange, number: int, start: int) -> str:
 # The page.
 
 _SIZE = (7, 4.4)  # of a plot, in inches
-_STYLE = """\
-:root { color-scheme: light dark }
-body { margin: 2em auto; max-width: 60em; padding: 0 1em }
-pre { font: 14px/1.35 ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; margin: 0;
-  overflow-x: auto }
-.prompt { opacity: 0.55; user-select: none }
-.typed { font-weight: bold }
-figure { margin: 1em 0 }
-img { background: #fff; max-width: 100% }
-@media print { pre { overflow-wrap: anywhere; white-space: pre-wrap } }"""
 
 
 def markdown(parts: Iterable[Part]) -> str:
@@ -271,15 +262,8 @@ def markdown(parts: Iterable[Part]) -> str:
 def html(parts: Iterable[Part], title: str) -> str:
     """A transcript as a page for a browser: plots and graphs as SVG pictures."""
     body = _blocks(parts, _drawn_in_html, lambda group: "<pre>" + "\n".join(map(_line_of_html, group)) + "</pre>")
-    head = [
-        "<!doctype html>",
-        '<html lang="en">',
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width">',
-        f"<title>{escape(printable(title))}</title>",
-        f"<style>\n{_STYLE}\n</style>",
-    ]
-    return "\n".join([*head, *body, "</html>", ""])
+    head, _, foot = beside_module(__file__, "page.html").partition("{{body}}")
+    return head.replace("{{title}}", escape(printable(title))) + "\n".join(body) + foot
 
 
 def _blocks(parts: Iterable[Part], picture: Callable[[Any], str], lines: Callable[[Any], str]) -> Iterator[str]:

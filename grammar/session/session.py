@@ -32,7 +32,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
-from agrad.grammar import run, runtime
+from agrad.grammar import run, runtime, syntax
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings, unheard
 from agrad.grammar.run.machine import Machine, note_second_order, restore_names
@@ -197,7 +197,7 @@ class Session:
         """Run the statements of a text, as `run` does."""
         heard = Listener(self.record.transcript, read, emit, self.settings)
         try:
-            statements = self._read(run.python.parse, read)
+            statements = self._read(syntax.readings.parse, read)
         except AgradError as problem:
             heard.failed(problem)
             raise
@@ -341,7 +341,7 @@ class Session:
 
     def run_inside(self, source: Source) -> None:
         """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
-        for statement in self._read(run.python.parse, source):
+        for statement in self._read(syntax.readings.parse, source):
             self._run_statement(statement, self.emit)
 
     def forget(self) -> None:
@@ -410,7 +410,7 @@ class Session:
         guard = context.guard
         self.loading.append(source.name)
         try:
-            for statement in run.python.parse(source):
+            for statement in syntax.readings.parse(source):
                 self._do(statement, guard)
         except Quit:
             pass
@@ -422,7 +422,7 @@ class Session:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed()
         machine = self.python if isinstance(statement, ast.Python) else self.machine
-        by_python, is_file = run.python.is_in_python(statement.span), statement.span.source.is_file
+        by_python, is_file = syntax.readings.is_in_python(statement.span), statement.span.source.is_file
         if by_python is not self.has_python:
             run.crossing.cross(self, by_python)
         code = machine.statement(statement)

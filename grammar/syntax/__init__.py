@@ -4,6 +4,7 @@ keywords: the words of the language, and lark's parser, from the saved file, whi
 lexer: a text to tokens
 ast: the nodes of the tree; builder: the node for each rule
 parser: all of these together, for a statement, for completion, for a text while it is typed
+readings: which parts of a text are Python's, and the statements of these; typed: a text that is being typed in either
 """
 
 from agrad.lazy import lazy

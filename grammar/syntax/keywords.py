@@ -1,9 +1,8 @@
 """The words and signs of the language, for the lexer, error messages, completion and help; and the table of its parser.
 
-Both were worked out of the grammar, and saved in `agrad.pickle`. To work them out takes lark a quarter of a second; to
-read them takes a millisecond, since of the table only the rows of those states are unpacked that the parser enters, and
-of the rules only those that it reduces by. After a change of the grammar `make table` saves them again. A file that
-does not belong to the grammar is not used: then they are worked out at each start, which is correct, but slow.
+Both were worked out of the grammar by `make table`, and saved in `agrad.pickle`. To work them out takes lark a quarter
+of a second; to read them takes a millisecond, since of the table only the rows of those states are unpacked that the
+parser enters, and of the rules only those that it reduces by.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from struct import unpack
 from typing import TYPE_CHECKING, Any, cast
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.elsewhere import TABLES
 from agrad.lazy import Rows
 
 if TYPE_CHECKING:
@@ -32,49 +32,22 @@ GRAMMAR = os.path.join(_FOLDER, "agrad.lark")
 SAVED = os.path.join(_FOLDER, "agrad.pickle")
 
 
-def save() -> None:
-    """Work it out and save it."""
-    from ast import literal_eval  # here and below, since it is not needed once this was done
-
-    from agrad.grammar.syntax.table import worked_out
-
-    grammar = read_grammar()
-    plain = literal_eval(repr(worked_out(grammar)))  # pickle writes which strings are one object: here always the same
-    content = pickle.dumps(plain, pickle.HIGHEST_PROTOCOL)
-    with open(SAVED, "wb") as file:
-        file.write(_checksum(grammar, content) + content)
-
-
 @cache
 def saved() -> dict[str, Any]:
-    """What `table.worked_out` made of the grammar. Raises AgradError of kind `file` if there is no grammar."""
-    grammar = read_grammar()
+    """What `make table` has made of the grammar. Raises AgradError of kind `file` where that is missing, or damaged."""
     try:
-        with open(SAVED, "rb") as file:
-            first, content = file.readline(), file.read()
-    except OSError:
-        first, content = b"", b""
-    if first == _checksum(grammar, content):
-        found: dict[str, Any] = pickle.loads(content)
-        return found
-    from agrad.grammar.syntax.table import worked_out
-
-    return worked_out(grammar)
-
-
-def read_grammar() -> str:
-    """The text of agrad.lark."""
-    try:
-        with open(GRAMMAR, encoding="utf-8") as file:
-            return file.read()
+        with open(GRAMMAR, encoding="utf-8") as text, open(SAVED, "rb") as file:
+            grammar, first, content = text.read(), file.readline(), file.read()
     except OSError as problem:
-        message = f"agrad cannot read its own {GRAMMAR}: {problem.strerror}"
+        message = f"agrad cannot read its own {problem.filename}: {problem.strerror}"
         raise AgradError("file", message, notes=["it comes with agrad: install agrad again"]) from None
-
-
-def _checksum(grammar: str, content: bytes) -> bytes:
-    """The first line of the file, which shows that it is whole and belongs to this grammar."""
-    return f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
+    if (
+        first != f"agrad {zlib.crc32(content, zlib.crc32(grammar.encode())):08x}\n".encode()
+    ):  # whole, and of this grammar
+        notes = ["it comes with agrad: install agrad again; after a change of agrad.lark: make table"]
+        raise AgradError("file", f"{SAVED} is damaged, or that of another grammar", notes=notes)
+    found: dict[str, Any] = pickle.loads(content)
+    return found
 
 
 # The words.
@@ -121,62 +94,23 @@ MATHEMATICS |= {"≤": "<=", "≥": ">=", "≠": "!=", "π": "pi"}
 PAPER_PRODUCTS = frozenset("·⋅×")
 SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
-# Characters that come with pasted text, and what to type instead.
-_ALIKE = {"✕": "*", "⁄": "/", "≈": "~=", "…": "...", "∞": "inf", "∈": "in", "°": "*pi/180"}
+# Characters that come with pasted text, and what to type instead; white space has other names than itself.
 LOOK_ALIKES = {
-    **_ALIKE,
-    **dict.fromkeys("–—‒", "-"),
-    **dict.fromkeys("“”„‟″«»", '"'),
-    **dict.fromkeys("‘’‚‛′`´", "'"),
-    "∛": "cbrt(x) for the cube root",
-    "‖": "norm(v) for the length of a vector",
-    "∑": "sum(k**2 for k in 1..3)",
-    "∏": "prod(k for k in 1..3)",
-    **dict(zip("，；：（）", ",;:()", strict=True)),
+    **TABLES["look-alikes"],
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
-    "∂": "grad(y, x) for the derivative of y by x",
-    "∇": "grad(y, x), or grad(f)(2) of a function f,",
-    "∘": "f(g(x)) of two functions f and g",
-    "∫": "integral(f, 0, 1) of a function f",
-    "&": "and, or * of arrays,",
-    "|": "or, maximum(x, y) of arrays, abs(x) for |x|,",
-    "!": "!= to compare, or not",
 }
 
 # Keywords of Python that agrad does not use, and what to write instead.
-ABSENT = {
-    **dict.fromkeys(("try", "except"), "to expect an error: fails domain: log(x)"),
-    "raise": 'to stop with a message: assert x > 0, "x must be positive"',
-    **dict.fromkeys(("async", "await"), ""),
-}
+ABSENT = TABLES["python"]
 # Words and signs that are read from an import on.
 PYTHONS = words("class import from with finally global nonlocal yield @ {")
 
 # Words that begin a definition in other languages; here a value is assigned to the name alone.
 DECLARATIONS = words("let const final auto int float double real local my dim")
 
-# Commands of other programs, and agrad's.
-COMMANDS_ELSEWHERE = {
-    **dict.fromkeys(("dump", "draw", "tree"), "graph"),
-    **dict.fromkeys(("show", "display", "echo", "disp", "say", "println", "printf"), "print"),
-    **dict.fromkeys(("delete", "remove", "unset"), "del"),
-    **dict.fromkeys(("source", "include", "read"), "load"),
-    "clear": "del",
-    "syms": "var",
-    "man": "help",
-}
-
-# Commands of other programs that agrad does not have, and what to write instead.
-NO_COMMANDS = {
-    **dict.fromkeys(
-        ("precision", "digits", "format"),
-        'print f"{x:.5g}"   for one value; agrad repl --precision 5, or precision = 5 in config.toml, for all',
-    ),
-    "function": "def f(x) = x**2, or def f(x): and an indented block",
-    "using": "leave it out: there is nothing to import",
-    **dict.fromkeys(("why", "debug", "diagnose"), "explain y, or backward y trace   shows where a gradient comes from"),
-}
+# Commands of other programs, and agrad's; and those that agrad does not have, with what to write instead.
+COMMANDS_ELSEWHERE, NO_COMMANDS = TABLES["commands"], TABLES["no commands"]
 
 # What `set` turns on, off or to something else, and the words for that.
 SETTABLE = {
@@ -195,7 +129,7 @@ _OWN_SHAPES = {
     "for": "for i in range(3): x = x + i",
     "fails": "fails freed: backward d",
 }
-SHAPES: Rows[str] = Rows()
+SHAPES: Rows[str] = Rows(told_by="agrad.grammar.commands")
 for _word, _shape in _OWN_SHAPES.items():
     SHAPES[_word] = _shape
 
@@ -306,7 +240,3 @@ class _Callbacks(dict[Any, Callable[..., Any]]):
         made: Any = ParseTreeBuilder([rule], Tree)  # type: ignore[no-untyped-call]
         self[rule] = made.create_callback(self.builder)[rule]
         return self[rule]
-
-
-if __name__ == "__main__":
-    save()

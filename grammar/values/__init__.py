@@ -2,12 +2,3 @@
 
 Numbers, arrays and graphs are the engine's. From outside, import `List` from `lists`.
 """
-
-from typing import TYPE_CHECKING
-
-from agrad.lazy import lazy
-
-if TYPE_CHECKING:
-    from agrad.grammar.values import figures as figures
-else:
-    __getattr__ = lazy(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 from agrad.engine.core.context import afford, current, remember_entry, scope
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import OPS, Signature
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor, is_truth, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, format_number, format_shape, whole
@@ -116,7 +116,7 @@ def _states(parts: list[Any]) -> list[object]:
 
 def stacked(parts: list[Any]) -> Tensor:
     """Values as an array: numbers, arrays of one shape, and lists of these; of truths, a mask. Raises AgradError."""
-    if parts and all(map(_is_truth, parts)):
+    if parts and all(map(is_truth, parts)):
         if set(map(type, parts)) == {bool}:
             return tensor(parts)
         entries = OPS["stack"].call([float(part) if type(part) is bool else part for part in parts])
@@ -133,19 +133,9 @@ def stacked(parts: list[Any]) -> Tensor:
     return OPS["stack"].call(_fitting(entries))  # type: ignore[no-any-return]
 
 
-def _is_truth(part: Any) -> bool:
-    """Whether this is True or False, or the result of a comparison, or an entry of a mask."""
-    if type(part) is not Tensor or part.shape:
-        return type(part) is bool
-    op, operands = part.node.op, part.node.inputs
-    if op is not None and op.scatter is not None:  # an entry
-        op = getattr(operands[0], "op", None)
-    return getattr(part, "is_truth", False) or (op is not None and op.role == "truths")
-
-
 def mask_of(parts: Any) -> Tensor | None:
     """What `stack` makes of truths; None of anything else."""
-    known = type(parts) in (tuple, List) and len(parts) > 0 and all(map(_is_truth, parts))
+    known = type(parts) in (tuple, List) and len(parts) > 0 and all(map(is_truth, parts))
     return stacked(list(parts)) if known else None
 
 

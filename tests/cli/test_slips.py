@@ -34,6 +34,9 @@ LINES = {
     'agrad eval "x^2;" x=3': 'agrad eval "x^2" x=3',
     'agrad map "x*k" data.csv': 'agrad map "x*k" data.csv -D k=1',
     "agrad map data.csv": "agrad map --help",
+    'agrad plot "x^2 for x in 0..1" --to p.svg': "echo 'plot x^2 for x in 0..1 to \"p.svg\"' | agrad run -",
+    'agrad fit "z ~ a*x" data.csv': 'agrad fit "z ~ a*x" data.csv --over a=1',
+    "agrad fit k*x data.csv --over k=1": 'agrad fit "k*x" data.csv --over k=1 --y y',
 }
 
 

@@ -6,14 +6,14 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
+import grammar_table
 import mistakes
 from lark.grammar import Symbol, Terminal
 
 from agrad.engine.core.op import FUNCTIONS, REQUIRED
 from agrad.grammar.elsewhere import RENAMED
 from agrad.grammar.runtime import attributes
-from agrad.grammar.syntax import keywords, parser, table
-from agrad.grammar.syntax.keywords import read_grammar
+from agrad.grammar.syntax import keywords, parser
 
 ROOT = Path(__file__).parents[2]
 NAMES = "x s W k n E m p y z u v f g i t a b _ ans x.grad y.grad_fn W.T sin pi torch torch.nn np.exp".split()
@@ -50,7 +50,7 @@ class Sentences:
     """The rules of agrad.lark, read backwards: from a symbol to a text that is one."""
 
     def __init__(self) -> None:
-        lark = table.build(read_grammar())
+        lark = grammar_table.build(Path(keywords.GRAMMAR).read_text("utf-8"))
         self.rules: dict[str, list[list[Symbol]]] = defaultdict(list)
         for rule in lark.rules:
             self.rules[rule.origin.name].append(rule.expansion)

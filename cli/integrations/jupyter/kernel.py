@@ -24,12 +24,12 @@ from agrad.cli.terminal import handled, stop_once
 from agrad.engine.errors import AgradError
 from agrad.grammar.help.completion import completions
 from agrad.grammar.results import Quit, Result
-from agrad.grammar.run.typed import can_be_read, needs_more
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, NAMES_TOO, PYTHON, SOFT, saved
 from agrad.grammar.syntax.lexer import Token, after_command
 from agrad.grammar.syntax.parser import kind_of
+from agrad.grammar.syntax.typed import can_be_read, needs_more
 
 
 def new_session() -> Session:

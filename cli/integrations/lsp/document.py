@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from agrad.cli.integrations.lookup import called, path_of, word_at
 from agrad.cli.integrations.lsp.names import Names
@@ -19,21 +20,20 @@ from agrad.grammar.files import beside, read_text
 from agrad.grammar.help.completion import given
 from agrad.grammar.help.help import help_on
 from agrad.grammar.help.python_completion import told
-from agrad.grammar.lint.lint import MARGIN
-from agrad.grammar.run.python import parts
+from agrad.grammar.lint.lint import pieces
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.lexer import CLOSING, OPENERS, Token
 from agrad.grammar.syntax.parser import lexed, parse_expression
+from agrad.grammar.syntax.readings import parts
 
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]+[ \t]+import[ \t]+\w)[^;(\n]*", re.MULTILINE)
-_PATIENCE = 50  # lines without indentation that an open bracket may take
 _ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
 _DEFINITIONS = frozenset({"def", "class"})
 
 
 class Read(Struct):
-    """The tokens of a piece, the names that it binds with their places in it, and how many brackets are left open.
+    """The tokens of a piece, and the names that it binds with their places in it.
 
     `inner` are the names that only the piece itself sees: those of a function.
     """
@@ -41,20 +41,18 @@ class Read(Struct):
     tokens: tuple[Token, ...]
     names: Mapping[str, int]
     inner: Mapping[str, int]
-    open: int
 
 
 @lru_cache(maxsize=50_000)
 def _read(text: str) -> Read:
     tokens = tuple(lexed(text))
-    depth = sum((token.type in OPENERS) - (token.type in CLOSING) for token in tokens)
     names = {name: token.start_pos for name, token in given(tokens).items()}
     heads = [place for place, token in enumerate(tokens[:-1]) if token in _DEFINITIONS]
     if not heads or tokens[0] not in _DEFINITIONS | {"@"}:
-        return Read(tokens, names, {}, max(depth, 0))
+        return Read(tokens, names, {})
     name = tokens[heads[0] + 1]
     own = {str(name): name.start_pos}
-    return Read(tokens, own, {name: place for name, place in names.items() if name not in own}, max(depth, 0))
+    return Read(tokens, own, {name: place for name, place in names.items() if name not in own})
 
 
 class Piece(Struct):
@@ -85,24 +83,8 @@ class Document:
     @cached_property
     def pieces(self) -> list[Piece]:
         """The whole text in pieces."""
-        return list(self._pieces())
-
-    def _pieces(self) -> Iterator[Piece]:
-        text = self.text
-        starts = sorted({0, *(found.start() for found in MARGIN.finditer(text))})
-        ends = [*starts[1:], len(text)]
-        place = 0
-        while place < len(starts):
-            last = place
-            piece = Piece(starts[place], text[starts[place] : ends[last]])
-            while piece.read.open and last + 1 < len(starts) and last < place + _PATIENCE:
-                last += 1
-                longer = Piece(starts[place], text[starts[place] : ends[last]])
-                if not longer.read.open:
-                    piece, place = longer, last
-                    break
-            yield piece
-            place += 1
+        texts = list(pieces(self.text)) or [""]
+        return list(map(Piece, accumulate(map(len, texts), initial=0), texts))
 
     def piece_at(self, offset: int) -> int:
         """The number of the piece that a place is in."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.run.python import logical_lines, parts
-from agrad.grammar.run.typed import can_be_read, tokens
 from agrad.grammar.syntax.lexer import typed_in
 from agrad.grammar.syntax.parser import lexed
+from agrad.grammar.syntax.readings import logical_lines, parts
+from agrad.grammar.syntax.typed import can_be_read, tokens
 
 # Signs with a space on both sides, and all that are one sign.
 _WIDE = re.compile(r"(?:\*\*|//|<<|>>|[-+*/%@&|^=!<>~:])=|->|[<>](?![<>])|=")

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.lint.lint import readable
-from agrad.grammar.run import code, python
-from agrad.grammar.run.typed import can_be_read
-from agrad.grammar.syntax import ast
+from agrad.grammar.run import code
+from agrad.grammar.syntax import ast, readings
+from agrad.grammar.syntax.typed import can_be_read
 
 _EACH = (py.ListComp, py.SetComp, py.DictComp, py.GeneratorExp)
 _INNER = (py.FunctionDef, py.AsyncFunctionDef, py.Lambda, py.ClassDef, *_EACH)
@@ -245,11 +245,11 @@ def _own(body: Any) -> Iterator[Any]:
         elif isinstance(node, py.AST):
             yield node
             if isinstance(node, _EACH):  # `:=` in it binds a name of the function
-                yield from (one.target for one in python.nodes(node) if isinstance(one, py.NamedExpr))
+                yield from (one.target for one in readings.nodes(node) if isinstance(one, py.NamedExpr))
             elif not isinstance(node, _INNER):
                 waiting += [getattr(node, name, None) for name in node._fields]
 
 
 def _bound(body: Any) -> set[str]:
     """The names that statements of Python bind in their own scope."""
-    return {name for node in _own(body) if not python.is_load(node) for name in python.bound(node)}
+    return {name for node in _own(body) if not readings.is_load(node) for name in readings.bound(node)}

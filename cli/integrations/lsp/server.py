@@ -15,16 +15,15 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
 from agrad.cli import __version__
-from agrad.cli.integrations.lookup import KINDS
 from agrad.cli.integrations.lsp.document import Document, definition, folds, hover, loads, signature, symbols
 from agrad.cli.integrations.lsp.jobs import Checked, Found, Worker, check
 from agrad.cli.integrations.lsp.layout import formatted
 from agrad.cli.integrations.lsp.names import Use
 from agrad.cli.terminal import handled
 from agrad.grammar.help.completion import Candidate, completions
-from agrad.grammar.run.python import is_script
-from agrad.grammar.run.typed import tokens
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.readings import is_script
+from agrad.grammar.syntax.typed import tokens
 
 _OF_TEXT = "of this script"
 _MOST_ITEMS = 100  # the best completions, which an editor is sent; it asks again with the next letter
@@ -243,7 +242,9 @@ def _of(document: Document, use: Use) -> types.Range:
     return _range(document, use.start, use.start + len(use.name))
 
 
-_TYPES = [kind.lsp for kind in KINDS.values() if kind.lsp]
+# The types that the protocol has for the kinds of tokens that the prompt colours: errors have none.
+_TYPES = {kind: kind for kind in ("number", "string", "name", "command", "keyword", "operator", "comment")}
+_TYPES |= {"name": "variable", "command": "macro"}
 _SYMBOLS = {"def": types.SymbolKind.Function, "class": types.SymbolKind.Class, "import": types.SymbolKind.Module}
 
 
@@ -263,7 +264,7 @@ def _outline(server: Server) -> None:
     def folded(document: Document, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
         return [types.FoldingRange(*lines) for lines in folds(document)]
 
-    @on(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, types.SemanticTokensLegend(_TYPES, []))
+    @on(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, types.SemanticTokensLegend([*_TYPES.values()], []))
     def coloured(document: Document, params: types.SemanticTokensParams) -> types.SemanticTokens:
         return types.SemanticTokens([*chain.from_iterable(_kinds(document))])
 
@@ -272,10 +273,10 @@ def _kinds(document: Document) -> Iterator[tuple[int, int, int, int, int]]:
     """Each line of each token as the protocol has it: by how far it is from the one before."""
     before = 0, 0
     for kind, start, end in tokens(document.text, is_script(document.source)):
-        for line in document.text[start:end].splitlines(keepends=True) if KINDS[kind].lsp else ():
+        for line in document.text[start:end].splitlines(keepends=True) if kind in _TYPES else ():
             here, stop = document.position(start), document.position(start + len(line.rstrip("\r\n")))
             down = here[0] - before[0]
-            yield down, here[1] - (0 if down else before[1]), stop[1] - here[1], _TYPES.index(KINDS[kind].lsp), 0
+            yield down, here[1] - (0 if down else before[1]), stop[1] - here[1], [*_TYPES].index(kind), 0
             before, start = here, start + len(line)
 
 

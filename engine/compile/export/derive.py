@@ -84,7 +84,7 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
         several = [
             _with_derivatives(program, values, wrt, order)
             if (numbers := _numbers(program)) is None
-            else _differentiated(numbers, flat(values), places, order, size_of(result))
+            else _of_choices(_derived(numbers, flat(values), places, order))
             for program in paths
         ]
     made = _in_order(optimised(merged(several)))
@@ -102,21 +102,7 @@ def _numbers(program: Program) -> Program | None:
 
 def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
     """The program of numbers of a program of arrays that is differentiated as such."""
-    program = optimised(program, again=True)
-    rows = size_of(program.shape(program.outputs[0]))
-    if order > 1:
-        rows *= sum(size_of(program.inputs[place].shape) for place in wrt)
-    if rows * sum(size_of(step.shape) for step in program.steps) > 10 * MOST:
-        raise _too_long()
-
-    def derivatives(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        (y,) = results
-        by = [xs[place] for place in wrt]
-        first = [found for x in _entries(y) for found in gradients(x, by)] if order else []
-        second = [found for array in first for x in _entries(array) for found in gradients(x, by)] if order > 1 else []
-        return [y, *first, *second]
-
-    made = of_graph(program, values, wrt, derivatives)
+    made = _derived(optimised(program, again=True), values, wrt, order)
     try:
         numbers = unrolled(optimised(made, again=True), MOST)
     except Unexpanded as problem:
@@ -126,32 +112,31 @@ def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[i
     return _of_choices(numbers)
 
 
+def _derived(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
+    """A program with the derivatives of all entries of its outputs behind these, and the second ones, row by row."""
+    rows = sum(size_of(program.shape(slot)) for slot in program.outputs)
+    if order > 1:
+        rows *= sum(size_of(program.inputs[place].shape) for place in wrt)
+    if order and rows * sum(size_of(step.shape) for step in program.steps) > 10 * MOST:
+        raise _too_long()
+
+    def derivatives(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        by = [xs[place] for place in wrt]
+        first = [found for y in results for x in _entries(y) for found in gradients(x, by)] if order else []
+        if order < 2:
+            return [*results, *first]
+        if any(x.shape for x in by):
+            return [*results, *first, *[found for y in first for x in _entries(y) for found in gradients(x, by)]]
+        halves = [gradients(y, by[row:]) for row, y in enumerate(first)]  # the matrix is symmetric
+        entries = range(len(by))
+        second = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
+        return [*results, *first, *second]
+
+    return of_graph(program, values, wrt, derivatives)
+
+
 def _entries(x: Tensor) -> list[Tensor]:
     return [x[index] for index in np.ndindex(*x.shape)] if x.shape else [x]
-
-
-def _differentiated(numbers: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
-    """A program of numbers with the derivatives of its outputs, which are so many, behind these."""
-
-    def first(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        """Value by value."""
-        wrt = [xs[place] for place in places]
-        return [*results, *[found for y in results for found in gradients(y, wrt)]]
-
-    def second(results: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        """Row by row, behind the first ones."""
-        wrt = [xs[place] for place in places]
-        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:])]  # the matrix is symmetric
-        entries = range(len(wrt))
-        rows = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
-        return [*results, *rows]
-
-    made = numbers
-    for derivatives, count in ((first, many), (second, len(places)))[:order]:
-        if len(made.steps) * count > 10 * MOST:
-            raise _too_long()
-        made = of_graph(made, flat, places, derivatives)
-    return _of_choices(made)
 
 
 def _in_order(program: Program) -> Program:
@@ -254,7 +239,7 @@ def merged(programs: Sequence[Program]) -> Program:
         raise refusal(programs[0])
     tree = branching(known)
     new = Rewriting(tree.program)
-    slots = inserted(new, tree.program, lambda new, step, operands: new.shared(step, operands, operands))
+    slots = inserted(new, tree.program, range(len(new.inputs)), lambda new, step, xs: new.shared(step, xs, xs))
 
     def chosen(number: int) -> list[int]:
         """The results behind a choice."""

@@ -20,9 +20,8 @@ from itertools import groupby
 from typing import Any
 
 from agrad.engine.compile.arguments import row_of
-from agrad.engine.compile.llvm import routines, stages
+from agrad.engine.compile.llvm import kernel, stages
 from agrad.engine.compile.llvm.ir_builder import Code, module
-from agrad.engine.compile.llvm.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.memory import Buffers, Memory
 from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.target import compiled, function, machine
@@ -163,35 +162,35 @@ class Loops:
                 calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
         texts.append(self.driver.text)
-        texts += [routines.Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
-        return module(codes, *helpers(lanes), *routines.HELPERS, *texts)
+        texts += [kernel.Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
+        return module(codes, *kernel.helpers(lanes), *kernel.HELPERS, *texts)
 
     def _text(self, name: str, stage: stages.Stage, codes: list[Code], products: dict[object, stages.Product]) -> str:
         """The function of a stage; adds to the codes in it, and to the kinds of products."""
         memory = self.memory
         match stage:
             case stages.Kernel():
-                kernel = KernelCode(name, self.schedule, stage, memory, machine().lanes)
-                codes += kernel.codes
-                return kernel.text
+                made = kernel.KernelCode(name, self.schedule, stage, memory, machine().lanes)
+                codes += made.codes
+                return made.text
             case stages.Product():
-                kind = routines.kind_of(stage)
+                kind = kernel.kind_of(stage)
                 products.setdefault(kind, stage)
-                return routines.product_code(name, f"product{list(products).index(kind)}", stage, memory)
+                return kernel.product_code(name, f"product{list(products).index(kind)}", stage, memory)
             case stages.Scatter():
-                return routines.scatter_code(name, stage, memory)
+                return kernel.scatter_code(name, stage, memory)
             case stages.Factorise():
-                return routines.factorise_code(name, stage, memory)
+                return kernel.factorise_code(name, stage, memory)
             case stages.Solve():
-                return routines.solve_code(name, stage, memory)
+                return kernel.solve_code(name, stage, memory)
             case stages.Repeat():
-                return routines.repeat_code(name, stage, memory)
+                return kernel.repeat_code(name, stage, memory)
         assert isinstance(stage, stages.Running | stages.Numbers)
         code = Code(1)
         codes.append(code)
         if isinstance(stage, stages.Running):
-            return routines.RunningCode(name, stage, memory, code).text
-        return routines.numbers_code(name, self.schedule, stage, memory, code)
+            return kernel.RunningCode(name, stage, memory, code).text
+        return kernel.numbers_code(name, self.schedule, stage, memory, code)
 
     # What code for numbers can do, too
 

@@ -1,7 +1,7 @@
 """Loops whose iterations depend on each other, in machine code.
 
-`Repeated` computes a program of numbers again and again, each time from its last state. `Iterated` changes numbers in
-place, as long as every iteration takes the same path. `Stepped` is for a body of arrays: what is the same in each
+`Repeated` computes a program of numbers again and again, each time from its last state; with tests (`iterated`) it does
+so in place, as long as every iteration takes the same path. `Stepped` is for a body of arrays: what is the same in each
 iteration is computed, and factorised, once.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
 from agrad.engine.compile.cost import interpreted, of_loops
 from agrad.engine.compile.llvm.backend import written
@@ -22,20 +22,29 @@ from agrad.engine.compile.llvm.schedule import Schedule
 from agrad.engine.compile.llvm.stages import transposes
 from agrad.engine.compile.llvm.target import LONG, binding, compiled, function, llvmlite, machine
 from agrad.engine.compile.plan import without_outer
+from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Input, Program, Step, assembled
-from agrad.engine.program.passes import optimised, prune
+from agrad.engine.program.passes import Rewriting, inserted, optimised, prune
 from agrad.engine.values import Array
 
 PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
+_FEWEST, _SOME = 64, 1_000  # steps of a loop with tests, between which the vectorizer for straight-line code pays
+_INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
+_FLAGS = ("feclearexcept", "fetestexcept")
 
 
 @dataclass(eq=False)
 class Repeated:
-    """The loop. The program takes the state, a row and what is the same, and gives the state, results and sums."""
+    """The loop. The program takes the state, a row and what is the same, and gives the state, results and sums.
+
+    With tests, the state changes in place, and there are no sums: the last outputs are tested, each whether it is not 0
+    (True), whether it is 0 (False), or whether it is finite (None). The loop ends before an iteration that fails.
+    """
 
     program: Program
     sizes: tuple[int, int, int]
-    width: int  # how many outputs an iteration keeps; the others are summed up
+    width: int  # how many outputs an iteration keeps; the others are summed up, or tested
+    tests: Sequence[bool | None] | None = None
 
     def run(self, state: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
         """Compute all rows of the table, and add to the sums; all arrays are contiguous, and of float64."""
@@ -47,10 +56,22 @@ class Repeated:
             self._function(start, row + first * given, same.ctypes.data, out + first * made, sums.ctypes.data, some)
             start = out + (first + some - 1) * made
 
+    def tested(self, state: Array, same: Array, count: int) -> tuple[int, bool]:
+        """Change the state by at most so many iterations: how many ran, and whether an operation was not defined."""
+        clear, raised = _flags()
+        place = state.ctypes.data
+        clear(_INVALID)
+        done = self._function(place, None, same.ctypes.data, place, None, count) if count else 0
+        return done, bool(raised(_INVALID))
+
     @cached_property
     def _function(self) -> Any:
-        engine = compiled(self.source(), len(self.program.steps) < LONG)
-        return function(engine, "repeat", None, *[ctypes.c_void_p] * 5, ctypes.c_int64)
+        steps = len(self.program.steps)
+        repeats = (
+            self.tests is not None and _FEWEST <= steps <= _SOME
+        )  # then what entries of arrays do alike is vectorized
+        engine = compiled(self.source(), steps < LONG, int(repeats), repeats)
+        return function(engine, "repeat", ctypes.c_int64, *[ctypes.c_void_p] * 5, ctypes.c_int64)
 
     @property
     def address(self) -> int:
@@ -62,6 +83,8 @@ class Repeated:
         """LLVM's code, as it is before optimization."""
         code = Code(1)
         outputs = written(self.program, code)
+        if self.tests is not None:
+            return module([code], "declare double @llvm.fabs.f64(double)", self._kernel(code.lines, outputs, ""))
         grouped = Grouped(code)
         return module([code], *grouped.declared, self._kernel(grouped.lines, outputs, grouped.attributes))
 
@@ -69,24 +92,34 @@ class Repeated:
         """The function `repeat`, whose inputs %x0, %x1, … are the state, a row and what is the same."""
         (state, row, same), width = self.sizes, self.width
         body = list[str]()
-        for name, array, step in (("row", "rows", row), ("made", "table", width)):
+        for name, array, step in (("row", "rows", row), ("made", "table", width if self.tests is None else 0)):
             body.append(f"  %at.{name} = mul i64 %turn, {step}")
             body.append(f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}")
         body += [*loads("%from", range(state)), *loads("%row", range(state, state + row), state), *lines]
-        body += stores("%made", outputs[:width])
-        for i, text in enumerate(outputs[width:]):
+        more = outputs[width:]
+        body += [*self._tested(more), *stores("%made", outputs[:width])]
+        for i, text in enumerate(more if self.tests is None else ()):
             body.append(f"  %s{i} = getelementptr double, ptr %sums, i64 {i}\n  %before{i} = load double, ptr %s{i}")
             body.append(f"  %sum{i} = fadd double %before{i}, {text}\n  store double %sum{i}, ptr %s{i}")
         arrays = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
-        head = f"define void @repeat({arrays}, i64 %count) {attributes} {{\nentry:"
+        head = f"define i64 @repeat({arrays}, i64 %count) {attributes} {{\nentry:"
         before = loads("%same", range(state + row, state + row + same), state + row)
         phis = ["  %from = phi ptr [%state, %entry], [%made, %turn.end]"]
-        return "\n".join((head, *before, *counted("turn", "entry", "%count", body, phis=phis), "  ret void\n}"))
+        loop = counted("turn", "entry", "%count", body, phis=phis)
+        return "\n".join((head, *before, *loop, "  ret i64 %count\nfailed:\n  ret i64 %turn\n}"))
 
-
-_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
-_INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
-_FLAGS = ("feclearexcept", "fetestexcept")
+    def _tested(self, outputs: Sequence[str]) -> Iterator[str]:
+        """The lines that end the loop where a test fails: nothing is stored before all of them are known."""
+        good = "true"
+        for i, (text, test) in enumerate(zip(outputs, self.tests or (), strict=False)):
+            if test is None:
+                yield f"  %size{i} = call double @llvm.fabs.f64(double {text})"
+                yield f"  %test{i} = fcmp one double %size{i}, 0x7FF0000000000000"
+            else:
+                yield f"  %test{i} = fcmp {'une' if test else 'oeq'} double {text}, 0x0000000000000000"
+            yield f"  %good{i} = and i1 {good}, %test{i}"
+            good = f"%good{i}"
+        yield f"  br i1 {good}, label %keep, label %failed\nkeep:"
 
 
 def notices_invalid() -> bool:
@@ -96,115 +129,32 @@ def notices_invalid() -> bool:
     return known and sys.platform != "win32" and all(llvmlite().address_of_symbol(name) for name in _FLAGS)
 
 
-class Conditions(NamedTuple):
-    """What an iteration decides, as a program of numbers with the same inputs, and how each decision came out."""
+@cache
+def _flags() -> list[Any]:
+    """The functions of the C library that clear a flag of the processor, and that read it."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+    return [kind(llvmlite().address_of_symbol(name)) for name in _FLAGS]
 
-    program: Program
-    answers: tuple[bool, ...]
 
+def iterated(program: Program, changed: Sequence[int], asked: Program | None, answers: Sequence[bool]) -> Repeated:
+    """The loop of a program of numbers: of a counter, and of others, of which it gives those at the places `changed`.
 
-@dataclass(eq=False)
-class Iterated:
-    """The loop. The program takes the counter and numbers, and gives new values for some of them, and what is watched.
-
-    `changed` are the places of those numbers among the inputs; the outputs after these are watched.
+    What it gives besides must be finite, and what `asked` computes of the next counter must come out as `answers`. The
+    state is the counter and what changes; what is the same are the others, and by what the counter increases.
     """
-
-    program: Program
-    changed: Sequence[int]
-    conditions: Conditions | None
-
-    def run(self, values: Array, count: int, step: float) -> tuple[int, bool]:
-        """Change the values, of which the first is the counter, by at most so many iterations.
-
-        The loop ends before an iteration with a watched number that is not finite, and before one after which the
-        conditions come out otherwise. Returns how many iterations ran, and whether an operation was not defined.
-        """
-        invalid = ctypes.c_int32(0)
-        done = self._function(values.ctypes.data, count, step, ctypes.addressof(invalid))
-        return done, bool(invalid.value)
-
-    @cached_property
-    def _function(self) -> Any:
-        steps, count = len(self.program.steps), ctypes.c_int64
-        repeats = _FEWEST <= steps <= _SOME  # then what entries of arrays do alike is vectorized
-        engine = compiled(self.source(), steps < LONG, int(repeats), repeats)
-        return function(engine, "iterate", count, ctypes.c_void_p, count, ctypes.c_double, ctypes.c_void_p)
-
-    def source(self) -> str:
-        """LLVM's code, as it is before optimization."""
-        code, asked, inputs = Code(1), Code(1, "c"), range(1, len(self.program.inputs))  # but the counter
-        outputs = written(self.program, code)
-        texts = [_iterate(code.lines, inputs, outputs, self.changed, self.conditions is not None)]
-        if self.conditions is not None:
-            found = written(self.conditions.program, asked)
-            texts.append(_holds(asked.lines, inputs, found, self.conditions.answers))
-        return module([code, asked], *_DECLARED, *texts)
-
-
-_DECLARED = (
-    "declare i32 @feclearexcept(i32)",
-    "declare i32 @fetestexcept(i32)",
-    "declare double @llvm.fabs.f64(double)",
-)
-
-
-def _holds(lines: Sequence[str], inputs: range, found: Sequence[str], answers: Sequence[bool]) -> str:
-    """The function `holds`: whether all conditions come out as they should, at a counter."""
-    tests, all_so_far = [], "true"
-    for i, (text, answer) in enumerate(zip(found, answers, strict=True)):
-        tests.append(f"  %t{i} = fcmp {'une' if answer else 'oeq'} double {text}, 0x0000000000000000")
-        tests.append(f"  %a{i} = and i1 {all_so_far}, %t{i}")
-        all_so_far = f"%a{i}"
-    head = "define internal i1 @holds(double %x0, ptr %values) {"
-    return "\n".join((head, *loads("%values", inputs), *lines, *tests, f"  ret i1 {all_so_far}", "}"))
-
-
-def _iterate(lines: Sequence[str], inputs: range, outputs: Sequence[str], changed: Sequence[int], asks: bool) -> str:
-    """The function `iterate`: see `Iterated.run`. Nothing is stored before all that may end the loop is known."""
-    asked = "  %same = call i1 @holds(double %ahead, ptr %values)" if asks else "  %same = icmp eq i64 0, 0"
-    watched, is_good = [], "true"
-    for i, text in enumerate(outputs[len(changed) :]):
-        watched += [
-            f"  %size{i} = call double @llvm.fabs.f64(double {text})",
-            f"  %finite{i} = fcmp one double %size{i}, 0x7FF0000000000000",
-            f"  %good{i} = and i1 {is_good}, %finite{i}",
-        ]
-        is_good = f"%good{i}"
-    stores = [f"  store double {text}, ptr %p{place}" for place, text in zip(changed, outputs, strict=False)]
-    return "\n".join(
-        (
-            "define i64 @iterate(ptr noalias %values, i64 %count, double %step, ptr noalias %invalid) {",
-            "entry:",
-            f"  %cleared = call i32 @feclearexcept(i32 {_INVALID})",
-            "  %start = load double, ptr %values",
-            "  br label %next",
-            "next:",
-            "  %turn = phi i64 [0, %entry], [%following, %keep]",
-            "  %x0 = phi double [%start, %entry], [%ahead, %keep]",
-            "  %more = icmp slt i64 %turn, %count",
-            "  br i1 %more, label %ask, label %done",
-            "ask:",
-            "  %ahead = fadd double %x0, %step",
-            asked,
-            "  br i1 %same, label %body, label %done",
-            "body:",
-            *loads("%values", inputs),
-            *lines,
-            *watched,
-            f"  br i1 {is_good}, label %keep, label %done",
-            "keep:",
-            *stores,
-            "  %following = add i64 %turn, 1",
-            "  br label %next",
-            "done:",
-            "  store double %x0, ptr %values",
-            f"  %raised = call i32 @fetestexcept(i32 {_INVALID})",
-            "  store i32 %raised, ptr %invalid",
-            "  ret i64 %turn",
-            "}",
-        )
-    )
+    count, new = len(program.inputs), Rewriting(program)
+    order = [0, *changed, *[place for place in range(1, count) if place not in changed]]
+    new.inputs = (*[program.inputs[place] for place in order], Input("step", ()))
+    slots = [order.index(place) for place in range(count)]
+    found = inserted(new, program, slots)
+    ahead = new.step(Step(OPS["add"], (), {}, ()), (0, count))
+    outputs = [found[slot] for slot in program.outputs]
+    if asked is not None:
+        found = inserted(new, asked, [ahead, *slots[1:]])
+        outputs += [found[slot] for slot in asked.outputs]
+    state = 1 + len(changed)
+    tests = (*[None] * (len(program.outputs) - len(changed)), *(answers if asked is not None else ()))
+    return Repeated(new.program([ahead, *outputs], {}), (state, 0, count + 1 - state), state, tests)
 
 
 class Stepped:
@@ -219,17 +169,23 @@ class Stepped:
 
         False, and nothing done, where a matrix that is the same in all iterations is singular.
         """
-        fixed, width, size = self.before.run(same), table.shape[1], len(start)
+        fixed = self.before.run(same)
         with self.loops.holding(fixed) as call:
-            if call is None:
-                return False
-            state = start
-            for row, made in zip(rows, table, strict=True):
-                result: Any = call(state, row, *fixed)[0]
-                made[:] = result[:width]
-                sums += result[width:]
-                state = made[:size]
-        return True
+            if call is not None:
+                iterate(call, start, rows, fixed, table, sums)
+        return call is not None
+
+
+def iterate(
+    step: Callable[..., Any], start: Array, rows: Array, same: Sequence[Any], table: Array, sums: Array
+) -> None:
+    """All iterations by a function of a state, a row, and what is the same."""
+    state, width = start, table.shape[1]
+    for row, made in zip(rows, table, strict=True):
+        (result,) = step(state, row, *same)
+        made[:] = result[:width]
+        sums += result[width:]
+        state = made[: len(start)]
 
 
 def stepped(program: Program) -> Stepped | None:

@@ -13,7 +13,7 @@ from agrad.engine.core.arguments import axis_of, tidy_slice
 from agrad.engine.core.context import afford
 from agrad.engine.core.dispatch import row
 from agrad.engine.core.op import Function
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import is_truth
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape
@@ -83,11 +83,11 @@ def _tidy(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return tidy_slice(part)
-    if _is_truth(part):
+    if is_truth(part):
         raise AgradError(
             "type", _TRUTH, fixes=[Hint("where(c, x, y)   chooses"), Hint("x[int(c)]   the entry at 0 or 1")]
         )
-    if isinstance(part, list) and part and all(map(_is_truth, part)):
+    if isinstance(part, list) and part and all(map(is_truth, part)):
         part = np.array([*map(bool, part)])
     part = getattr(part, "value", part)
     if isinstance(part, str | float) or not hasattr(part, "__iter__"):
@@ -110,14 +110,6 @@ def _tidy(part: Any) -> Any:
         wrong = numbers[places != numbers][0]
         raise AgradError("type", f"an index must be made of whole numbers, not {describe(float(wrong))}")
     return places
-
-
-def _is_truth(part: Any) -> bool:
-    """Whether a part of an index is one truth value, for which NumPy and PyTorch make a new axis."""
-    if isinstance(part, Tensor):
-        return not part.shape and part.node.op is not None and part.node.op.role == "truths"
-    kind = getattr(getattr(part, "dtype", None), "kind", "")
-    return isinstance(part, bool) or (kind == "b" and not part.shape)
 
 
 _TRUTH = "an index is a place, a slice, or a mask with an axis, not one truth value"

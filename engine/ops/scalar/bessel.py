@@ -28,16 +28,20 @@ def _of_order(name: str) -> Function:
         if name == "yv" and v in (0.0, 1.0):
             return from_scipy(name, f"y{int(v)}")(x)
         found = of_first_kind(name)(v, x) if name in ("jv", "iv", "ive") else from_scipy(name, name)(v, x)
-        return _large(name, x, v, found) if name in _AT_POLE and v > 0.0 and np.any(np.isinf(found)) else found
+        return _large(name, x, v, found) if name in _AT_POLE and v >= 0.0 and np.any(np.isinf(found)) else found
 
     return array
 
 
 def _large(name: str, x: Any, v: float, found: Any) -> Any:
-    """What SciPy gives as inf above 1e300: by lower orders (10.6.1, 10.29.1) or the first term (10.7.4, 10.30.2)."""
+    """What SciPy gives as inf above 1e300, or near 0: by lower orders (10.6.1, 10.29.1) or the first term (10.7.4,
+    10.30.2 and 3).
+    """
     first, sign = (-1.0 / math.pi, -1.0) if name == "yv" else (0.5, 1.0)
     with np.errstate(all="ignore"):
-        if v < 10.0:
+        if v == 0.0:
+            exact = -np.log(np.multiply(0.5, x)) - np.euler_gamma
+        elif v < 10.0:
             root = np.multiply(0.5, x) ** (-0.5 * v)
             exact = first * math.gamma(v) * root * root
         else:

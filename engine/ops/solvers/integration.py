@@ -24,7 +24,7 @@ from agrad.engine.ops.arrays.scan import scanned
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.solvers.function import Evaluated, derived, function_of, jacobian_of, pulled
-from agrad.engine.ops.solvers.jumps import Event, Jump, Jumps, first_jump, is_smooth
+from agrad.engine.ops.solvers.jumps import Event, Jump, Jumps, changes, first_jump, is_smooth
 from agrad.engine.ops.solvers.quadrature import Area, Quadrature
 from agrad.engine.program.closed import flat, joined, vector_of
 from agrad.engine.program.scan import Body
@@ -35,6 +35,7 @@ _LEVEL = 1e-3  # of a value's own size: below it, its error may be as large as t
 _AGAIN = 2  # times that an equation is solved again, for values that are smaller than they were thought
 _MOST = 10_000  # jumps
 _LONG = 0.02  # of the time: steps that might leap over something
+_STEP = 1e-4  # of a number that an integral depends on, with which its derivatives are compared
 _NEAR = 1e-9  # of the time: two jumps there are one
 
 
@@ -47,11 +48,15 @@ class Integrand:
     def __init__(self, f: Body, finite: Array, moving: Array, places: tuple[Any, Any], is_mean: bool = False) -> None:
         self.f, self.finite, self.moving, self.places, self.is_mean = f, finite, moving, places, is_mean
         self.areas: list[Area] = []
+        self.jumps = None if is_smooth(f.program) else Jumps(f, f.sizes.out)
+        self.of: Integrand | None = None  # that of which these are the derivatives, if its function may jump
 
     @cached_property
     def by_same(self) -> Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
-        return Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
+        found = Integrand(pulled(self.f), self.finite, self.moving, self.places, is_mean=True)
+        found.of = self if self.jumps is not None else None
+        return found
 
     def pulled(self, g: Any, _: Any, z: Any) -> Any:
         """Leibniz' rule: by an end, the function there; by what it uses, the integral of its derivative.
@@ -78,11 +83,17 @@ class Integrand:
         def entry(place: int, x: float) -> float:
             return float(entries(x)[place])
 
+        at, near = self.places
         with np.errstate(all="ignore"):
+            if self.jumps is not None:
+                at = {*at, *changes(Evaluated(self.jumps.watch, z[2:]), self.jumps.count, low, high)}
             parts = [Quadrature(partial(entry, place), self.is_mean) for place in range(self.f.sizes.out)]
-            self.areas = [part.over(low, high, *self.places) for part in parts]
+            self.areas = [part.over(low, high, at, near) for part in parts]
         found = np.array([area.value for area in self.areas])
-        return found if z[0] <= z[1] else -found
+        found = found if z[0] <= z[1] else -found
+        if self.of is not None:
+            _check(found, z, copy(self.of))
+        return found
 
     def say(self) -> None:
         """Say the error of each entry, in powers of 10: its digits depend on how numbers were rounded."""
@@ -91,6 +102,23 @@ class Integrand:
                 _say(f"integral: the error is below 1e{ceil(log10(error)) if error > 0.0 else -300}")
             else:
                 _say("integral: the function is 0 wherever it was looked at; near= tells where it is not")
+
+
+def _check(slopes: Array, z: Array, of: Integrand) -> None:
+    """Refuse derivatives that are not the slope of the integral, in a direction: they miss a jump that moves.
+
+    Of `where(t < a, 1, 0)` the derivative by a is 0 at each t, and that of the integral is 1. Raises AgradError.
+    """
+    of.of, count = None, len(z) - of.f.sizes.out
+    same, g = z[2:count], z[count:]
+    step = _STEP * np.where(same == 0.0, 1.0, same) * (1.0 + np.arange(len(same)) % 7 / 7.0)
+    above, below = (of.solve(np.concatenate([z[:2], same + sign * step])) for sign in (1.0, -1.0))
+    change, expected = float(g @ (above - below)) / 2.0, float(slopes @ step)
+    rounding = _STEP**2 * float(np.abs(g) @ (np.abs(above) + np.abs(below)))
+    if abs(change - expected) > rounding + _STEP * max(abs(change), abs(expected)):
+        message = "integral: the function jumps at a place that moves, which its own derivatives do not have"
+        fixes = [Hint("integral(f, a, c) + integral(g, c, b)   has an end at the place c where it jumps")]
+        raise AgradError("domain", message, fixes=fixes)
 
 
 def _say(text: str) -> None:

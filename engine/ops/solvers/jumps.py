@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from math import prod
+from itertools import pairwise
+from math import inf, prod
 from typing import Any, NamedTuple
 
 from agrad.engine.core.op import OPS, Op
@@ -25,6 +26,8 @@ from agrad.engine.program.trace import handle_of, recorded, valued
 from agrad.engine.values import Array, np
 
 _STEPS = frozenset("sign step floor ceil round trunc floor_divide remainder".split())  # beside comparisons
+_PLACES, _MOST = 256, 2000  # at which the outcomes of an integral are looked at; changes, from which on it is as it is
+_BESIDE = 10.0 ** np.arange(-9.0, -2.0)  # of the range: places beside its ends
 _PARTS = 8  # of a step, after each of which the outcomes are looked at
 
 
@@ -132,6 +135,32 @@ def first_jump(
         low, high = (low, middle) if is_left(middle) else (middle, high)
     found = at(high)[:count]
     return Jump(high, int(np.argmax(found != mode)), found)
+
+
+def changes(watch: Callable[[Array], Array], count: int, low: float, high: float) -> list[float]:
+    """Where the outcomes change between two times, as far as places between them tell; none where there are many."""
+    u = np.concatenate([_BESIDE, np.linspace(0.0, 1.0, _PLACES)[1:-1], 1.0 - _BESIDE[::-1]])
+    if low == -inf or high == inf:
+        away, towards = u / (1.0 - u), (1.0 - u) / u
+        times = away - towards if high - low == inf and low == -high else low + away if high == inf else high - towards
+    else:
+        times = low + (high - low) * u
+
+    def at(t: float) -> Array:
+        return watch(np.array([t]))[:count]
+
+    found, after = list[float](), at(times[0])
+    for before, end in pairwise(times.tolist()):
+        outcome = at(end)
+        while not np.array_equal(after, outcome, equal_nan=True):
+            if len(found) == _MOST:
+                return []
+            high = end
+            while before < (middle := (before + high) / 2) < high:
+                before, high = (middle, high) if np.array_equal(at(middle), after, equal_nan=True) else (before, middle)
+            found.append(high)
+            before, after = high, at(high)
+    return found
 
 
 class Event(Problem):

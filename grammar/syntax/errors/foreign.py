@@ -27,7 +27,6 @@ _DERIVATIVES = words("derivative gradient derive diff differentiate differential
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
 OPTION_WORDS = {
     **OPTIONS,
-    "backward": {*OPTIONS["backward"], "as"},
     "graph": {*OPTIONS["graph"], "as", "from"},
     "forward": {"with"},
 }

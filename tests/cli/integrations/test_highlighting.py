@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from answers import answers
+from editor_grammar import SCOPES, grammar
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import each
 from textmate import Grammar
 
-from agrad.cli.integrations.lookup import KINDS
-from agrad.cli.integrations.textmate import grammar
+from agrad.cli.integrations.pygments_lexer import TYPES
 from agrad.cli.output import COLOURS
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -56,14 +56,14 @@ def blanked(kinds, text):
 
 @pytest.fixture(scope="module")
 def in_editor():
-    kinds = {f"{kind.textmate}.agrad": name for name, kind in KINDS.items()} | {None: None}
+    kinds = {f"{scope}.agrad": name for name, scope in SCOPES.items()} | {None: None}
     editor = Grammar(grammar())
     return lambda text: blanked([kinds[scope] for scope in editor.scopes(text)], text)
 
 
 def test_the_kinds_are_those_that_the_prompt_colours():
-    assert COLOURS.keys() <= KINDS.keys()
-    assert {kind for text in PROGRAMS for kind, _, _ in tokens(text)} | {"error"} == KINDS.keys()
+    assert COLOURS.keys() <= SCOPES.keys() == TYPES.keys()
+    assert {kind for text in PROGRAMS for kind, _, _ in tokens(text)} | {"error"} == SCOPES.keys()
 
 
 @each("text", [*filter(is_read, EXAMPLES), *PROGRAMS])
@@ -94,13 +94,12 @@ def test_an_editor_colours_what_can_be_read_as_the_prompt_does(in_editor, text):
 @each("text", [*PROGRAMS, "'open", "f'{x', '", 'f"{d["k"]}"', "x = $", "5a", "1..2", "[(1]", ""])
 def test_pygments_colours_every_text_as_the_prompt_does(text):
     from pygments.lexers import get_lexer_by_name
-    from pygments.token import Text, string_to_tokentype
+    from pygments.token import Text
 
     pieces = list(get_lexer_by_name("agrad").get_tokens_unprocessed(text))
     assert "".join(piece for _, _, piece in pieces) == text
-    types = {kind: string_to_tokentype(known.pygments) for kind, known in KINDS.items()}
     found = [(start, start + len(piece), kind) for start, kind, piece in pieces if kind is not Text]
-    assert found == [(start, end, types[kind]) for kind, start, end in tokens(text)]
+    assert found == [(start, end, TYPES[kind]) for kind, start, end in tokens(text)]
 
 
 def test_pygments_finds_the_lexer_by_its_name_and_that_of_a_file():

@@ -63,7 +63,8 @@ def test_nothing_fits_in_strings_in_comments_and_behind_mistakes(tab, text):
 
 
 def test_options_stand_behind_the_operand(tab):
-    assert tab("backward d ")[:6] == [*COMMANDS["backward"].options]
+    options = [*COMMANDS["backward"].options]
+    assert tab("backward d ")[: len(options)] == options
     assert "retain" not in tab("y = d ")
 
 

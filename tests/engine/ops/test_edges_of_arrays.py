@@ -252,12 +252,15 @@ def test_special_functions_and_their_derivatives_are_those_of_mpmath(name, opera
 def test_one_truth_value_is_no_index_since_it_is_a_new_axis_elsewhere():
     x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x * 1
-    for truth in (True, False, np.True_, np.array(True), x[0] > 0):
+    bare, mask = ag.tensor([1.0, 2.0, 3.0]), ag.tensor([True, False, True])
+    unrecorded = (bare[0] > 0, bare[0] != 2, bare[1] > 1, ag.isnan(bare[0]), mask[0], (bare > 0)[1], (x > 0)[0])
+    for truth in (True, False, np.True_, np.array(True), x[0] > 0, *unrecorded):
         refuses(lambda truth=truth: x[truth], "one truth value", kind="type")
         refuses(lambda truth=truth: x[..., truth], "one truth value", kind="type")
         refuses(lambda truth=truth: y.__setitem__(truth, 9.0), "one truth value", kind="type")
     assert x[[True, False, True]].tolist() == x[x != 2].tolist() == [1, 3]
     assert x[[one != 2 for one in x]].tolist() == x[[x[0] < 5, x[1] < 0, True]].tolist() == [1, 3]
+    assert x[[bare[0] > 5, bare[1] > 0, False]].tolist() == [2]
     assert x[int(x[0] > 0)].item() == x[ag.argmax(x) - 1].item() == 2
 
 

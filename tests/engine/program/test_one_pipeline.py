@@ -13,7 +13,6 @@ READ_RULES = {
     "engine/core/dispatch.py",  # whether there is one
     "engine/core/graph.py",  # whether an operation is one of numbers
     "engine/core/op.py",  # where they are
-    "engine/inspect/as_pytorch.py",  # makes those of PyTorch of them
     "engine/inspect/backward_trace.py",  # shows one step
     "engine/inspect/explain.py",  # whether there is one
 }

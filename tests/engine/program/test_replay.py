@@ -212,3 +212,23 @@ def test_a_guard_that_changes_leaves_the_graph_freed():
     x.set_(3)
     y.forward()
     assert y.item() == 27
+
+
+def test_a_guard_on_a_value_with_a_new_history_is_checked_after_another_replay():
+    x = ag.tensor([2.0], requires_grad=True)
+    y = x * 1
+    doubled = y * 2
+    assert y
+    y[0] = y[0] * 3
+    z = y * 5
+    x.set_([0.0])
+    ag.forward(doubled)  # computes the value of y again that the guard has read
+    refuses(lambda: ag.forward(z), "was true; now it is false", kind="guard")
+
+
+def test_a_constant_that_no_leaf_led_to_is_as_it_was():
+    x, c = ag.tensor(2.0, requires_grad=True), ag.tensor([3.0, 1.0])
+    y = (x * c).sum()
+    x.set_(5.0)
+    ag.forward(y)
+    assert y.item() == 20.0

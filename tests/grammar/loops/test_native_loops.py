@@ -9,7 +9,7 @@ from test_bits_of_loops import after
 from test_hot_loops import DATA, STATIC, everything
 from thinned import thinned
 
-from agrad.engine.compile.llvm.repeated import Iterated
+from agrad.engine.compile.llvm.repeated import Repeated
 from agrad.engine.values import np
 from agrad.grammar.loops import compiled_run
 from agrad.grammar.session.session import Session
@@ -47,14 +47,14 @@ def native(monkeypatch):
 
 
 def _counted(monkeypatch):
-    ran, run = [], Iterated.run
+    ran, run = [], Repeated.tested
 
     def counted(*given):
         done, undefined = run(*given)
         ran.append(0 if undefined else done)
         return done, undefined
 
-    monkeypatch.setattr(Iterated, "run", counted)
+    monkeypatch.setattr(Repeated, "tested", counted)
     return ran
 
 
@@ -135,14 +135,14 @@ def test_an_interruption_between_two_calls_of_machine_code_changes_nothing(nativ
     session.run(DATA)
     before = session.names["w"].item(), session.names["w"].version
     monkeypatch.setattr(compiled_run, "iterations_at_once", lambda length: 50)
-    run = Iterated.run
+    run = Repeated.tested
 
     def interrupted(*given):
         if len(native) == 3:
             raise KeyboardInterrupt
         return run(*given)
 
-    monkeypatch.setattr(Iterated, "run", interrupted)
+    monkeypatch.setattr(Repeated, "tested", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.run(STATIC["descent"])
     assert (session.names["w"].item(), session.names["w"].version) == before

@@ -31,7 +31,14 @@ INSTALLED = tuple(
     f"{ask} {place}" for ask in ("open", "os.listdir") for place in (ROOT, sys.prefix, sys.base_prefix, "<agrad")
 )
 ASKED = []
-sys.addaudithook(lambda name, given: ASKED.append(f"{name} {given[0]}") if name in AUDITED else None)
+
+
+@sys.addaudithook
+def asked(name, given):
+    if name in AUDITED and type(given[0]) is not int:  # the number of a file that is open: of a pipe of another test
+        ASKED.append(f"{name} {given[0]}")
+
+
 OUTSIDE = (CodeType, FrameType, ModuleType, TracebackType)
 
 

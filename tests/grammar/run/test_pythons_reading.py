@@ -58,7 +58,11 @@ def test_a_name_that_a_function_binds_is_its_own():
 
 @each("text", ["import math\nprint(math.sqrt(2), f'{1/3:.3f}', 'ä' * 2)", "print('a', end=' '); print('b')", "print()",
                "def f(x: int = 2, *a: str) -> float:\n    '''Doc.'''\n    y: int\n    z: float = x\n    return z\nprint(f(), f.__doc__)",
-               "x = 1; print(x) ; print(x)", "print(*range(3), sep='\\n')", "if 1:\n\tprint(2)", "print('''a\nb''')"])  # fmt: skip
+               "x = 1; print(x) ; print(x)", "print(*range(3), sep='\\n')", "if 1:\n\tprint(2)", "print('''a\nb''')",
+               "class B: pass\nb = B(); v = vars(b); v.update(c=2); v |= {'e': 4}; v['a'] = 1\nprint(v.pop('c'), v.pop('z', 9), v.setdefault('d', 3),"
+               " v.popitem(), vars(b)); v.clear(); print(vars(b), hasattr(b, 'a'))",
+               "from collections import namedtuple\nP = namedtuple('P', 'x y')\nprint(P(1, 2)._replace(x=5), P._fields, max(P(3, 4), key=lambda x: -x))",
+               "def f():\n    n = 1\n    class A:\n        nonlocal n\n        n = 2\n    return n\nprint(f())"])  # fmt: skip
 def test_what_is_printed_is_what_cpython_prints(text):
     out = io.StringIO()
     with redirect_stdout(out):
@@ -395,3 +399,11 @@ def test_a_check_follows_a_script_of_python_that_is_loaded(tmp_path, monkeypatch
     assert problems(Source("x.ag", 'load "lib.py"\nprint k, area(2)\n', 1, True)) == []
     (found,) = problems(Source("x.ag", 'load "lib.py"\nprint k, zork\n', 1, True))
     assert "zork" in found.message
+
+
+def test_an_import_of_a_nan_has_no_note(tmp_path):
+    """`from math import *` binds one."""
+    piped = {"capture_output": True, "text": True, "cwd": tmp_path}
+    for module in ("math", "numpy"):
+        done = subprocess.run([*launch.agrad(), "run", "-"], input=f"from {module} import *\n", **piped)
+        assert (done.returncode, done.stderr) == (0, "")

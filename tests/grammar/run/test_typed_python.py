@@ -3,9 +3,9 @@
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.help.completion import completions
 from agrad.grammar.prompt.live import Live
-from agrad.grammar.run import python
-from agrad.grammar.run.typed import can_be_read, needs_more, strangers, tokens
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import readings
+from agrad.grammar.syntax.typed import can_be_read, needs_more, strangers, tokens
 
 SETUP = """
 import torch, math
@@ -54,13 +54,13 @@ def session():
 def test_an_import_begins_a_part_of_python_and_calculator_ends_it():
     wrong = []
     for text, kinds in PARTS.items():
-        found = ["p" if part.is_python else "c" for part in python.parts(Source("session", text))]
+        found = ["p" if part.is_python else "c" for part in readings.parts(Source("session", text))]
         wrong += [] if found == kinds else [(text, found)]
     assert wrong == []
 
 
 def test_a_file_of_python_is_one_part():
-    assert len(python.parts(Source("x.py", "import math\ncalculator\n", 1, True))) == 1
+    assert len(readings.parts(Source("x.py", "import math\ncalculator\n", 1, True))) == 1
 
 
 MORE = ["f(", "x = [1,", "if x:", "if x:\n    y", "class A:", "'''a", "@f", "try:\n    x", "x = \\", "import math\nif x:"]  # fmt: skip

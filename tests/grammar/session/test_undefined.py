@@ -162,3 +162,12 @@ def test_another_cause_than_the_one_that_was_told_is_told():
     found = notes("y = log(x) + sqrt(w); backward y", "var x = 0; var w = 0")
     told = "a gradient is inf or nan: the derivative of sqrt(w) is inf at w = 0"
     assert [note.message for note in found] == ["the result is infinite", told]
+
+
+@each("y", [1e-310, 1e-17, 1e300, 0.2, 1.0 / 3.0, 0.4])
+def test_a_power_of_a_negative_number_is_noted_whatever_the_exponent(y):
+    said = []
+    session = Session()
+    session.run(f"x = tensor(-1); var y = {y}; z = x**y", said.append)
+    notes = [one.note for one in said if isinstance(one, Noted)]
+    assert [bool(one.fixes) for one in notes] == ([y in (0.2, 1.0 / 3.0)] if y % 1.0 else [])

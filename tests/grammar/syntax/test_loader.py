@@ -1,4 +1,4 @@
-"""lark's parser reads the language; what is saved is that of the grammar, and is not used where it is another's."""
+"""lark's parser reads the language; what is saved is that of the grammar, and an error where it is another's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import grammar_table
 import lark
 import mistakes
 import pytest
@@ -22,7 +23,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar import commands as commands  # which fill the table of shapes
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax import keywords, lexer, parser, table
+from agrad.grammar.syntax import keywords, lexer, parser
 from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.builder import Builder
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT, accepted
@@ -51,28 +52,17 @@ def forget() -> None:
     parser._parser.cache_clear()
 
 
-@pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The grammars that a parser is worked out of."""
-    grammars: list[str] = []
-    build = table.build
-    monkeypatch.setattr(table, "build", lambda grammar: grammars.append(grammar) or build(grammar))
-    return grammars
-
-
-def test_what_is_saved_is_that_of_the_grammar(installation: Path, built: list[str]) -> None:
+def test_what_is_saved_is_that_of_the_grammar() -> None:
     """If this fails: make table."""
-    saved = keywords.saved()
-    assert built == []
-    assert saved == table.worked_out(GRAMMAR)
+    assert keywords.saved() == grammar_table.worked_out(GRAMMAR)
 
 
 def test_the_same_grammar_is_saved_as_the_same_bytes(installation: Path) -> None:
     first = []
     for _ in range(3):
-        keywords.save()
-        first.append(Path(keywords.SAVED).read_bytes())
-    assert first[0] == first[1] == first[2]
+        grammar_table.save(installation)
+        first.append((installation / "agrad.pickle").read_bytes())
+    assert first[0] == first[1] == first[2] == Path(ROOT, "grammar", "agrad.pickle").read_bytes()
 
 
 def test_parsing_goes_through_the_parser_of_lark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +88,14 @@ def test_lark_is_imported_with_the_first_text() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+def test_the_first_statement_of_a_session_is_told_how_a_command_is_written() -> None:
+    """No command has been imported then."""
+    told = {"undo all": "undo 100", "plot x^2 from 0 to 1": "plot x^2 for x in 0..1", "set x 4": "set x = 4"}
+    for text, fix in told.items():
+        done = subprocess.run([sys.executable, "-m", "agrad.cli", "repl"], input=text, capture_output=True, text=True)
+        assert f"\n  fix: {fix}\n" in done.stderr, text
+
+
 @pytest.mark.long
 def test_threads_may_parse_at_the_same_time() -> None:
     def read(number: int) -> set[str]:
@@ -110,54 +108,39 @@ def test_threads_may_parse_at_the_same_time() -> None:
 
 
 @pytest.mark.long
-def test_a_changed_rule_needs_nothing_else(installation: Path, built: list[str]) -> None:
+def test_a_changed_rule_needs_only_its_table(installation: Path) -> None:
     text = Source("session", "x = 3 minus 2")
     with pytest.raises(AgradError):
         parser.parse(text)
     changed = GRAMMAR.replace("| sum SUM product -> binary", '| sum (SUM | MINUS) product -> binary\nMINUS: "minus"')
     assert changed != GRAMMAR
     (installation / "agrad.lark").write_text(changed, "utf-8")
-    for worked_out in ([changed], []):
-        built.clear()
-        forget()
-        [statement] = parser.parse(text)
-        assert statement.span.text == "x = 3 minus 2"
-        assert built == worked_out
-        keywords.save()  # what `make table` does
+    forget()
+    with pytest.raises(AgradError, match="that of another grammar"):
+        keywords.saved()
+    grammar_table.save(installation)  # what `make table` does
+    [statement] = parser.parse(text)
+    assert statement.span.text == "x = 3 minus 2"
 
 
-@pytest.mark.parametrize("content", thinned([None, b"", b"\n", b"\xff" * 99], 4))
-def test_a_saved_parser_that_is_missing_or_broken_is_not_used(
-    content: bytes | None, installation: Path, built: list[str]
-) -> None:
-    saved = installation / "agrad.pickle"
-    if content is None:
-        saved.unlink()
-    else:
-        saved.write_bytes(content)
-    assert len(parser.parse(Source("session", "1; 2"))) == 2
-    assert built == [GRAMMAR]
-
-
-@pytest.mark.long
-def test_a_saved_parser_that_is_cut_short_is_not_used(installation: Path, built: list[str]) -> None:
-    saved = installation / "agrad.pickle"
-    saved.write_bytes(saved.read_bytes()[:-100])
-    keywords.saved()
-    assert built == [GRAMMAR]
-
-
-def test_without_a_grammar_there_is_an_error(installation: Path) -> None:
-    (installation / "agrad.lark").unlink()
+@pytest.mark.parametrize("name", ["agrad.lark", "agrad.pickle"])
+def test_without_a_file_that_comes_with_it_agrad_says_so(name: str, installation: Path) -> None:
+    (installation / name).unlink()
     with pytest.raises(AgradError) as caught:
         keywords.saved()
-    assert caught.value.kind == "file"
-    assert "agrad.lark" in caught.value.message
+    assert (caught.value.kind, name in caught.value.message) == ("file", True)
+
+
+@pytest.mark.parametrize("content", thinned([b"", b"\n", b"\xff" * 99, Path(keywords.SAVED).read_bytes()[:-100]], 4))
+def test_a_table_that_is_damaged_is_not_used(content: bytes, installation: Path) -> None:
+    (installation / "agrad.pickle").write_bytes(content)
+    with pytest.raises(AgradError, match="damaged"):
+        keywords.saved()
 
 
 def test_every_rule_makes_a_node() -> None:
     """What has no method of the builder would stay a tree of lark's: only a list inside a rule may."""
-    for rule in table.build(GRAMMAR).rules:
+    for rule in grammar_table.build(GRAMMAR).rules:
         name = rule.alias or rule.origin.name
         hands_on = rule.options.expand1 and not rule.alias and len(rule.expansion) == 1
         assert hands_on or name.startswith("_") or hasattr(Builder, name), f"{rule}: it needs a name, or a method"
@@ -165,7 +148,7 @@ def test_every_rule_makes_a_node() -> None:
 
 def test_the_words_of_the_grammar_are_known() -> None:
     assert set(keywords.saved()["keywords"]) - PYTHON == COMMANDS
-    rules = table.build(GRAMMAR).rules
+    rules = grammar_table.build(GRAMMAR).rules
     terminals = {symbol.name for rule in rules for symbol in rule.expansion if symbol.is_term}
     declared = {word.upper() for word in SOFT} | {kind for words in OPTIONS.values() for kind in words.values()}
     assert declared <= terminals
@@ -176,7 +159,7 @@ def test_the_words_of_the_grammar_are_known() -> None:
 # What is saved reads all texts as what is built
 
 
-class Reading(table._Unused):
+class Reading(grammar_table._Unused):
     """agrad's lexer, for a parser that lark makes."""
 
     def lex(self, data: Any, parser: Any = None) -> Iterator[lark.Token]:
@@ -224,7 +207,7 @@ def texts() -> Iterator[str]:
 @pytest.mark.long
 def test_the_saved_parser_reads_as_one_that_is_built() -> None:
     (saved, own), builder = parser._parser(), Builder()
-    fresh = table.build(GRAMMAR, Reading, builder)
+    fresh = grammar_table.build(GRAMMAR, Reading, builder)
 
     def parse(text: Any) -> Any:
         return saved.parse(text, "program")
@@ -238,7 +221,6 @@ def test_the_saved_parser_reads_as_one_that_is_built() -> None:
 
 RELEASES = ["1.1.5", "1.1.9", "1.2.2", "1.3.0", "1.3.1"]  # of lark, from the lowest that pyproject.toml allows on
 READING = """
-import sys
 from agrad.grammar.help.completion import completions
 from agrad.grammar.session.session import Session
 session = Session()
@@ -248,7 +230,6 @@ for text in ("x = 2; y = f'{x:.2f}'; x**2", "def f(x) =", "1 if 2", "graph x as"
     except Exception as error:
         print(error)
 print([one.text for text in ("y = si", "graph x as ") for one in completions(text, session)[1]])
-print("agrad.grammar.syntax.table" in sys.modules and "made anew")
 """
 
 
@@ -267,4 +248,3 @@ def test_the_saved_table_is_that_of_every_lark_that_is_allowed(tmp_path: Path) -
         code = f"import lark; assert lark.__version__ == {release!r}\n{READING}"
         told.add(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | path).stdout)  # fmt: skip
     assert len(told) == 1
-    assert "made anew" not in told.pop()

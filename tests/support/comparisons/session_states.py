@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from agrad.cli.repl import crash_log
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.grammar.run.modules import Module
 from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.modules import Module
 from agrad.grammar.session.log import DEPTH
 from agrad.grammar.session.saving import script
 from agrad.grammar.session.session import Session

@@ -13,9 +13,8 @@ from agrad.cli.integrations.lsp.layout import formatted
 from agrad.cli.integrations.lsp.names import Names
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.run import python
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import ast
+from agrad.grammar.syntax import ast, readings
 from agrad.grammar.syntax.parser import lexed
 
 ROOT = Path(__file__).parents[4]
@@ -153,7 +152,7 @@ def test_what_cannot_be_renamed_with_certainty_is_refused(text, name, why):
 def meaning(text, path):
     """What a text says, without its spaces."""
     found = []
-    for one in python.parse(Source(path, text, 1, True)):
+    for one in readings.parse(Source(path, text, 1, True)):
         if isinstance(one, ast.Python):
             found.append(python_ast.dump(one.tree))
             continue

@@ -9,7 +9,7 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
-from agrad.engine.compile.llvm import decisions, target
+from agrad.engine.compile.llvm import backend, target
 from agrad.engine.errors import AgradError
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
@@ -172,8 +172,8 @@ def test_an_error_in_a_branch_is_raised_each_time(soon, size):
 
 @each("size", SIZES, short=2)
 def test_code_is_bounded_and_what_does_not_fit_is_computed_by_itself(soon, monkeypatch, size):
-    monkeypatch.setattr(decisions, "_MOST_LOOPS", 300)
-    monkeypatch.setattr(decisions, "MOST", 1_000)
+    monkeypatch.setattr(backend, "_MOST_LOOPS", 300)
+    monkeypatch.setattr(backend, "MOST_JOINED", 1_000)
     given = points(size)
     compiled = ag.compile(steps, given[0])
     alike(steps, compiled, given)

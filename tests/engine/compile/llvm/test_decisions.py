@@ -8,7 +8,7 @@ from refused import refuses
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.decisions import decided
+from agrad.engine.compile.llvm.backend import decided
 from agrad.engine.errors import AgradError
 from agrad.engine.program.trace import trace
 
@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_left_out():
 
 
 def test_its_code_is_bounded(soon, monkeypatch):
-    monkeypatch.setattr(specializations, "MOST_STEPS", 600)
+    monkeypatch.setattr(specializations, "MOST_JOINED", 600)
     monkeypatch.setattr(specializations, "_FEW", 4)
     points = np.random.default_rng(3).normal(size=(300, 2)).tolist()
     compiled = ag.compile(deep, *points[0])

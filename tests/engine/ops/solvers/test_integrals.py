@@ -86,3 +86,44 @@ def test_what_is_not_seen_is_said():
 ])  # fmt: skip
 def test_an_integral_that_diverges_is_refused(f, a, b):
     refuses(lambda: ag.integral(f, a, b), "integral: the (integral over .* diverges|function is inf)", "domain")
+
+
+STEPS = [
+    (lambda t, a: ag.where(t < a, 1.0, 0.0), 0.0, 1.0, lambda a: min(max(a, 0.0), 1.0)),
+    (lambda t, a: ag.where(t < a, t, a), 0.0, 1.0, lambda a: a - a * a / 2 if 0.0 < a < 1.0 else min(a, 0.5)),
+    (lambda t, a: ag.relu(t - a), 0.0, 1.0, lambda a: max(1.0 - a, 0.0) ** 2 / 2 - max(-a, 0.0) ** 2 / 2),
+    (lambda t, a: ag.where(t < 0.51, a * t, a * a), 0.0, 1.0, lambda a: a * 0.51**2 / 2 + a * a * 0.49),
+    (lambda t, a: ag.floor(3 * t * a), 0.0, 1.0, lambda a: (sum(a - k / 3 for k in range(1, int(3 * a) + 1))) / a),
+    (lambda t, a: a * ag.floor(40 * t), 0.0, 1.0, lambda a: 19.5 * a),
+    (lambda t, a: ag.exp(-t) * ag.sign(t - a), 0.0, INF, lambda a: 2 * math.exp(-max(a, 0.0)) - 1.0),
+    (lambda t, a: ag.exp(t) * (t > a), -INF, 1.0, lambda a: math.e - math.exp(min(a, 1.0))),
+    (lambda t, a: ag.exp(-t * t) * ag.where(t < a, 1.0, -1.0), -INF, INF, lambda a: math.sqrt(math.pi) * math.erf(a)),
+    (
+        lambda t, a: ag.where(t < a, ag.sin(t), 2 * t),
+        2.0,
+        0.0,
+        lambda a: -(1 - math.cos(a) + 4 - a * a) if a > 0 else -4,
+    ),
+]
+
+
+@each("number", range(len(STEPS)))
+@each("a", [0.3, 0.30003, 1.0])
+def test_an_integral_of_a_function_with_steps_has_their_derivative_or_none(number, a):
+    """The derivative is the difference of the closed form, in both orders, or it is refused: an edge that moves."""
+    f, low, high, exact = STEPS[number]
+    x, refused = at(a), 0
+    y = ag.integral(lambda t: f(t, x), low, high)
+    assert y.item() == pytest.approx(exact(a), rel=1e-9, abs=1e-9)
+    for order in (1, 2):
+        h = 1e-3
+        slope = (exact(a + h) - exact(a - h)) / (2 * h)
+        expected = slope if order == 1 else (exact(a + h) - 2 * exact(a) + exact(a - h)) / h**2
+        try:
+            y = ag.grad(y, x, create_graph=True)
+        except ag.AgradError as problem:
+            assert problem.message.startswith("integral: the function jumps at a place that moves")
+            refused += 1
+            break
+        assert y.item() == pytest.approx(expected, rel=1e-4, abs=1e-3), order
+    assert refused == 0 or number != 3

@@ -9,6 +9,8 @@ from rows import each
 
 import agrad.engine as ag
 from agrad.engine.core.context import scope
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
 
 pytest.importorskip("scipy")
 
@@ -316,3 +318,20 @@ def test_a_pulse_between_two_steps_is_found_by_shorter_ones():
 
 def test_a_function_that_has_no_solution_beyond_a_jump_says_so():
     refuses(lambda: ag.ode(lambda t, y: -ag.sign(y), 1.0, [0, 3]), "jumps back and forth at t = 1")
+
+
+def test_a_double_zero_of_several_unknowns_has_no_fix_for_one():
+    with pytest.raises(AgradError, match=r"double zero at \[0, 0\]: its Jacobian is singular there$") as caught:
+        ag.root(lambda x: x**2, [1.0, 1.0])
+    assert caught.value.fixes == []
+    with pytest.raises(AgradError, match="double zero at 0: its derivative is 0 there") as caught:
+        ag.root(lambda x: x**2, 1.0)
+    assert caught.value.fixes != []
+
+
+def test_a_place_between_which_newtons_steps_jump_is_no_minimum():
+    """Beside the kink of the slope of abs(x)**1.5 + 1 each step goes to -x, where the value is the same."""
+    session = Session()
+    session.run("var x = 0.7; y = abs(x)^1.5 + 1")
+    with pytest.raises(AgradError, match="no minimum is found"):
+        session.run("minimize y over x")

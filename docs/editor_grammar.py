@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from agrad.cli.integrations.lookup import KINDS
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.keywords import saved
 from agrad.grammar.syntax.lexer import (
@@ -26,6 +25,19 @@ from agrad.grammar.syntax.lexer import (
 from agrad.grammar.syntax.parser import kind_of
 
 Rule = dict[str, Any]
+
+# The scope of TextMate's grammars for each kind of token that the prompt colours.
+SCOPES = {
+    "number": "constant.numeric",
+    "string": "string.quoted",
+    "name": "variable.other",
+    "command": "support.function",
+    "keyword": "keyword.control",
+    "operator": "keyword.operator",
+    "comment": "comment.line",
+    "error": "invalid.illegal",
+}
+GROUPS = {kind: kind.capitalize() for kind in SCOPES} | {"name": "Identifier", "command": "Statement"}  # those of Vim
 
 _START = r"(?:^|(?<=[;:]))[ \t]*"  # of a statement, outside of brackets
 _SUPERSCRIPT = f"[{''.join(keywords.SUPERSCRIPTS)}]"
@@ -75,7 +87,7 @@ def as_vim() -> str:
     lines.append(
         f"syn match agradcommand /\\v[[:alnum:]_)\\]\"']\\s+\\zs<%({_any(options - keywords.PYTHON)})>%(\\s*[=(.,])@!/"
     )
-    links = [f"hi def link agrad{kind} {KINDS[kind].vim}" for kind in (*rules, "string")]
+    links = [f"hi def link agrad{kind} {GROUPS[kind]}" for kind in (*rules, "string")]
     head = ['" Made by `make docs` from the grammar of agrad.', 'if exists("b:current_syntax") | finish | endif']
     return "\n".join([*head, *lines, *links, 'let b:current_syntax = "agrad"', ""])
 
@@ -85,7 +97,7 @@ def _include(name: str) -> Rule:
 
 
 def _scope(kind: str) -> str:
-    return f"{KINDS[kind].textmate}.agrad"
+    return f"{SCOPES[kind]}.agrad"
 
 
 def _match(pattern: str, *kinds: str) -> Rule:

@@ -11,7 +11,6 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import describe
 from agrad.grammar.results import LINES, Curve, Plot
-from agrad.grammar.values.lists import List, entries_of, settled
 
 # What changes how a picture looks, and has no meaning on a terminal.
 IGNORED = frozenset(
@@ -32,10 +31,6 @@ class Figure:
         """Begin a new picture."""
         self.curves: list[Curve] = []
         self.axis = ""
-
-    def member(self, name: str) -> Callable[..., Any] | None:
-        """What `plt.name` calls; None if there is nothing of the kind."""
-        return self.members().get(name)
 
     def members(self) -> dict[str, Callable[..., Any]]:
         """All that `plt` has."""
@@ -99,13 +94,12 @@ DRAWING = ("plot", "scatter", "xlabel", "ylabel", "title", "show", "savefig", "s
 
 def _numbers(value: Any) -> list[float]:
     """The entries of a vector."""
-    given = settled(List(entries_of(value))) if isinstance(value, range | tuple) else settled(value)
-    if type(given) is list:
-        given = tensor([one.item() if isinstance(one, Tensor) and not one.shape else one for one in given])
-    if not isinstance(given, Tensor) or len(given.shape) != 1:
-        what = "a matrix" if isinstance(given, Tensor) and given.shape else describe(given)
+    if isinstance(value, range | tuple | list):
+        value = tensor([one.item() if isinstance(one, Tensor) and not one.shape else one for one in value])
+    if not isinstance(value, Tensor) or len(value.shape) != 1:
+        what = "a matrix" if isinstance(value, Tensor) and value.shape else describe(value)
         raise AgradError("type", f"a curve is a vector of numbers, and this is {what}")
-    found: list[float] = given.detach().tolist()
+    found: list[float] = value.detach().tolist()
     return found
 
 

@@ -8,60 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from types import FunctionType, MethodType
 from typing import Any
 
 from agrad.engine.core.context import current, remember_entry
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.creation import generator
 from agrad.engine.ops.data_files import unreadable
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.reach import PACKAGES, REACH, member, names_in
 
-# The names of each, and of those in brackets the module of agrad that has them; "" where `_own` makes them.
-_NAMES = {
-    "math": "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp exp2"
-    " expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp"
-    " lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau"
-    " trunc ulp",
-    "random": "seed random uniform randint randrange choice choices shuffle sample gauss normalvariate expovariate"
-    " betavariate gammavariate lognormvariate triangular getrandbits",
-    "copy": "copy deepcopy",
-    "time": "time perf_counter monotonic process_time sleep",
-    "itertools": "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile"
-    " filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
-    "functools": "cache cmp_to_key lru_cache partial reduce total_ordering wraps",
-    "collections": "Counter OrderedDict defaultdict deque namedtuple",
-    "dataclasses": "asdict astuple dataclass field fields is_dataclass replace FrozenInstanceError",
-    "typing": "Any Callable ClassVar Dict Final Generic Iterable Iterator List Literal Mapping Optional Protocol"
-    " Sequence Set Tuple Type TypeVar Union cast",
-    "string": "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable"
-    " whitespace capwords",
-    "io": "BytesIO",
-    "sys": "argv exit maxsize float_info version stdout stderr",
-    "matplotlib": "pyplot use",
-    "torchviz": "make_dot",
-    "re": "compile search match fullmatch split findall finditer sub subn escape error I IGNORECASE M MULTILINE S"
-    " DOTALL X VERBOSE A ASCII",
-}
-# The packages that stand for real ones, by the modules that have their names.
-PACKAGES = {
-    name: f"agrad.{name}"
-    for name in (
-        "torch torch.autograd torch.autograd.forward_ad torch.autograd.function torch.autograd.functional"
-        " torch.autograd.graph torch.cuda torch.distributions torch.func torch.linalg torch.mps"
-        " torch.nn torch.nn.functional torch.nn.init torch.nn.modules torch.nn.modules.module torch.nn.parameter"
-        " torch.nn.utils torch.nn.utils.rnn torch.nn.utils.parametrize torch.nn.utils.parametrizations"
-        " torch.optim torch.optim.swa_utils torch.accelerator torch.amp torch.backends torch.backends.cudnn"
-        " torch.backends.mps torch.optim.lr_scheduler torch.random torch.special torch.testing torch.utils"
-        " torch.utils.checkpoint torch.utils.data numpy numpy.linalg numpy.random"
-    ).split()
-}
-# What a script does not get of them: these read and write files, or change what other sessions print.
-_WITHHELD = {"torch": "as_dtype"}
-# Whose functions and classes a script may have.
-_OURS = ("agrad.torch", "agrad.engine.nn", "agrad.numpy", "agrad.engine.core.op", "agrad.engine.autodiff.autograd")
-_OF_VALUES = ("agrad.torch.types", "agrad.torch.creation", "agrad.numpy.arrays")  # of types and generators
 _MOST = 100_000  # of which a factorial, or a number of choices, is computed
 _TURNS = 1000  # between two readings of the clock
 
@@ -83,62 +38,38 @@ class Module:
         vars(self).update(members)
         vars(self)[".name"] = name
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"module {vars(self).get('.name')!r} has no attribute {name!r}", name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"<module {vars(self)['.name']!r}>"
 
 
-def names() -> list[str]:
-    """The modules that a script can import."""
-    return [*_NAMES, *(name for name in PACKAGES if "." not in name)]
+def named(function: Any, name: str, check: Callable[..., object] = lambda *_, **__: None) -> Any:
+    """A function under the name that a script knows; `check` is called with its arguments before it."""
 
+    def call(*args: Any, **options: Any) -> Any:
+        check(*args, **options)
+        return function(*args, **options)
 
-def names_in(name: str) -> list[str]:
-    """The names of a module that `import *` gives."""
-    if name in PACKAGES:
-        return sorted(_public(name))
-    return _NAMES.get(name, "").split()
-
-
-def _public(name: str) -> list[str]:
-    """The names of a package, and of the packages in it."""
-    inner = [one.rpartition(".")[2] for one in PACKAGES if one.rpartition(".")[0] == name]
-    return [*inner, *(one for one in dir(import_module(PACKAGES[name])) if _member(name, one) is not None)]
-
-
-def _member(name: str, member: str) -> Any:
-    """What has a name in a package, None if a script may not have it: it gets functions, classes and numbers."""
-    if member[0] == "_" or member in _WITHHELD.get(name, "").split():
-        return None
-    try:
-        found = getattr(import_module(PACKAGES[name]), member)
-    except AttributeError:
-        return None
-    if found is None:
-        return None
-    kind = type(found)
-    if kind in (int, float, bool, str, tuple) or kind.__module__ in _OF_VALUES:
-        return found
-    is_code = isinstance(found, type) or kind is FunctionType or kind is MethodType
-    of = str(getattr(found, "__module__", ""))
-    is_ours = of.startswith(_OURS) or of in ("torch", "numpy")
-    return found if is_code and (is_ours or getattr(FUNCTIONS.get(member), "call", None) is found) else None
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
 def _filed(function: Any) -> Any:
     """`torch.save` or `torch.load` of what is named, or of what only these have written."""
+    name = f"torch.{function.__name__}"
 
-    def call(*args: Any, **options: Any) -> Any:
+    def check(*args: Any, **options: Any) -> None:
         place = options.get("f", args[-1] if args else None)
         if type(place) is not str and not isinstance(place, import_module("io").BytesIO):
-            raise TypeError(f"torch.{function.__name__} needs the name of a file, or an io.BytesIO()")
+            raise TypeError(f"{name} needs the name of a file, or an io.BytesIO()")
         if options.keys() - {"f", "obj", "map_location", "weights_only"} or options.get("weights_only") is False:
-            raise TypeError(f"torch.{function.__name__} takes weights alone here")
+            raise TypeError(f"{name} takes weights alone here")
         if type(place) is str and current().files.on and (why := unreadable(place)):
-            raise AgradError("file", f"torch.{function.__name__}: {place} cannot be opened: {why}")
-        return function(*args, **options)
+            raise AgradError("file", f"{name}: {place} cannot be opened: {why}")
 
-    call.__name__ = function.__name__
-    return call
+    return named(function, function.__name__, check)
 
 
 class Package(Module):
@@ -151,17 +82,15 @@ class Package(Module):
         if full in PACKAGES:
             found: Any = Package(full, {})
         else:
-            found = _member(vars(self)[".name"], name)
+            found = member(vars(self)[".name"], name)
             found = _filed(found) if full in ("torch.save", "torch.load") else found
-            if found is None:
-                raise AttributeError(f"module {vars(self)['.name']!r} has no attribute {name!r}")
-        vars(self)[name] = found
+        vars(self)[name] = super().__getattr__(name) if found is None else found
         return found
 
 
 def version(package: Package) -> str:
     """The version of a package that stands for a real one."""
-    return str(getattr(import_module(PACKAGES[vars(package)[".name"]]), "__version__", ""))
+    return str(getattr(import_module(f"agrad.{vars(package)['.name']}"), "__version__", ""))
 
 
 def as_array(found: Any) -> Any:
@@ -199,10 +128,10 @@ class Modules:
         if name not in self.known:
             if name in PACKAGES:
                 self.known[name] = Package(name, {})
-            elif name in _NAMES:
+            elif name in REACH["modules"]:
                 own = _OWN.get(name, lambda guards: {})(self.guards)
                 real = None if name in _DRAWING else import_module(name)
-                members = {one: own.get(one, getattr(real, one, None)) for one in _NAMES[name].split()}
+                members = {one: own.get(one, getattr(real, one, None)) for one in REACH["modules"][name].split()}
                 self.known[name] = Module(name, {one: value for one, value in members.items() if value is not None})
             else:
                 raise ModuleNotFoundError(f"No module named {name!r}")
@@ -212,22 +141,19 @@ class Modules:
 def _math(guards: Any) -> dict[str, Any]:
     real = import_module("math")
 
-    def limited(function: Callable[..., int]) -> Callable[..., int]:
-        def call(*args: Any) -> int:
-            for one in args:
-                if isinstance(one, int) and one > _MOST:
-                    raise guards.large(f"{function.__name__} of numbers above {_MOST}")
-            return function(*args)
+    def limited(name: str) -> Any:
+        def check(*args: Any) -> None:
+            if any(map(_above, args)):
+                raise guards.large(f"{name} of numbers above {_MOST}")
 
-        call.__name__ = function.__name__
-        return call
+        return named(getattr(real, name), name, check)
 
     def prod(iterable: Any, /, *, start: Any = 1) -> Any:
         for one in iterable:
             start = guards.mult(start, one)
         return start
 
-    return {"prod": prod, **{name: limited(getattr(real, name)) for name in ("factorial", "comb", "perm")}}
+    return {"prod": prod, **{name: limited(name) for name in ("factorial", "comb", "perm")}}
 
 
 def _random(guards: Any) -> dict[str, Any]:
@@ -241,10 +167,8 @@ def _random(guards: Any) -> dict[str, Any]:
         made.setstate(before[0])
         state["seeded"] = before[1]
 
-    def method(name: str) -> Callable[..., Any]:
-        function = getattr(made, name)
-
-        def call(*args: Any, **options: Any) -> Any:
+    def method(name: str) -> Any:
+        def check(*args: Any, **options: Any) -> None:
             guards.log_state("random", lambda: (made.getstate(), state["seeded"]), restore)
             if not state["seeded"] and name != "seed":
                 made.seed(repr(generator().bit_generator.state))
@@ -253,46 +177,29 @@ def _random(guards: Any) -> dict[str, Any]:
                 guards.logged(args[0] if args else options.get("x"))
             if name == "getrandbits" and args and args[0] > _MOST:
                 raise guards.large("so many bits")
-            return function(*args, **options)
 
-        call.__name__ = name
-        return call
+        return named(getattr(made, name), name, check)
 
-    return {name: method(name) for name in _NAMES["random"].split()}
+    return {name: method(name) for name in REACH["modules"]["random"].split()}
 
 
 def _itertools(guards: Any) -> dict[str, Any]:
     """Those that give many values, as generators of Python: each value can be stopped at."""
     real = import_module("itertools")
 
-    def each(function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        def call(*args: Any, **options: Any) -> Iterator[Any]:
-            return through(function(*args, **options))
-
-        call.__name__ = function.__name__
-        return call
-
-    chain = each(real.chain)
-    chain.from_iterable = each(real.chain.from_iterable)  # type: ignore[attr-defined]
-    several = "cycle product permutations combinations combinations_with_replacement zip_longest islice".split()
-
-    def sized(name: str) -> Callable[..., Iterator[Any]]:
-        make = each(getattr(real, name))
-
-        def call(*args: Any, **options: Any) -> Iterator[Any]:
-            if options.get("repeat", 0) > _MOST or (name != "islice" and len(args) > 1 and _above(args[1])):
+    def each(function: Any, name: str, is_sized: bool = False) -> Any:
+        def check(*args: Any, **options: Any) -> None:
+            if is_sized and (options.get("repeat", 0) > _MOST or any(map(_above, args[1:2]))):
                 raise guards.large(f"{name} of so many")
-            return make(*args, **options)
 
-        call.__name__ = name
-        return call
+        return named(lambda *args, **options: through(function(*args, **options)), name, check)
 
-    return {
-        "count": each(real.count),
-        "repeat": each(real.repeat),
-        "chain": chain,
-        **{name: sized(name) for name in several},
+    sized = "cycle product permutations combinations combinations_with_replacement zip_longest".split()
+    made = {
+        name: each(getattr(real, name), name, name in sized) for name in (*sized, "count", "repeat", "chain", "islice")
     }
+    made["chain"].from_iterable = each(real.chain.from_iterable, "from_iterable")
+    return made
 
 
 def _above(value: Any) -> bool:
@@ -301,13 +208,7 @@ def _above(value: Any) -> bool:
 
 def _functools(guards: Any) -> dict[str, Any]:
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
-        def decorate(wrapper: Any) -> Any:
-            if guards.is_function(wrapper):
-                for name in ("__name__", "__qualname__", "__doc__"):
-                    setattr(wrapper, name, guards.getattr(wrapped, name, getattr(wrapper, name)))
-            return wrapper
-
-        return decorate
+        return lambda wrapper: guards.renamed(wrapper, wrapped) if guards.is_function(wrapper) else wrapper
 
     def cache(function: Any) -> Any:
         known: dict[Any, Any] = {}
@@ -325,12 +226,18 @@ def _functools(guards: Any) -> dict[str, Any]:
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         return cache(maxsize) if callable(maxsize) else cache
 
-    def total_ordering(cls: Any) -> Any:
-        if not isinstance(cls, type) or cls not in guards.classes:
-            raise TypeError("total_ordering decorates a class of the script")
-        return import_module("functools").total_ordering(cls)
+    ordering = _of_class(guards, import_module("functools").total_ordering, "total_ordering")
+    return {"total_ordering": ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
 
-    return {"total_ordering": total_ordering, "wraps": wraps, "cache": cache, "lru_cache": lru_cache}
+
+def _of_class(guards: Any, decorate: Callable[[Any], Any], name: str) -> Any:
+    """A decorator of classes that the script has made."""
+
+    def check(cls: Any) -> None:
+        if not isinstance(cls, type) or cls not in guards.classes:
+            raise TypeError(f"{name} decorates a class of the script")
+
+    return named(decorate, name, check)
 
 
 def _collections(guards: Any) -> dict[str, Any]:
@@ -350,6 +257,7 @@ def _collections(guards: Any) -> dict[str, Any]:
     def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
         made = real.namedtuple(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         guards.named.add(made)
+        guards.table[made] = dict.fromkeys([*made._fields, *"_fields _replace _asdict count index".split()], "read")
         return made
 
     return {"defaultdict": defaultdict, "namedtuple": namedtuple}
@@ -363,11 +271,7 @@ def _dataclasses(guards: Any) -> dict[str, Any]:
         if not options.keys() <= allowed:
             raise TypeError(f"dataclass has no {next(iter(options.keys() - allowed))} here")
 
-        def decorate(cls: Any) -> Any:
-            if not isinstance(cls, type) or cls not in guards.classes:
-                raise TypeError("dataclass decorates a class of the script")
-            return real.dataclass(**options)(cls)
-
+        decorate = _of_class(guards, real.dataclass(**options), "dataclass")
         return decorate if cls is None else decorate(cls)
 
     return {"dataclass": dataclass}
@@ -393,31 +297,21 @@ def _typing(guards: Any) -> dict[str, Any]:
         def __repr__(self) -> str:
             return f"typing.{self.name}"
 
-    made: dict[str, Any] = {name: Type(name) for name in _NAMES["typing"].split()}
+    made: dict[str, Any] = {name: Type(name) for name in REACH["modules"]["typing"].split()}
     guards.generic.update((made["Generic"], made["Protocol"]))
-
-    def cast(kind: Any, value: Any) -> Any:
-        return value
-
-    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": cast}
+    return made | {"TypeVar": lambda name, *_, **__: Type(name), "cast": named(lambda kind, value: value, "cast")}
 
 
 def _re(guards: Any) -> dict[str, Any]:
     real = import_module("re")
 
-    def checked(name: str) -> Callable[..., Any]:
-        function = getattr(real, name)
+    def check(*args: Any, **options: Any) -> None:
+        for one in (*args, *options.values()):
+            if isinstance(one, int) and not isinstance(one, bool) and one & 128:
+                raise ValueError("re.DEBUG prints by itself")
 
-        def call(*args: Any, **options: Any) -> Any:
-            for one in (*args, *options.values()):
-                if isinstance(one, int) and not isinstance(one, bool) and one & 128:
-                    raise ValueError("re.DEBUG prints by itself")
-            return function(*args, **options)
-
-        call.__name__ = name
-        return call
-
-    return {name: checked(name) for name in "compile search match fullmatch split findall finditer sub subn".split()}
+    words = "compile search match fullmatch split findall finditer sub subn".split()
+    return {name: named(getattr(real, name), name, check) for name in words}
 
 
 def _io(guards: Any) -> dict[str, Any]:
@@ -445,7 +339,7 @@ def _sys(guards: Any) -> dict[str, Any]:
 def _matplotlib(guards: Any) -> dict[str, Any]:
     """`pyplot`, which draws with agrad's own plots."""
     session = guards.session
-    figure = import_module("agrad.grammar.values.figures").Figure(lambda plot: session.emit(plot), session.draw)
+    figure = import_module("agrad.grammar.runtime.figures").Figure(lambda plot: session.emit(plot), session.draw)
 
     def logged(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -470,7 +364,7 @@ def _matplotlib(guards: Any) -> dict[str, Any]:
 
 def _torchviz(guards: Any) -> dict[str, Any]:
     """`make_dot(y).render("g")`: the graph of a value, written to a file."""
-    picture = import_module("agrad.grammar.values.figures").Picture
+    picture = import_module("agrad.grammar.runtime.figures").Picture
     guards.table[picture] = dict.fromkeys(("render", "source"), "read")
 
     def make_dot(var: Any, params: Any = None, **_: Any) -> Any:

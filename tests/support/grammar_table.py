@@ -1,9 +1,17 @@
-"""What is saved of the grammar, worked out of `agrad.lark` by lark: `keywords` saves and loads it."""
+"""Writes grammar/agrad.pickle: what agrad needs of its grammar, worked out by lark. `make table` runs it.
+
+The argument is the folder that has `grammar`; that of the project by default. `grammar/syntax/keywords.py` reads it.
+"""
 
 from __future__ import annotations
 
+import pickle
 import re
+import sys
+import zlib
+from ast import literal_eval
 from keyword import kwlist
+from pathlib import Path
 from struct import pack
 from typing import Any
 
@@ -114,3 +122,16 @@ def words(grammar: str) -> dict[str, Any]:
         "OPTIONS": {word: found for word, found in options.items() if found},
         "FLAGS": tuple(sorted(flags)),
     }
+
+
+def save(folder: Path) -> None:
+    """Work out what is saved of the grammar in a folder, and save it."""
+    grammar = (folder / "agrad.lark").read_text("utf-8")
+    plain = literal_eval(repr(worked_out(grammar)))  # pickle writes which strings are one object: here always the same
+    content = pickle.dumps(plain, pickle.HIGHEST_PROTOCOL)
+    checksum = zlib.crc32(content, zlib.crc32(grammar.encode()))  # whether it is whole, and belongs to this grammar
+    (folder / "agrad.pickle").write_bytes(f"agrad {checksum:08x}\n".encode() + content)
+
+
+if __name__ == "__main__":
+    save(Path(next(iter(sys.argv[1:]), Path(__file__).parents[2])) / "grammar")

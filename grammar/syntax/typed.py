@@ -14,9 +14,8 @@ from typing import Any
 from agrad.engine.errors import AgradError
 from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Source
-from agrad.grammar.run import python
-from agrad.grammar.run.python import Part, Reader, nodes
-from agrad.grammar.syntax import parser
+from agrad.grammar.syntax import parser, readings
+from agrad.grammar.syntax.readings import Part, Reader, nodes
 from agrad.lazy import pattern
 
 _WORD = pattern(
@@ -30,7 +29,7 @@ _WORD = pattern(
 
 def last_part(text: str, is_python: bool) -> Part:
     """The last part of a text with one reading."""
-    return python.parts(Source("session", text, is_python=is_python))[-1]
+    return readings.parts(Source("session", text, is_python=is_python))[-1]
 
 
 def needs_more(text: str, is_python: bool = False) -> bool:
@@ -39,7 +38,7 @@ def needs_more(text: str, is_python: bool = False) -> bool:
     if not part.is_python:
         return parser.needs_more(text[part.start :])
     source = Source("session", text, is_python=is_python)
-    reader = Reader(source, python.blank(syntax.lexer.typed_in(text), part.start, part.end))
+    reader = Reader(source, readings.blank(syntax.lexer.typed_in(text), part.start, part.end))
     code = reader.blanked()
     try:
         with warnings.catch_warnings():
@@ -57,7 +56,7 @@ def needs_more(text: str, is_python: bool = False) -> bool:
 def can_be_read(text: str, is_python: bool = False) -> bool:
     """Whether a text is free of syntax errors."""
     try:
-        python.parse(Source("session", text, is_python=is_python))
+        readings.parse(Source("session", text, is_python=is_python))
     except AgradError:
         return False
     return True
@@ -66,7 +65,7 @@ def can_be_read(text: str, is_python: bool = False) -> bool:
 def tokens(text: str, is_python: bool = False) -> list[tuple[str, int, int]]:
     """The kind and the span of each piece of a text, as `parser.tokens` has them."""
     found: list[tuple[str, int, int]] = []
-    for part in python.parts(Source("session", text, is_python=is_python)):
+    for part in readings.parts(Source("session", text, is_python=is_python)):
         if part.is_python:
             found += _tokens(text, part.start, part.end)
             continue
@@ -77,12 +76,12 @@ def tokens(text: str, is_python: bool = False) -> list[tuple[str, int, int]]:
 
 def _tokens(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """The pieces of a part of Python."""
-    words, before = python.WORDS, "\n"
+    words, before = readings.WORDS, "\n"
     for found in _WORD.finditer(text, start, end):
         kind, word = str(found.lastgroup), found[0]
         if kind == "name" and keyword.iskeyword(word):
             kind = "keyword"
-        elif kind == "name" and before in "\n;" and word in words and python.is_command(text, found.start()):
+        elif kind == "name" and before in "\n;" and word in words and readings.is_command(text, found.start()):
             kind = "command"
         yield kind, found.start(), found.end()
         behind = text[found.end() : found.end() + 80].lstrip(" \t")
@@ -93,11 +92,11 @@ def strangers(text: str, is_python: bool, names: Collection[str]) -> list[tuple[
     """The places of names without a value in a text of Python that can be read; `names`: those that have one."""
     part = last_part(text, is_python)
     source = Source("session", text, is_python=is_python)
-    reader = Reader(source, python.blank(syntax.lexer.typed_in(text), part.start, part.end))
+    reader = Reader(source, readings.blank(syntax.lexer.typed_in(text), part.start, part.end))
     try:
         tree = reader.tree(reader.blanked())
     except AgradError:
         return []
-    bound = {name for node in nodes(tree) for name in python.bound(node) if not python.is_load(node)}
-    read = [node for node in nodes(tree) if python.is_load(node)]
+    bound = {name for node in nodes(tree) for name in readings.bound(node) if not readings.is_load(node)}
+    read = [node for node in nodes(tree) if readings.is_load(node)]
     return [reader.places.of(node) for node in read if node.id not in bound and node.id not in names]
